@@ -22,7 +22,7 @@ from kmirror.client.answers_without_news import AnswersWithoutNews
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import LeaderHint, code_of
 from kmirror.client.requester import OnFrame, OnReply, Sent
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import Chunk, TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.meters import Meter
@@ -95,6 +95,12 @@ class Fetcher(Generic[P]):
     """When the newest answer without an error came."""
     confirmed_at: Instant = 0
     """When the newest fetch was sent whose answer, not throttled, named all that had changed."""
+    fetch_bytes: int = 0
+    """To how many bytes its owner has let its fetches grow, 0 if it has not."""
+    fastest: Duration = 0
+    """The least time that such a fetch took, 0 before the first one."""
+    sized_at: Instant = 0
+    """When the answer came after which its owner looked at `fetch_bytes` last."""
     changed: dict[TopicPartition, int] = field(default_factory=dict)
     """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
@@ -160,7 +166,7 @@ class Owner(Protocol[P]):
     def asker(self) -> Hashable:
         """Return what is another value when `prepare` fills in something else, or `send` takes another version."""
 
-    def prepare(self, request: FetchRequest) -> None:
+    def prepare(self, fetcher: Fetcher[P], request: FetchRequest) -> None:
         """Fill in the replica id or the isolation level of a fetch."""
 
     def position(self, state: P) -> Wanted | None:
@@ -314,7 +320,7 @@ class FetchLoop(Generic[P]):
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
         )
-        self._owner.prepare(request)
+        self._owner.prepare(fetcher, request)
         changed = session.changed()
         named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
         session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))

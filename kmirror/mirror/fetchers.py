@@ -28,6 +28,7 @@ from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
+from kmirror.mirror.fetch_sizes import FetchSizes
 from kmirror.mirror.log_cuts import restart
 from kmirror.mirror.missed_deletions import begin_answer, end_answer, end_quiet, may_have_missed
 from kmirror.mirror.partition import MirrorPartition
@@ -75,6 +76,7 @@ class MirrorFetchers:
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
         self._epoch_check = EpochCheck(context, writer, self._loop)
         self._topic_check = TopicCheck(context, self._loop)
+        self._sizes = FetchSizes(lambda: self._broker.configs)
         self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
@@ -95,7 +97,7 @@ class MirrorFetchers:
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
         if mp.source_epoch != leader.epoch:
-            mp.paused_until = 0  # The former leader's error is none of this one's.
+            mp.paused_until = mp.fetch_bytes = 0  # The former leader's error and its line are none of this one's.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
         if is_behind(mp, ours, leader.epoch):
@@ -164,8 +166,9 @@ class MirrorFetchers:
         """Return always the same: `prepare` fills in what never changes."""
         return CONSUMER
 
-    def prepare(self, request: FetchRequest) -> None:
+    def prepare(self, fetcher: MirrorFetcher, request: FetchRequest) -> None:
         """Fetch as a consumer of committed records."""
+        request.max_bytes = self._sizes.of_answer(fetcher)
         request.isolation_level = IsolationLevel.READ_COMMITTED
 
     def position(self, mp: MirrorPartition) -> Wanted | None:
@@ -183,7 +186,7 @@ class MirrorFetchers:
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
             last_fetched_epoch=-1 if mp.source_is_old else _last_fetched_epoch(mp, partition),
-            partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
+            partition_max_bytes=self._sizes.of_partition(mp),
         )
 
     def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
@@ -276,7 +279,8 @@ class MirrorFetchers:
         mp.is_failing = False
         _note_source(mp, data)
         if data.records:
-            if self.quota.is_throttled(mp.tp) and self.quota.record(now, len(data.records)):
+            is_throttled = self.quota.is_throttled(mp.tp)
+            if is_throttled and self.quota.record(now, len(data.records)):
                 self._hold_throttled()
             begin_answer(mp, partition.log)
             if may_have_missed(mp, partition.log, data.records, to_ms(now)):
@@ -300,6 +304,13 @@ class MirrorFetchers:
                 mp.cuts.on_appended(partition.log.log_end_offset)
                 partition.log.note_copied(asked.fetch_offset, data.high_watermark)
                 self._replicas.appended(now, partition)
+                if is_throttled:
+                    mp.fetch_bytes = 0  # Small answers keep to the rate more evenly.
+                elif (
+                    len(data.records) >= asked.partition_max_bytes // 2
+                    and partition.log.log_end_offset < data.last_stable_offset
+                ):
+                    self._sizes.on_full(fetcher, mp)
         end_answer(mp, partition.log, data.last_stable_offset, to_ms(now))
         self.raise_log_start(mp)
 
@@ -390,6 +401,7 @@ class MirrorFetchers:
                 self._learn_age(mp, fetcher.endpoint)
                 self._loop.changed(mp.tp)
         trouble = "" if source is None else source.suffix(fetcher.endpoint)
+        self._sizes.on_lost(fetcher)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True

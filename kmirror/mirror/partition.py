@@ -89,6 +89,8 @@ class MirrorPartition:
     """The source's leader epoch in which it was told."""
     fetcher: Fetcher[MirrorPartition] | None = None
     """Where the partition is fetched, None if it is not."""
+    fetch_bytes: int = 0
+    """To how many bytes of an answer the partition's share has grown, 0 if it has not (D70)."""
     source_log_start: int = -1
     """The source's log start offset in its latest response of this session; -1 before the first one."""
     paused_until: Instant = 0
@@ -173,6 +175,6 @@ class MirrorPartition:
             self.cuts = RepeatedCuts()
             self.source_topic_id = Uuid.ZERO
             self.source_log_start = -1
-            self.paused_until = 0
+            self.paused_until = self.fetch_bytes = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1

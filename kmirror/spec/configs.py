@@ -300,6 +300,10 @@ ROWS: tuple[ConfigKey, ...] = (
         dynamic=True,
     ),
     ConfigKey(
+        "mirror.replica.fetch.max.bytes", _B, Kind.INT, "33554432",
+        "Bytes to which a mirror's fetches grow from replica.fetch.max.bytes while it is behind.", 0, dynamic=True,
+    ),
+    ConfigKey(
         "mirror.metadata.refresh.interval.ms", _B, Kind.INT, "30000",
         "How often a mirror looks at its source's metadata.", 1, dynamic=True,
     ),
@@ -307,9 +311,7 @@ ROWS: tuple[ConfigKey, ...] = (
         "mirror.replication.throttled.rate", _B, Kind.LONG, str(LONG_MAX),
         "Bytes a second that throttled replicas are mirrored with.", 0, dynamic=True, only_dynamic=True,
     ),
-    ConfigKey(
-        "replication.quota.window.num", _B, Kind.INT, "11", "Windows over which that rate is kept.", 1,
-    ),
+    ConfigKey("replication.quota.window.num", _B, Kind.INT, "11", "Windows over which that rate is kept.", 1),
     ConfigKey("replication.quota.window.size.seconds", _B, Kind.INT, "1", "Length of such a window.", 1),
     ConfigKey(
         "compression.type", _T, Kind.STRING, None, "Codec of the topic; producer keeps the client's.", choices=_CODECS,

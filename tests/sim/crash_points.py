@@ -32,6 +32,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import ResourceType
 from tests.builders import marker
 from tests.sim.stage import (
+    ONE_BATCH,
     TOPIC,
     TP,
     Pair,
@@ -274,7 +275,7 @@ class Trip:
         self.journey = journey
         b_logs = WrittenLogs({TOPIC: OURS}) if journey.b_has_records else None
         log = [] if journey.source_is_empty else LOG
-        b_configs = {"replica.fetch.max.bytes": "1"} if journey.batch_by_batch else {}
+        b_configs = ONE_BATCH if journey.batch_by_batch else {}
         self.pair = pair(seed, logs=WrittenLogs({TOPIC: log}), b_logs=b_logs, b_configs=b_configs)
         self.destination = journey.destination(self.pair)
         journey.setup(self.pair)

@@ -70,6 +70,8 @@ ONE_BROKER: Mapping[str, str] = {
     "transaction.state.log.min.isr": "1",
     "mirror.topic.replication.factor": "1",
 }
+ONE_BATCH: Mapping[str, str] = dict.fromkeys(("replica.fetch.max.bytes", "mirror.replica.fetch.max.bytes"), "1")
+"""Configs of a destination whose fetches get one batch of a partition each."""
 TOPIC = "orders"
 TP = TopicPartition(TOPIC, 0)
 T0_MS = 1_700_000_000_000

@@ -11,7 +11,7 @@ from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
 
 pytestmark = pytest.mark.decision("D63")
@@ -327,7 +327,7 @@ def test_a_topic_that_is_no_longer_compacted_may_have_missed_deletions() -> None
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize("elects", [False, True])
 def test_a_first_copy_of_an_old_log_is_made_once(elects: bool) -> None:
-    p = pair(brokers=3, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, "replica.fetch.max.bytes": "1"})
+    p = pair(brokers=3, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, **ONE_BATCH})
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
     p.a.alter(TOPIC, {**BY_KEY, "delete.retention.ms": str(STAY_MS)})
     write_keys(p.a, *"abcdefghabcdefghnonop")

@@ -13,7 +13,19 @@ from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.facts import ReasonChanged
 from tests.builders import marker
-from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
+from tests.sim.stage import (
+    ONE_BATCH,
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    assert_equal,
+    pair,
+    plain,
+    resets,
+    transactional,
+    values,
+)
 
 OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open"), plain(4, 3, "above")]
 """A source whose log ends in an open transaction; laid down, its leader epoch becomes 4."""
@@ -141,7 +153,7 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
         marker(offset=4, epoch=0, pid=8, commit=True),
         marker(offset=5, epoch=0, pid=9, commit=False),
     ]
-    p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
+    p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs=ONE_BATCH)
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 5, "all but the last marker")

@@ -13,6 +13,7 @@ from kmirror.records.batch import iter_batches
 from kmirror.sim.producer import Producer
 from tests.builders import marker
 from tests.sim.stage import (
+    ONE_BATCH,
     TOPIC,
     TP,
     Pair,
@@ -89,7 +90,7 @@ def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tupl
 def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
     """Take the line down when `count` batches of the table have come across, and fail over."""
     # One batch to a fetch: the source serves all of it, for there every transaction is decided.
-    p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs={"replica.fetch.max.bytes": "1"})
+    p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs=ONE_BATCH)
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.log_end_offset == count, f"{count} batches")

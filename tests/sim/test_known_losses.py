@@ -13,6 +13,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from tests.builders import marker
 from tests.sim.stage import (
+    ONE_BATCH,
     TOPIC,
     TP,
     Pair,
@@ -69,7 +70,7 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
         plain(4, 0, "above"),
     ]
     log.append(marker(offset=5, epoch=0, pid=TWO, commit=True))
-    p = pair(logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
+    p = pair(logs=WrittenLogs({TOPIC: log}), b_configs=ONE_BATCH)
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().high_watermark == 5, "all but the last marker")

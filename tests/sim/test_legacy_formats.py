@@ -23,6 +23,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import (
+    ONE_BATCH,
     T0_MS,
     TOPIC,
     TP,
@@ -47,7 +48,7 @@ OLD = [
     legacy(4, 1, "m4", "m5"),
     legacy(6, 1, "m6", "m7", codec=Compression.LZ4),
 ]
-SLOWLY = {"replica.fetch.max.bytes": "1", "replica.fetch.response.max.bytes": "1"}
+SLOWLY = {**ONE_BATCH, "replica.fetch.response.max.bytes": "1"}
 """One message or wrapper with each fetch."""
 
 

@@ -11,14 +11,14 @@ from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.metrics import ROWS
 from kmirror.spec.wire_values import ResourceType
-from tests.sim.stage import TOPIC, Pair, assert_equal, has_all, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, Pair, assert_equal, has_all, pair
 
 ERRORS = ("MetadataRefreshError", "TopicConfigMetadataSyncError", "ConsumerGroupOffsetSyncError")
 
 
 @pytest.fixture
 def mirrored() -> Pair:
-    p = pair(9, brokers=1, b_configs={"replica.fetch.max.bytes": "1"})  # One batch in a fetch.
+    p = pair(9, brokers=1, b_configs=ONE_BATCH)
     p.a.create_topic(TOPIC, 2)
     p.begin()
     for index in range(10):

@@ -202,7 +202,7 @@ class ReplicaFetchers:
         """Return the broker epoch that `prepare` fills in, and what the version of a fetch depends on."""
         return self._lifecycle.epoch, self._context.mirror_enabled
 
-    def prepare(self, request: FetchRequest) -> None:
+    def prepare(self, fetcher: Fetcher[FollowedPartition], request: FetchRequest) -> None:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 

@@ -101,7 +101,7 @@ class Log:
     def asker(self) -> int:
         return self.replica_id
 
-    def prepare(self, request: FetchRequest) -> None:
+    def prepare(self, fetcher: Fetcher[State], request: FetchRequest) -> None:
         self.heard.append(("prepare",))
 
     def position(self, state: State) -> Wanted | None:

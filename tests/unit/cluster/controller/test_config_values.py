@@ -215,6 +215,7 @@ def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
         "producer.id.expiration.ms",
         "transaction.partition.verification.enable",
         "mirror.num.replica.fetchers",
+        "mirror.replica.fetch.max.bytes",
         "mirror.metadata.refresh.interval.ms",
         "mirror.replication.throttled.rate",
     }

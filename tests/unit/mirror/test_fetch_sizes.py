@@ -1,0 +1,117 @@
+"""When a mirror fetcher asks for more, and when for less (D70)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.client.fetch_loop import Fetcher
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.fetch_sizes import LATE, SHORT, SOON, FetchSizes
+from kmirror.mirror.naming import Assignment
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import Wish
+from kmirror.spec.configs import Configs, Scope
+
+pytestmark = pytest.mark.decision("D70")
+LEAST, MOST, ALL = 100, 1_000, 300
+
+
+class Line:
+    """One fetcher of two partitions, and how long its answers take."""
+
+    def __init__(self, most: int = MOST) -> None:
+        configs = Configs(
+            Scope.BROKER,
+            {
+                "replica.fetch.max.bytes": str(LEAST),
+                "replica.fetch.response.max.bytes": str(ALL),
+                "mirror.replica.fetch.max.bytes": str(most),
+            },
+        )
+        self.sizes = FetchSizes(lambda: configs)
+        self.fetcher: Fetcher[MirrorPartition] = Fetcher(("m", 1, 0), Endpoint("a-1", 9092))
+        assignment = Assignment("m", Wish.MIRROR)
+        self.one, self.other = (
+            MirrorPartition(TopicPartition("orders", number), Uuid.ZERO, assignment) for number in range(2)
+        )
+        self.fetcher.partitions = {each.tp: each for each in (self.one, self.other)}
+
+    def answer(self, took: Duration, *, full: int = 1, throttled: bool = False) -> tuple[int, int]:
+        """Take an answer that was full of some partitions; return what the next one asks for."""
+        fetcher = self.fetcher
+        fetcher.asked_at = fetcher.answered_at + SECOND
+        fetcher.answered_at = fetcher.asked_at + took
+        fetcher.throttled_until = fetcher.answered_at + throttled
+        for mp in (self.one, self.other)[:full]:
+            self.sizes.on_full(fetcher, mp)
+        return self.sizes.of_partition(self.one), self.sizes.of_answer(fetcher)
+
+
+def test_each_full_answer_doubles_what_is_asked_for_up_to_the_config() -> None:
+    line = Line()
+    found = [line.answer(100 * MILLISECOND) for _ in range(5)]
+    assert found == [(200, 300), (400, 400), (800, 800), (1_000, 1_000), (1_000, 1_000)]
+
+
+def test_what_has_grown_stays_after_an_answer_that_brought_everything() -> None:
+    line = Line()
+    line.answer(SOON)
+    assert line.answer(SOON, full=0) == (200, 300)
+
+
+def test_two_partitions_of_one_answer_double_once_and_the_third_asks_as_before() -> None:
+    line = Line()
+    assert line.answer(SOON, full=2) == (200, 300)
+    assert line.sizes.of_partition(line.other) == 200
+    line.answer(SOON)
+    assert (line.sizes.of_partition(line.one), line.sizes.of_partition(line.other)) == (400, 200)
+
+
+@pytest.mark.parametrize("took", [0, SHORT - 1, SOON + 1, LATE])
+def test_an_answer_that_took_so_long_changes_nothing(took: Duration) -> None:
+    line = Line()
+    line.answer(SHORT)
+    assert line.answer(took) == (200, 300)
+
+
+def test_of_an_answer_that_takes_eight_times_as_long_as_the_fastest_the_round_trip_is_small_enough() -> None:
+    line = Line()
+    line.answer(20 * MILLISECOND)
+    assert line.answer(161 * MILLISECOND) == (200, 300)
+    assert line.answer(160 * MILLISECOND) == (400, 400)
+    line.sizes.on_lost(line.fetcher)
+    assert line.answer(161 * MILLISECOND) == (200, 300), "the next line may be a longer one"
+
+
+def test_late_answers_halve_what_is_asked_for_down_to_the_least() -> None:
+    line = Line()
+    for _ in range(3):
+        line.answer(SOON)
+    assert [line.answer(LATE + 1)[0] for _ in range(5)] == [400, 200, 100, 100, 100]
+    assert line.answer(SOON) == (200, 300), "and up again from there"
+
+
+def test_a_fetcher_that_its_source_throttles_asks_for_no_more() -> None:
+    line = Line()
+    assert line.answer(SOON, throttled=True) == (100, 300)
+    assert line.answer(SOON) == (200, 300)
+
+
+@pytest.mark.parametrize("most", [0, LEAST])
+def test_nothing_grows_where_the_config_is_not_above_that_of_followers(most: int) -> None:
+    line = Line(most)
+    assert [line.answer(SOON) for _ in range(3)] == [(100, 300)] * 3
+
+
+def test_after_a_lost_answer_all_begin_again_and_are_looked_at() -> None:
+    line = Line()
+    line.answer(SOON, full=2)
+    line.sizes.on_lost(line.fetcher)
+    assert line.fetcher.changed.keys() == {line.one.tp, line.other.tp}
+    assert (line.sizes.of_partition(line.one), line.sizes.of_partition(line.other)) == (100, 100)
+    assert line.sizes.of_answer(line.fetcher) == 300
+    line.fetcher.changed.clear()
+    line.sizes.on_lost(line.fetcher)
+    assert not line.fetcher.changed, "a source that is away for hours costs nothing"
