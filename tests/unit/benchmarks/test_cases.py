@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import big_logs, log, mirror, mirror_limit, mirror_servers, pass_through, tools
+from benchmarks import big_logs, log, long_lines, mirror, mirror_limit, mirror_servers, pass_through, tools
 from benchmarks.big_logs import Shape
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.verify.partition import open_job, verify
@@ -114,6 +114,13 @@ def test_mirroring_has_a_gate_for_each_codec_and_is_left_out_without_mirror_make
 
 def test_the_limit_of_a_mirror_is_measured() -> None:
     assert 0 < mirror_limit.cpu_s(2 * mirror_limit.ANSWER_BYTES, 16 * KIB) < 10
+
+
+def test_a_mirror_and_a_consumer_over_a_line_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_lines, "BATCHES", 64)
+    assert 40 < long_lines.mirror_rate.__wrapped__(1) <= long_lines.LINE_MB
+    assert 40 < long_lines.consumer_rate.__wrapped__(1) <= long_lines.LINE_MB
+    assert {case.id for case in long_lines.cases()} == {"L1", "L2", "L3"}
 
 
 @pytest.mark.parametrize("load", mirror.LOADS)
