@@ -143,6 +143,19 @@ def test_after_a_lost_answer_fetches_begin_small_again() -> None:
 
 
 @pytest.mark.decision("D70")
+def test_over_a_line_that_becomes_slow_fetches_are_halved_until_answers_come_within_two_seconds() -> None:
+    p = behind()
+    seen = sizes_of(p.a)
+    run_until_copied(p, 25)
+    seen.clear()
+    p.simulation.line(p.a, p.b).set(bandwidth_kbps=400)
+    assert_equal(p.there)
+    asked = [each for each, _ in seen]
+    assert asked[:3] == [16 * LEAST, 8 * LEAST, 4 * LEAST]
+    assert set(asked[3:]) == {4 * LEAST}
+
+
+@pytest.mark.decision("D70")
 def test_of_the_next_leader_of_the_source_a_partition_asks_for_the_least_again() -> None:
     p = behind(brokers=3)
     seen = sizes_of(p.a)
