@@ -7,7 +7,7 @@ import pytest
 from kmirror.records.record import RecordData
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
-from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_compacted_failbacks import NO_CLEANER, STAY_MS, clean, logs_of
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
 
@@ -24,7 +24,7 @@ def mirror_of(source: StagedCluster, destination: StagedCluster, name: str) -> M
 
 def chain(brokers: int = 1) -> tuple[Pair, StagedCluster]:
     """Return a, which b mirrors, which c mirrors; b was paused while a deleted a key, whose tombstone is gone."""
-    p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, "replica.fetch.max.bytes": "1"})
+    p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, **ONE_BATCH})
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
     p.a.alter(TOPIC, {**BY_KEY, "delete.retention.ms": str(STAY_MS)})
     write_keys(p.a, *"abcd")
