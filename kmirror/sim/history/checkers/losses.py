@@ -115,7 +115,8 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
-    if not hidden and reason is None and _was_above_what_was_reopened(facts, place, last, look):
+    # A cut that the source's own log does not explain may have been this one.
+    if not hidden and (reason is None or not reason.lacking) and _was_above_what_was_reopened(facts, place, last, look):
         reason = Reason(REOPENED)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
 
