@@ -42,7 +42,7 @@ from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
 from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.features import DIRECTORIES_FROM, METADATA_VERSION, MIRROR_VERSION
+from kmirror.spec.features import DIRECTORIES_FROM, ELIGIBLE_VERSION, METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
@@ -102,9 +102,11 @@ class PartitionImage:
     leader_epoch: int
     partition_epoch: int
     eligible: tuple[int, ...] = ()
-    """Replicas out of the ISR that have all that is committed, which a controller of Kafka told of (KIP-966)."""
+    """Replicas out of the ISR that have all that is committed (KIP-966)."""
     directories: tuple[Uuid, ...] = ()
     """The log directory of each replica, in their order; none where nobody has said (KIP-858)."""
+    last_known: tuple[int, ...] = ()
+    """The last leader of a partition that has none (LastKnownElr)."""
 
     def directory_of(self, broker_id: int) -> Uuid:
         """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
@@ -311,6 +313,7 @@ class MetadataImage:
             record.partition_epoch,
             self._shared(record.eligible_leader_replicas or ()),
             self._shared_ids(record.directories),
+            self._shared(record.last_known_elr or ()),
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -330,15 +333,18 @@ class MetadataImage:
             if record.eligible_leader_replicas is None
             else self._shared(record.eligible_leader_replicas),
             directories if len(directories) == len(replicas) else (),
+            before.last_known if record.last_known_elr is None else self._shared(record.last_known_elr),
         )
         self._put(topic, record.partition_id, partition, delta)
 
     def _clear_eligible(self, name: str, delta: Delta) -> None:
-        """Forget the eligible replicas of a topic, or without a name of all topics."""
+        """Forget the eligible replicas and the last leaders of a topic, or without a name of all topics."""
         for topic in [self.topics[name]] if name else self.topics.values():
             for index, partition in topic.partitions.items():
-                if partition.eligible:
-                    self._put(topic, index, replace(partition, eligible=()), delta)
+                if partition.eligible or partition.last_known:
+                    epoch = partition.partition_epoch + 1
+                    cleared = replace(partition, eligible=(), last_known=(), partition_epoch=epoch)
+                    self._put(topic, index, cleared, delta)
 
     def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)
@@ -441,6 +447,11 @@ class MetadataImage:
         if not self.is_active(broker_id):
             return False
         return self.brokers[broker_id].has_online(partition.directory_of(broker_id))
+
+    @property
+    def keeps_eligible(self) -> bool:
+        """Return whether replicas that leave a too small ISR stay eligible as leaders (KIP-966)."""
+        return self.features.get(ELIGIBLE_VERSION, 0) >= 1
 
     @property
     def has_directories(self) -> bool:

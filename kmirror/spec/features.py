@@ -17,6 +17,7 @@ class Feature:
 METADATA_VERSION = "metadata.version"
 MIRROR_VERSION = "mirror.version"
 TRANSACTION_VERSION = "transaction.version"
+ELIGIBLE_VERSION = "eligible.leader.replicas.version"
 EPOCH_BUMPS_FROM = 2
 """The level of transaction.version from which on the end of a transaction raises its producer's epoch."""
 
@@ -32,12 +33,18 @@ FEATURES: tuple[Feature, ...] = (
         "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 writes the "
         "records of `__transaction_state` in their flexible version.",
     ),
+    Feature(
+        ELIGIBLE_VERSION,
+        0,
+        1,
+        "1 keeps replicas that left a too small ISR with all that is committed, and elects them (KIP-966 part 1).",
+    ),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
 )
 
 FORMATTED: dict[str, int] = {
     METADATA_VERSION: 30,
-    "eligible.leader.replicas.version": 1,
+    ELIGIBLE_VERSION: 1,
     "group.version": 1,
     "share.version": 1,
     "streams.version": 1,
@@ -88,7 +95,7 @@ RELEASED = (
     ReleasedFeature("kraft.version", (7, 21)),
     ReleasedFeature(TRANSACTION_VERSION, (7, 24, 24)),
     ReleasedFeature("group.version", (7, 22)),
-    ReleasedFeature("eligible.leader.replicas.version", (7, 26), {1: {METADATA_VERSION: 23}}),
+    ReleasedFeature(ELIGIBLE_VERSION, (7, 26), {1: {METADATA_VERSION: 23}}),
     ReleasedFeature("share.version", (7, 28)),
     ReleasedFeature("streams.version", (7, 29)),
 )
@@ -111,6 +118,12 @@ def metadata_level(text: str) -> int | None:
     for level in range(min(METADATA_LEVELS), METADATA_LATEST + 1):
         levels[METADATA_LEVELS[level].partition("-")[0]] = level
     return levels.get(name)
+
+
+def needs_of(name: str, level: int) -> Mapping[str, int]:
+    """Return the other features that a level of a feature needs, with their levels."""
+    found = next((row for row in RELEASED if row.name == name), None)
+    return {} if found is None else found.needs.get(level, {})
 
 
 def is_supported(name: str, level: int) -> bool:

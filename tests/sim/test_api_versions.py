@@ -61,7 +61,7 @@ def test_an_unknown_version_is_answered_in_version_0_and_the_link_lives_on(
 
 
 def test_a_feature_that_begins_at_0_is_told_to_clients_that_know_of_that(raw: tuple[Cluster, RawClient]) -> None:
-    every = ["metadata.version", "transaction.version", "mirror.version"]
+    every = ["metadata.version", "transaction.version", "eligible.leader.replicas.version", "mirror.version"]
     for version, features in ((2, []), (3, ["metadata.version"]), (4, every)):
         assert [row.name for row in ask(raw, version).supported_features] == features
     answer = ask(raw, 4)

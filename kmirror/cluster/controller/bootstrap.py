@@ -7,27 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.cluster.controller import min_insync
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.features import MIRROR_VERSION
-from kmirror.spec.wire_values import ResourceType
-
-ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
+from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 
 
-def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], min_insync: int) -> list[Message]:
+def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], static_min_insync: int) -> list[Message]:
     """Return `formatted` and what is new in `wanted`: the folder was formatted with feature levels that count.
 
-    With eligible leader replicas a controller of Kafka wants `min.insync.replicas` in the log, where no restart with
-    other configs changes it: `min_insync` is what it is now.
+    With eligible leader replicas they set `min.insync.replicas` to what the properties file says.
     """
     known = {record.name: record.feature_level for record in formatted if isinstance(record, FeatureLevelRecord)}
     records = [*formatted]
     records += [r for r in wanted if not (isinstance(r, FeatureLevelRecord) and r.name in known)]
-    if known.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0:
-        name, value = "min.insync.replicas", str(min_insync)
-        records.append(ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=name, value=value))
+    levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
+    if levels.get(ELIGIBLE_VERSION, 0) > 0:
+        records.append(min_insync.of_all_brokers(static_min_insync))
     return records
 
 

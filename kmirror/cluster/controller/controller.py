@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
-from kmirror.cluster.controller import sessions, snapshot_generator
+from kmirror.cluster.controller import min_insync, sessions, snapshot_generator
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
 from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_records
@@ -221,8 +221,8 @@ class Controller:
             self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()
         if self.image.offset < 0:
-            min_insync = self.context.configs.integer("min.insync.replicas")
-            records = bootstrap_records(opened.bootstrap, self.options.bootstrap, min_insync)
+            static_min_insync = self.context.configs.integer(min_insync.KEY)
+            records = bootstrap_records(opened.bootstrap, self.options.bootstrap, static_min_insync)
             self.commit(now, records, atomic=True)
         else:
             if aborted:
@@ -318,8 +318,9 @@ class Controller:
         if type(body) not in self._decisions:
             return None
         decision = self._decisions[type(body)](self.context, now, body, version, rights)
+        cleared = min_insync.clearing_records(self.image, decision.records)
         try:
-            self.commit(now, decision.records, atomic=decision.atomic)
+            self.commit(now, [*decision.records, *cleared], atomic=decision.atomic)
         except TooManyRecords:
             error, message = ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
             return refusal(body, version, error, message)
@@ -355,7 +356,7 @@ class Controller:
         after = self.image.partition(tp)
         assert after is not None, "just applied"
         if before is None or before.leader_epoch != after.leader_epoch:
-            unclean = before is not None and after.leader not in (NO_LEADER, *before.isr)
+            unclean = before is not None and after.leader not in (NO_LEADER, *before.isr, *before.eligible)
             fact = LeaderElected(tp, after.leader, after.leader_epoch, after.isr, unclean)
             self.outbox.note(str(fact), fact)
 

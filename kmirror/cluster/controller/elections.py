@@ -1,18 +1,25 @@
-"""Leader elections when a broker is fenced or unfenced: records, decided from the image alone.
+"""Which replicas lead, are in sync, and may lead next: records, decided from the image alone (PartitionChangeBuilder).
 
-A replica whose log directory is offline counts as one whose broker is not alive. Kafka's rules
-(PartitionChangeBuilder): the first living ISR member in replica order leads; if there is none, an unclean election
-may take any living replica, where the topic allows it; if not, the partition has no leader and keeps its last ISR.
+A replica whose log directory is offline counts as one whose broker is not alive. The first living ISR member in replica
+order leads; if there is none, an unclean election may take any living replica, where the topic allows it; if not, the
+partition has no leader and keeps its last ISR.
 
-A controller of Kafka may have emptied the ISR and kept its members as eligible leaders (KIP-966). They count as the ISR
-then. With the first change of the ISR here they are forgotten, for nobody here would take out who falls behind.
+With `eligible.leader.replicas.version` 1 (KIP-966, D71) the ISR may become empty instead. Nothing is committed while it
+has fewer members than `min.insync.replicas`, so a replica that leaves it then has all committed records: it stays
+eligible, and leads where the ISR is empty. A broker that ended uncleanly may have lost records, and is no longer
+eligible. If no replica is eligible either, the last leader leads when it comes back, whatever its log holds.
+
+At level 0 the log may have eligible leaders that another controller left. They count as the ISR where that is empty.
+The first change of the ISR ends their eligibility: at this level no change takes out a replica that falls behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from kmirror.cluster.images import LEADER_UNCHANGED, NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from kmirror.kernel.java import in_hash_order
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.message import Message
@@ -22,6 +29,16 @@ from kmirror.spec.configs import Configs, Scope
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that take `broker_id` out of every ISR and leadership; it may still be active in `image`."""
     every = (without_replica(image, defaults, topic, index, broker_id) for topic, index in image.held_by(broker_id))
+    return [change for change in every if change is not None]
+
+
+def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
+    """Return the changes that take a broker out of all that it may not lead after an unclean end."""
+    every = (
+        _change(image, defaults, topic, index, _without(topic.partitions[index], broker_id), gone=broker_id, lost=True)
+        for topic, index in image.held_by(broker_id)
+        if broker_id in (*topic.partitions[index].isr, *topic.partitions[index].eligible)
+    )
     return [change for change in every if change is not None]
 
 
@@ -44,8 +61,7 @@ def without_replica(
     partition = topic.partitions[index]
     if broker_id not in partition.isr and partition.leader != broker_id:
         return None
-    alive = [b for b in partition.replicas if b != broker_id and image.may_lead(b, partition)]
-    return _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, broker_id)
+    return _change(image, defaults, topic, index, _without(partition, broker_id), gone=broker_id)
 
 
 def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
@@ -56,13 +72,21 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
         partition = topic.partitions[index]
         if broker_id is not None and broker_id not in partition.replicas:
             continue  # What is possible without it has been done.
-        alive = [
-            b for b in partition.replicas if image.may_lead(b, partition) or _comes(image, b, broker_id, partition)
-        ]
-        change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, None)
+        change = _change(image, defaults, topic, index, partition.isr, comes=broker_id)
         if change is not None:
             records.append(change)
     return records
+
+
+def with_isr(
+    image: MetadataImage, defaults: Configs, topic: TopicImage, index: int, isr: Sequence[int]
+) -> PartitionChangeRecord | None:
+    """Return the change by which the ISR has these members, the leader among them; None if it has them already."""
+    return _change(image, defaults, topic, index, isr)
+
+
+def _without(partition: PartitionImage, broker_id: int) -> list[int]:
+    return [member for member in partition.isr if member != broker_id]
 
 
 def _comes(image: MetadataImage, replica: int, broker_id: int | None, partition: PartitionImage) -> bool:
@@ -70,43 +94,91 @@ def _comes(image: MetadataImage, replica: int, broker_id: int | None, partition:
     return replica == broker_id and image.brokers[replica].has_online(partition.directory_of(replica))
 
 
-def change_of(partition: PartitionImage, topic_id: Uuid, index: int) -> PartitionChangeRecord:
-    """Return a record that will change the ISR of a partition, and ends what was said of eligible leaders."""
-    record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
-    if partition.eligible:
-        record.eligible_leader_replicas, record.last_known_elr = [], []
-    return record
+class _Elected(NamedTuple):
+    """What an election leads to; the leader may be the one before, or NO_LEADER."""
+
+    leader: int
+    isr: list[int]
+    eligible: list[int]
 
 
-def _elect(
+def _change(
     image: MetadataImage,
     defaults: Configs,
-    topic: str,
-    topic_id: Uuid,
+    topic: TopicImage,
     index: int,
-    partition: PartitionImage,
-    alive: list[int],
-    gone: int | None,
+    isr: Sequence[int],
+    *,
+    gone: int | None = None,
+    lost: bool = False,
+    comes: int | None = None,
 ) -> PartitionChangeRecord | None:
-    isr = [b for b in partition.isr if b != gone]
-    record = change_of(partition, topic_id, index)
-    if partition.leader not in (gone, NO_LEADER):
-        record.isr = isr  # Only a follower is removed; the leader and its epoch stay.
-        return record
-    clean = [b for b in alive if b in isr]
-    if not isr:
-        clean = [b for b in alive if b in partition.eligible]
-        isr = clean[:1]
+    """Return the change that follows when the ISR is to have these members; None if there is none.
+
+    `gone` may not lead, and is not eligible any more if it may have `lost` records; `comes` will be active.
+    """
+    partition, keeps = topic.partitions[index], image.keeps_eligible
+    configs = Configs(Scope.TOPIC, image.topic_config(topic.name), defaults)
+    able = [
+        b
+        for b in partition.replicas
+        if b != gone and (b == partition.leader or image.may_lead(b, partition) or _comes(image, b, comes, partition))
+    ]
+    eligible = list(partition.eligible)
+    if keeps:
+        min_isr = min(configs.integer("min.insync.replicas"), len(partition.replicas))
+        eligible = _eligible(partition, isr, min_isr, gone if lost else None)
+    unclean = configs.flag("unclean.leader.election.enable")
+    elected = _elect(partition, _Elected(partition.leader, list(isr), eligible), able, keeps=keeps, unclean=unclean)
+    record = PartitionChangeRecord(partition_id=index, topic_id=topic.topic_id)
+    if elected.leader != partition.leader:
+        record.leader = elected.leader
+    if elected.isr != list(partition.isr) and (keeps or elected.leader != NO_LEADER):
+        record.isr = elected.isr  # At level 0 the last ISR stays on record: only its members may lead again.
+    _note_eligible(record, partition, elected.eligible, keeps=keeps)
+    named = record.isr, record.eligible_leader_replicas, record.last_known_elr
+    return None if record.leader == LEADER_UNCHANGED and named == (None, None, None) else record
+
+
+def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost: int | None) -> list[int]:
+    """Return the replicas outside the new ISR that have all committed records; none if that ISR may commit more."""
+    if len(isr) >= min_isr:
+        return []
+    candidates = dict.fromkeys((*partition.eligible, *partition.isr))
+    return in_hash_order([b for b in candidates if b not in isr and b != lost], int, most=len(candidates))
+
+
+def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, keeps: bool, unclean: bool) -> _Elected:
+    """Return the leader, out of the replicas that are `able`, and the ISR and the eligible replicas under it."""
+    _, isr, eligible = wanted
+    clean = [b for b in able if b in (isr or eligible)]
+    if partition.leader in clean:
+        return wanted
     if clean:
-        record.leader = clean[0]
-        if isr != list(partition.isr):
-            record.isr = isr
-        return record
-    unclean = Configs(Scope.TOPIC, image.topic_config(topic), defaults).flag("unclean.leader.election.enable")
-    if unclean and alive:
-        record.leader, record.isr = alive[0], [alive[0]]
-        return record
-    if partition.leader == NO_LEADER:
-        return None
-    record.leader = NO_LEADER  # The last ISR stays on record: only its members may lead again.
-    return record
+        leader = clean[0]
+        if isr:
+            return _Elected(leader, isr, eligible)
+        return _Elected(leader, [leader], [b for b in eligible if b != leader])
+    last = partition.last_known
+    if keeps and not isr and not eligible and len(last) == 1 and last[0] in able:
+        return _Elected(last[0], [last[0]], [])
+    if unclean and able:
+        return _Elected(able[0], [able[0]], [])
+    return _Elected(NO_LEADER, isr, eligible)
+
+
+def _note_eligible(
+    record: PartitionChangeRecord, partition: PartitionImage, eligible: list[int], *, keeps: bool
+) -> None:
+    """Add the eligible replicas to a change, and the last leader if it leaves the partition without one."""
+    if not keeps:
+        changes = record.leader != LEADER_UNCHANGED or record.isr is not None
+        if changes and (partition.eligible or partition.last_known):
+            record.eligible_leader_replicas, record.last_known_elr = [], []
+        return
+    if eligible != list(partition.eligible):
+        record.eligible_leader_replicas = eligible
+    if record.leader == NO_LEADER and not partition.last_known:
+        record.last_known_elr = [partition.leader]
+    elif record.leader >= 0 and partition.last_known:
+        record.last_known_elr = []

@@ -46,7 +46,7 @@ class LeaderElected:
     leader_epoch: int
     isr: tuple[int, ...]
     unclean: bool = False
-    """The leader was not in the ISR."""
+    """The leader was neither in the ISR nor eligible (KIP-966)."""
 
     def __str__(self) -> str:
         if self.leader == NO_LEADER:

@@ -149,7 +149,9 @@ def log_config(configs: Configs) -> LogConfig:
 
 
 def _version_of(record: Message) -> int:
-    if isinstance(record, PartitionChangeRecord) and record.eligible_leader_replicas is not None:
+    if isinstance(record, PartitionChangeRecord) and not (
+        record.eligible_leader_replicas is None and record.last_known_elr is None
+    ):
         return ELIGIBLE_FROM
     if isinstance(record, PartitionRecord | PartitionChangeRecord) and record.directories:
         return DIRECTORIES_FROM

@@ -165,7 +165,9 @@ class SnapshotRecords:
                 continue
             for one in topic.partitions.values():
                 assert isinstance(one.message, PartitionRecord), "a partition"
-                one.message.eligible_leader_replicas = one.message.last_known_elr = None
+                if one.message.eligible_leader_replicas or one.message.last_known_elr:
+                    one.message.eligible_leader_replicas = one.message.last_known_elr = None
+                    one.message.partition_epoch += 1
 
     def records(self) -> Iterator[VersionedMessage]:
         """Yield what is left, in the order in which it is to be replayed."""

@@ -157,7 +157,7 @@ BROKER_REASONS: tuple[Reason, ...] = (
     Reason(
         r"AlterConfigs responses.errorCode: (NONE|INVALID_REQUEST) by ours, INVALID_CONFIG by theirs",
         "An AlterConfigs of all brokers that takes away min.insync.replicas",
-        "Kafka keeps it for its eligible leader replicas (KIP-966), which are not built here",
+        "Kafka keeps it for its eligible leader replicas (KIP-966), which are off by default here",
         _is_of_all_brokers,
     ),
     Reason(

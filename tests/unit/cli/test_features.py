@@ -40,6 +40,7 @@ def test_mirroring_is_turned_on_and_off() -> None:
             f"Feature: {name} SupportedMinVersion: {low} SupportedMaxVersion: {high} "
             f"FinalizedVersionLevel: {level} Epoch: {cluster.image.offset}".split()
             for name, low, high, level in (
+                ("eligible.leader.replicas.version", "0", "1", "0"),
                 ("metadata.version", "3.3-IV3", "4.3-IV0", "4.3-IV0"),
                 ("mirror.version", "0", "1", "1"),
                 ("transaction.version", "0", "2", "2"),
@@ -56,14 +57,25 @@ def test_objects_a_line() -> None:
     with TcpCluster(brokers=1, mirror_version=0) as cluster:
         code, out, _ = run(cluster, "describe", "-o", "json", "--node-id", "1")
         rows = [json.loads(line) for line in out.splitlines()]
-        epoch = rows[0].pop("epoch")
+        epoch = rows[1].pop("epoch")
         assert code == 0 and isinstance(epoch, int)
-        assert rows[0] == {"feature": "metadata.version", "supported_min": 7, "supported_max": 30, "level": 30}
+        assert rows[1] == {"feature": "metadata.version", "supported_min": 7, "supported_max": 30, "level": 30}
         code, out, err = run(cluster, "downgrade", "--metadata", "3.9", "--dry-run", "-o", "json")
         told = json.loads(out)
         assert code == 1 and "flag is deprecated" in err
         assert told["error"].endswith("because it might delete metadata information.")
         assert (told["action"], told["feature"], told["level"]) == ("downgrade", "metadata.version", 21)
+
+
+@pytest.mark.decision("D71")
+def test_eligible_leader_replicas_are_turned_on_and_off() -> None:
+    name = "eligible.leader.replicas.version"
+    with TcpCluster(brokers=1) as cluster:
+        assert run(cluster, "upgrade", "--feature", f"{name}=1") == (0, f"{name} was upgraded to 1.\n", "")
+        cluster.until(lambda: cluster.broker(1).context.image.keeps_eligible)
+        assert cluster.image.configs[4, ""] == {"min.insync.replicas": "1"}
+        assert run(cluster, "disable", "--feature", name) == (0, f"{name} was disabled.\n", "")
+        cluster.until(lambda: not cluster.broker(1).context.image.keeps_eligible)
 
 
 def test_a_node_that_is_not_there() -> None:

@@ -19,11 +19,12 @@ from kmirror.mirror.controller_component import MirrorControllerComponent
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
-from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
+from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from kmirror.spec.features import FEATURES
 from tests.links import handled
 
 TP = TopicPartition("orders", 0)
@@ -37,6 +38,7 @@ def controller(
     *,
     configs: Mapping[str, str] | None = None,
     mirror_version: int = 1,
+    eligible_version: int = 0,
     topic: Sequence[int] = (),
 ) -> Controller:
     """Return a started controller with living brokers, and topic `orders` on `topic` if that names brokers."""
@@ -44,6 +46,8 @@ def controller(
         FeatureLevelRecord(name="metadata.version", feature_level=30),
         FeatureLevelRecord(name="mirror.version", feature_level=mirror_version),
     ]
+    if eligible_version:
+        bootstrap.append(FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=eligible_version))
     for broker_id in brokers:
         bootstrap.append(
             RegisterBrokerRecord(
@@ -51,6 +55,7 @@ def controller(
                 broker_epoch=BROKER_EPOCH + broker_id,
                 incarnation_id=Uuid.from_ints(9, broker_id),
                 end_points=[BrokerEndpoint(name="PLAINTEXT", host=f"b-{broker_id}", port=9092)],
+                features=[BrokerFeature(row.name, row.minimum, row.maximum) for row in FEATURES],
                 fenced=False,
             )
         )

@@ -1,6 +1,6 @@
 """DescribeTopicPartitions, version 0: topics in the order of their names, as many partitions at a time as asked for.
 
-The cursor says where the next request goes on. Left out: eligible leader replicas.
+The cursor says where the next request goes on.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Page:
             leader_epoch=partition.leader_epoch,
             replica_nodes=list(partition.replicas),
             isr_nodes=list(partition.isr),
-            eligible_leader_replicas=[],
-            last_known_elr=[],
+            eligible_leader_replicas=list(partition.eligible),
+            last_known_elr=list(partition.last_known),
             offline_replicas=image.offline(partition),
         )

@@ -1,7 +1,7 @@
 """AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
 
 A proposal based on an outdated image is refused: another leader epoch, another partition epoch, a
-member that is fenced, stops, or has restarted since (KIP-903). Left out: eligible leader replicas.
+member that is fenced, stops, or has restarted since (KIP-903).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
-from kmirror.cluster.controller.elections import change_of
+from kmirror.cluster.controller.elections import with_isr
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
@@ -38,8 +38,9 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
         for proposal in topic.partitions:
             answer = PartitionData(partition_index=proposal.partition_index, isr=[])
             answers.partitions.append(answer)
-            image = None if name is None else context.image.topics[name].partitions.get(proposal.partition_index)
-            if image is None:
+            index = proposal.partition_index
+            image = None if name is None else context.image.topics[name].partitions.get(index)
+            if name is None or image is None:
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
             members = _members(proposal, version)
@@ -47,13 +48,11 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
             if answer.error_code:
                 continue
             isr = [b for b, _ in members]
-            changed = isr != list(image.isr)
-            if changed:
-                record = change_of(image, topic.topic_id, proposal.partition_index)
-                record.isr = isr
-                records.append(record)
+            change = with_isr(context.image, context.configs, context.image.topics[name], index, isr)
+            if change is not None:
+                records.append(change)
             answer.leader_id, answer.leader_epoch, answer.isr = image.leader, image.leader_epoch, isr
-            answer.partition_epoch = image.partition_epoch + changed
+            answer.partition_epoch = image.partition_epoch + (change is not None)
     return Decision(records, response, atomic=False)
 
 

@@ -2,15 +2,18 @@
 
 The broker epoch is the offset of the registration record. A broker id that is alive under another
 incarnation is refused until its session ends, and one that does not support the levels of features that are in force.
+
+A broker names the epoch in which its last process ended cleanly. If that is not the one of its last registration, it
+ended uncleanly since, and what it has written may be lost: it leaves every ISR, and is not eligible (KIP-966).
 """
 
 from __future__ import annotations
 
 from kmirror.cluster.controller.context import Commit, ControllerContext
-from kmirror.cluster.controller.elections import fence_records
+from kmirror.cluster.controller.elections import fence_records, unclean_records
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.cluster.controller.sessions import BrokerSessions
-from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.images import BrokerImage, MetadataImage
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.log.log_dirs import is_reserved
@@ -20,6 +23,9 @@ from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFe
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, METADATA_VERSION
+
+PREVIOUS_EPOCH_FROM = 3
+"""The version from which on a broker says in which epoch its last process ended cleanly."""
 
 
 def handle(
@@ -52,7 +58,10 @@ def handle(
         inbound.reply(BrokerRegistrationResponse(error_code=problem))
         return
     records: list[Message] = []
-    if known is not None and not known.fenced:
+    if known is not None and context.image.keeps_eligible and _ended_uncleanly(known, request, inbound.version):
+        context.outbox.note(f"broker {request.broker_id} ended uncleanly since it registered in epoch {known.epoch}")
+        records += unclean_records(context.image, context.configs, request.broker_id)
+    elif known is not None and not known.fenced:
         records += fence_records(context.image, context.configs, request.broker_id)
     epoch = context.next_offset() + len(records)
     records.append(
@@ -80,6 +89,13 @@ def handle(
     sessions.forget(request.broker_id)
     commit(now, records)
     inbound.reply(BrokerRegistrationResponse(broker_epoch=epoch))
+
+
+def _ended_uncleanly(known: BrokerImage, request: BrokerRegistrationRequest, version: int) -> bool:
+    """Return whether another process of a broker, which may have lost what it wrote, was registered last."""
+    if request.incarnation_id == known.incarnation:
+        return False
+    return version < PREVIOUS_EPOCH_FROM or request.previous_broker_epoch != known.epoch
 
 
 def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequest) -> bool:

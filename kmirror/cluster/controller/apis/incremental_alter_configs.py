@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
+from kmirror.cluster.controller import min_insync
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
@@ -190,6 +191,9 @@ def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> 
         changes = changes_of(Scope.BROKER, context.image.configs.get((ResourceType.BROKER, name), {}), resource.configs)
     except ApiError as refused:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(refused)) from None
+    problem = min_insync.problem_with(context.image, name, changes)
+    if problem is not None:
+        raise ApiError(ErrorCode.INVALID_CONFIG, problem)
     if name:
         _check_node(context, name)
     return changes

@@ -6,9 +6,10 @@ flag for downgrades, which Kafka does not read. Brokers that are registered, be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kmirror.cluster.authorizer import CLUSTER, Rights, refused
+from kmirror.cluster.controller import min_insync
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
@@ -17,8 +18,9 @@ from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.gen.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 from kmirror.protocol.message import Message
+from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FEATURES, FORMATTED, METADATA_VERSION, changes_metadata
+from kmirror.spec.features import ELIGIBLE_VERSION, FEATURES, FORMATTED, METADATA_VERSION, changes_metadata, needs_of
 from kmirror.spec.wire_values import AclOperation, UpgradeType
 
 RESULTS_LAST = 1
@@ -42,11 +44,16 @@ def decide_with(
     if denied:
         return Decision((), refused(request, version, denied))
     wanted = {update.feature: update for update in request.feature_updates}
+    proposed = {**context.image.features, **{name: update.max_version_level for name, update in wanted.items()}}
     records: list[Message] = []
+    if proposed.get(ELIGIBLE_VERSION, 0) > 0 and ELIGIBLE_VERSION in wanted:
+        static = broker_configs(context.static_configs, {}).integer(min_insync.KEY)
+        records += min_insync.unifying_records(context.image, static)
     try:
         for name in in_hash_order(wanted, hash_of_text):
             level = wanted[name].max_version_level
             _check(context, name, level, wanted[name].upgrade_type)
+            _check_needs(name, level, proposed)
             reason = why_not(context, name, level)
             if reason is not None:
                 raise _invalid(name, level, reason)
@@ -89,6 +96,14 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
             text = "Refusing to perform the requested downgrade because it might delete metadata information."
         message = f"Unsupported metadata.version downgrade from {current} to {level}. {text}"
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _check_needs(name: str, level: int, proposed: Mapping[str, int]) -> None:
+    """Raise ApiError if a level needs another feature at a level that it has not, and is not to get either."""
+    for other, least in needs_of(name, level).items():
+        if proposed.get(other, 0) < least:
+            text = f"{name} could not be set to {level} because it depends on {other} level {least}"
+            raise _invalid(name, level, text)
 
 
 def _supported(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:

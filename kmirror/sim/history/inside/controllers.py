@@ -133,7 +133,7 @@ class ControllerLook:
             if leader not in after.replicas or not image.may_lead(leader, after):
                 yield "leader-inactive", f"leader {leader} is not active, or its log directory is offline"
         else:
-            able = [member for member in isr if image.may_lead(member, after)]
+            able = [member for member in isr or after.eligible if image.may_lead(member, after)]
             if able:
                 yield "leaderless", f"it has no leader, though {able} of the ISR may lead"
         if before is None or before is after:
@@ -150,7 +150,7 @@ class ControllerLook:
         self, cluster: str, topic: TopicImage, before: PartitionImage, after: PartitionImage, image: MetadataImage
     ) -> Iterator[tuple[str, str]]:
         """Yield why a leader from outside the ISR may not lead."""
-        leader, clean = after.leader, before.isr or before.eligible
+        leader, clean = after.leader, (*before.isr, *before.eligible)
         if leader == NO_LEADER or leader in clean:
             return
         if after.isr != (leader,):
@@ -161,6 +161,8 @@ class ControllerLook:
                 "unclean-leader",
                 f"leader {leader} is elected from outside the ISR {list(clean)}, though {able} of the ISR may lead",
             )
+        if image.keeps_eligible and before.last_known == (leader,):
+            return  # It leads once no replica is eligible; the last of them may have ended uncleanly (KIP-966).
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
         if not Configs(Scope.TOPIC, image.topic_config(topic.name), controller.context.configs).flag(UNCLEAN):

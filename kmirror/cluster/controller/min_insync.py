@@ -1,0 +1,54 @@
+"""`min.insync.replicas` where eligible leader replicas are kept (ConfigurationControlManager, D71).
+
+The controller decides by it which replicas are eligible, so it is in the metadata log, for all brokers at once and
+never for one of them: no restart with another properties file changes it. A change of it ends eligibility: with another
+value leaders may have committed records that those replicas lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.wire_values import ResourceType
+
+KEY = "min.insync.replicas"
+
+
+def of_all_brokers(value: int) -> ConfigRecord:
+    """Return the record by which all brokers have this value."""
+    return ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=KEY, value=str(value))
+
+
+def unifying_records(image: MetadataImage, static: int) -> list[Message]:
+    """Return what makes the value the same for all brokers: what is set for all, else `static`."""
+    records: list[Message] = [] if KEY in image.configs.get((ResourceType.BROKER, ""), {}) else [of_all_brokers(static)]
+    for name in image.configured(ResourceType.BROKER):
+        if name and KEY in image.configs[ResourceType.BROKER, name]:
+            records.append(ConfigRecord(resource_type=ResourceType.BROKER, resource_name=name, name=KEY, value=None))
+    return records
+
+
+def clearing_records(image: MetadataImage, records: Sequence[Message]) -> list[Message]:
+    """Return what ends the eligibility of replicas where `records` alter the value."""
+    if not image.keeps_eligible:
+        return []
+    return [
+        ClearElrRecord(topic_name=record.resource_name if record.resource_type == ResourceType.TOPIC else "")
+        for record in records
+        if isinstance(record, ConfigRecord)
+        and record.name == KEY
+        and record.resource_type in (ResourceType.BROKER, ResourceType.TOPIC)
+    ]
+
+
+def problem_with(image: MetadataImage, broker: str, changes: Mapping[str, str | None]) -> str | None:
+    """Return in Kafka's words why a broker's configs, or with an empty name those of all, cannot change so, or None."""
+    if not image.keeps_eligible or KEY not in changes:
+        return None
+    if broker:
+        return f"Broker-level {KEY} cannot be altered while ELR is enabled."
+    return f"Cluster-level {KEY} cannot be removed while ELR is enabled." if changes[KEY] is None else None
