@@ -29,7 +29,7 @@ from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.legacy import iter_any_batches
-from kmirror.spec.features import FORMATTED, METADATA_VERSION, MIRROR_VERSION, TRANSACTION_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, METADATA_VERSION, MIRROR_VERSION, TRANSACTION_VERSION
 
 METADATA_LEVEL = 30
 
@@ -113,7 +113,9 @@ class Assembly:
         return broker
 
 
-def feature_records(mirror_version: int, transaction_version: int = FORMATTED[TRANSACTION_VERSION]) -> list[Message]:
+def feature_records(
+    mirror_version: int, transaction_version: int = FORMATTED[TRANSACTION_VERSION], eligible_version: int = 0
+) -> list[Message]:
     """Return the records that set the feature levels of a new cluster.
 
     A level of 0 has no record: a controller of Kafka knows no mirror.version, and refuses a log that speaks of it.
@@ -121,14 +123,19 @@ def feature_records(mirror_version: int, transaction_version: int = FORMATTED[TR
     levels = {
         METADATA_VERSION: METADATA_LEVEL,
         TRANSACTION_VERSION: transaction_version,
+        ELIGIBLE_VERSION: eligible_version,
         MIRROR_VERSION: mirror_version,
     }
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
-def formatted_records() -> list[Message]:
-    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them."""
-    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
+def formatted_records(eligible_version: int = 0) -> list[Message]:
+    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them.
+
+    Only eligible leader replicas are kept where that is asked for (D71).
+    """
+    levels = {**FORMATTED, ELIGIBLE_VERSION: eligible_version}
+    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
 def replication_configs(factor: int) -> dict[str, str]:

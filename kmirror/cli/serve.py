@@ -40,12 +40,14 @@ from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
 from kmirror.net.profile import SERVED
-from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 
 DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
 NOTHING = Properties({}, None, None, None, (), {})
 CLUSTER_ID = re.compile("[A-Za-z0-9_-]+")
+SETTABLE = [f"{name}={level}" for name in (MIRROR_VERSION, ELIGIBLE_VERSION) for level in (0, 1)]
+"""What `--feature` may say."""
 TOLD_AFTER = 10
 """Half seconds after which is told for what a node waits."""
 
@@ -149,14 +151,14 @@ def tell(process: str, note: Note) -> None:
         complain(f"kmirror: {process} ends: {note.fact.why}\n")
 
 
-def mirror_version(features: Sequence[str]) -> int | None:
-    """Return the level of mirror.version, None if none is asked for; UsageError for other features and levels."""
+def asked_level(features: Sequence[str], name: str) -> int | None:
+    """Return the level that is asked for, None if none is; UsageError for what cannot be set here, also of others."""
     asked = None
     for feature in features:
-        name, _, level = feature.partition("=")
-        if name != MIRROR_VERSION or level not in ("0", "1"):
-            raise UsageError(f"--feature {feature}: what can be set is {MIRROR_VERSION}=0 and {MIRROR_VERSION}=1")
-        asked = int(level)
+        if feature not in SETTABLE:
+            raise UsageError(f"--feature {feature}: what can be set is {', '.join(SETTABLE)}")
+        if feature.startswith(name):
+            asked = int(feature[-1])
     return asked
 
 
@@ -176,7 +178,13 @@ def mirror_version(features: Sequence[str]) -> int | None:
 )
 @click.option("--cluster-id", metavar="ID", help="Which cluster a folder that is not formatted is for.")
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
-@click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="mirror.version=1 enables mirroring.")
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    help="mirror.version=1 enables mirroring; eligible.leader.replicas.version=1 is for a new folder.",
+)
 @click.option(
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
 )
@@ -229,7 +237,8 @@ def command(
     common: Common = {
         "data": data or None,
         "cluster_id": cluster_id,
-        "mirror_version": mirror_version(features),
+        "mirror_version": asked_level(features, MIRROR_VERSION),
+        "eligible_version": asked_level(features, ELIGIBLE_VERSION) or 0,
         "interpose": None if journals is None else Journals(journals.open),
     }
     served: TcpCluster | TcpNode
@@ -265,6 +274,7 @@ class Common(TypedDict):
     data: tuple[Path, ...] | None
     cluster_id: str | None
     mirror_version: int | None
+    eligible_version: int
     interpose: Interpose | None
 
 

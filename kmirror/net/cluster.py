@@ -68,7 +68,8 @@ class TcpCluster(RunningNodes, ClusterInside):
     memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
-    for: a controller of Kafka refuses a log that speaks of it.
+    for: a controller of Kafka refuses a log that speaks of it. `eligible_version` is the level of
+    `eligible.leader.replicas.version` in a new log.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int | None = None,
+        eligible_version: int = 0,
         data: Data = None,
         disks: OpenDisks | None = None,
         interpose: Interpose | None = None,
@@ -107,6 +109,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         known_as = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
         self._advertised_host = checked_advertised(known_as)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
+        self._eligible_version = eligible_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
@@ -163,7 +166,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             metadata=metadata_folder(self.configs),
             broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
-            bootstrap=formatted_records(),
+            bootstrap=formatted_records(self._eligible_version),
             endpoint=CONTROLLER_ENDPOINT,
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
@@ -199,7 +202,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             endpoints={node_id: self.endpoint(node_id) for node_id in node_ids},
             configs=self.configs,
             racks=self._racks,
-            bootstrap=feature_records(self._mirror_version),
+            bootstrap=feature_records(self._mirror_version, eligible_version=self._eligible_version),
             on_failure=self._on_failure,
             authorizer=self._authorizer,
             clock=host.now,

@@ -74,7 +74,7 @@ class TcpNode(RunningNodes):
     `data` is its log folder, or several, which are formatted if they are empty; without it logs are in memory. A
     broker has to know the id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller
     draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node
-    as it is made.
+    as it is made. `mirror_version` and `eligible_version` are as those of a `TcpCluster`.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class TcpNode(RunningNodes):
         data: Data = None,
         cluster_id: str | None = None,
         mirror_version: int | None = None,
+        eligible_version: int = 0,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
@@ -104,6 +105,7 @@ class TcpNode(RunningNodes):
         """Under `data` known once the node was started."""
         self._wanted_id = cluster_id
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
+        self._eligible_version = eligible_version
         self._interpose = interpose
         self._on_failure = on_failure
         self._authorizer = authorizer
@@ -253,7 +255,7 @@ class TcpNode(RunningNodes):
             node_id=self.plan.node_id,
             is_broker="broker" in self._processes,
             controller=self.controller_endpoint if "controller" in self._processes else None,
-            bootstrap=formatted_records(),
+            bootstrap=formatted_records(self._eligible_version),
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )
@@ -283,7 +285,7 @@ class TcpNode(RunningNodes):
             controller_id=controller_id,
             endpoints={**own, controller_id: self.controller_endpoint},
             configs=self.configs,
-            bootstrap=feature_records(self._mirror_version),
+            bootstrap=feature_records(self._mirror_version, eligible_version=self._eligible_version),
             on_failure=self._on_failure,
             authorizer=self._authorizer,
             clock=host.now,

@@ -41,7 +41,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import START
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FEATURES, MIRROR_VERSION, TRANSACTION_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, FEATURES, MIRROR_VERSION, TRANSACTION_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class Cluster(ClusterInside):
     in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
     is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id.
-    `mirror_version` and `transaction_version` are the levels of
-    these features. UsageError for arguments of which no cluster can be made.
+    `mirror_version`, `transaction_version` and `eligible_version` are the levels of `mirror.version`,
+    `transaction.version` and `eligible.leader.replicas.version`. UsageError for arguments of which no cluster can be
+    made.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Cluster(ClusterInside):
         racks: Mapping[int, str] | None = None,
         mirror_version: int = 1,
         transaction_version: int = 2,
+        eligible_version: int = 0,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
         log_dirs: int = 1,
@@ -88,6 +90,7 @@ class Cluster(ClusterInside):
         super().__init__(checked_name(name), brokers, replication_factor)
         arguments.whole_number("mirror_version", mirror_version, *LEVELS[MIRROR_VERSION])
         arguments.whole_number("transaction_version", transaction_version, *LEVELS[TRANSACTION_VERSION])
+        arguments.whole_number("eligible_version", eligible_version, *LEVELS[ELIGIBLE_VERSION])
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
@@ -117,7 +120,7 @@ class Cluster(ClusterInside):
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
             racks=checked_racks(racks, self.broker_ids),
-            bootstrap=feature_records(mirror_version, transaction_version)
+            bootstrap=feature_records(mirror_version, transaction_version, eligible_version)
             + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,
             authorizer=authorizer,

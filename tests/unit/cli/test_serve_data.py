@@ -73,6 +73,19 @@ def test_mirroring_is_a_feature_that_is_asked_for(clusters: list[TcpCluster], tm
     assert clusters[0].image.features["mirror.version"] == 1
 
 
+@pytest.mark.decision("D71")
+def test_a_new_folder_has_eligible_leader_replicas_if_they_are_asked_for(
+    clusters: list[TcpCluster], tmp_path: Path
+) -> None:
+    name = "eligible.leader.replicas.version"
+    run("--data", str(tmp_path / "without"))
+    run("--data", str(tmp_path / "with"), "--feature", f"{name}=1", "--feature", "mirror.version=1")
+    run("--data", str(tmp_path / "with"))
+    run("--memory", "--feature", f"{name}=1")
+    assert [cluster.image.features.get(name) for cluster in clusters] == [None, 1, 1, 1]
+    assert [cluster.image.configs.get((4, "")) for cluster in clusters] == [None, *[{"min.insync.replicas": "1"}] * 3]
+
+
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     assert "--memory keeps nothing" in refused("--memory", "--data", str(tmp_path))
     twice = properties(tmp_path, f"log.dirs={tmp_path}/a, {tmp_path}/./a")
