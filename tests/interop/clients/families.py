@@ -75,7 +75,7 @@ FAMILIES = {
 }
 
 
-ELR = "no eligible.leader.replicas.version: with it a real cluster writes the default of min.insync.replicas down"
+ELR = "eligible.leader.replicas.version 0: with 1 a cluster writes the default of min.insync.replicas down"
 OWN = "configs of KIP-1279, which no release has"
 # Family to the differences that are known, as patterns of where they are, and why. One that is no more has to go.
 KNOWN: dict[str, dict[str, str]] = {

@@ -274,7 +274,7 @@ def test_a_broker_of_kafka_starts_from_a_snapshot_that_was_written_here(judge: J
     ids = format_here(folder)
     short = {
         "metadata.log.max.record.bytes.between.snapshots": "500",
-        "internal.metadata.log.segment.bytes": "1000",
+        "internal.metadata.log.segment.bytes": "2000",
         "metadata.max.retention.bytes": "1",
     }
     cluster = served(folder, **short)
