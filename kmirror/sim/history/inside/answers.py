@@ -132,11 +132,27 @@ class AnswerLook(FrameLook):
             if isinstance(pending.body, RemoveTopicsFromMirrorRequest) and client is not None:
                 topics = [topic.topic_name for topic in pending.body.topics]
                 self._stop_ordered(pending.cluster, client[1], pending.body.mirror_name, topics)
+            if client is not None:
+                self._forget_stopped(*client)
             expected = self._decided(pending.cluster, expected)
         elif isinstance(pending.body, AddTopicsToMirrorRequest):
             image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
             expected = replace(expected, active=tuple(self._active(pending.cluster, image, pending.body.topics)))
         self._open[pending] = expected
+
+    def _forget_stopped(self, cluster: str, node_id: int) -> None:
+        """Look once more which partitions are active when a broker forwards a request to add topics.
+
+        A partition that has stopped by then may be active again, and so for a right reason, when the broker responds.
+        """
+        for pending, expected in self._open.items():
+            if expected.active and (pending.cluster, pending.node_id) == (cluster, node_id):
+                self._open[pending] = self._still_active(pending, expected)
+
+    def _still_active(self, pending: PendingRequest, expected: Expected) -> Expected:
+        image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
+        still = [*self._active(pending.cluster, image, expected.body.topics)]
+        return replace(expected, active=tuple(text for text in expected.active if text in still))
 
     def _decided(self, cluster: str, asked: Expected) -> Expected:
         """Return a controller's right response, by its present image; that to an Envelope is in the request inside."""
@@ -197,9 +213,7 @@ class AnswerLook(FrameLook):
                 self._look_at(pending, inside, decode_response(body.response_data, inside.key, inside.version).body)
             return
         if expected.active:  # A partition that has stopped since the request may have been found so.
-            image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
-            still = [*self._active(pending.cluster, image, expected.body.topics)]
-            expected = replace(expected, active=tuple(text for text in expected.active if text in still))
+            expected = self._still_active(pending, expected)
         for rule, text in wrong_with(expected, body):
             self._broken(pending, rule, f"{body.NAME}: {text}")
 

@@ -15,7 +15,7 @@ from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.stores import end_of, stores_of
 
-LOSES_POWER = ("lose_power", "lose_site_power")
+LOSES_POWER = ("lose_power", "lose_site_power", "power")
 
 
 @dataclass(frozen=True, slots=True)
