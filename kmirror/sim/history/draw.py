@@ -133,7 +133,8 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
             configs[FLUSH] = "1"
         own = rng.split(f"log dirs {name}")
         log_dirs = own.between(2, 3) if "fail_log_dir" in row.moves and own.chance(1, 3) else 1
-        found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs))
+        eligible = int(rng.split(f"eligible {name}").chance(row.eligible, 100) and not old)
+        found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs, eligible_version=eligible))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
         found[0] = _old(own, found[0])
@@ -145,7 +146,7 @@ def _old(rng: Rng, plan: ClusterPlan) -> ClusterPlan:
     release = rng.choice(("2.1", "2.1", *RELEASES[:-1]))
     unclean = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"} if rng.chance(1, 2) else {}
     configs = {**plan.configs, **unclean}
-    return replace(plan, configs=configs, mirror_version=0, transaction_version=0, release=release)
+    return replace(plan, configs=configs, mirror_version=0, transaction_version=0, eligible_version=0, release=release)
 
 
 def _configs(rng: Rng, factor: int) -> dict[str, str]:

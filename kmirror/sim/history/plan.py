@@ -38,6 +38,8 @@ class ClusterPlan:
     """Log directories of each broker."""
     racks: int = 0
     """Broker 1 is in rack r1, broker 2 in r2 and so on, and after the last rack in r1 again; 0 for no racks."""
+    eligible_version: int = 0
+    """Level of `eligible.leader.replicas.version` (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True)

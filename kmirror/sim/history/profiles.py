@@ -53,6 +53,8 @@ class Profile:
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
     racks: int = 0
     """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
+    eligible: int = 0
+    """Percent of clusters that keep eligible leader replicas (KIP-966)."""
     slow_sites: int = 0
     """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
@@ -114,7 +116,7 @@ ROWS: tuple[Profile, ...] = (
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS, **LATE}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
-        themes=70, racks=15, asks=8, slow_sites=40,
+        themes=70, racks=15, asks=8, slow_sites=40, eligible=40,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -133,12 +135,12 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "replicas", "Replicas away for longer than the ISR tolerates, elections clean and unclean.", (20, 28),
         {**_more(STORY, 3), **_more(REPLICAS, 4), "broker_away": 8, "replica_unreachable": 8, "kill_some_leader": 8,
-         "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0,
+         "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0, eligible=50,
     ),
     Profile(
         "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
         {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
-         "power_at": 10, "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
+         "power_at": 10, "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0, eligible=50,
     ),
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),

@@ -135,6 +135,7 @@ class _History:
                 configs=row.configs,
                 mirror_version=row.mirror_version,
                 transaction_version=row.transaction_version,
+                eligible_version=row.eligible_version,
                 log_dirs=row.log_dirs,
                 racks={n: f"r{(n - 1) % row.racks + 1}" for n in range(1, row.brokers + 1)} if row.racks else None,
             )

@@ -261,12 +261,14 @@ def _fewer_brokers(plan: Plan) -> Iterator[Plan]:
 
 
 def _simpler(plan: Plan) -> Iterator[Plan]:
-    """Without configs and racks of a cluster and options of a client."""
+    """Without configs, racks and eligible replicas of a cluster and options of a client."""
     for at, cluster in enumerate(plan.clusters):
         for configs in _less(cluster.configs):
             yield _with_cluster(plan, at, replace(cluster, configs=configs))
         if cluster.racks:
             yield _with_cluster(plan, at, replace(cluster, racks=0))
+        if cluster.eligible_version:
+            yield _with_cluster(plan, at, replace(cluster, eligible_version=0))
     for at, client in enumerate(plan.clients):
         for options in _less(client.options):
             yield replace(plan, clients=_changed(plan.clients, at, replace(client, options=options)))

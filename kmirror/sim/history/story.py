@@ -98,6 +98,8 @@ def setting(plan: Plan) -> list[str]:
         version += f", plays {row.release}" if row.release else ""
         if row.transaction_version < EPOCH_BUMPS_FROM:
             version += f", transaction.version {row.transaction_version}"
+        if row.eligible_version:
+            version += f", eligible.leader.replicas.version {row.eligible_version}"
         factor = f"replication factor {row.replication_factor}"
         lines.append(f"{row.name}: {_many(row.brokers, 'broker')}, {factor}{configs}{version}")
     for topic, told in plan.topics.items():

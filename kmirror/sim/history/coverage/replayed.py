@@ -44,7 +44,6 @@ _UNREACHABLE = {
     "EndTransactionRecord": "our controllers write what belongs together as one batch",
     "AbortTransactionRecord": "our controllers write what belongs together as one batch",
     "UnregisterBrokerRecord": "UnregisterBroker is not served",
-    "ClearElrRecord": "the clusters of histories are at level 0 of eligible.leader.replicas.version",
 }
 
 ROWS: tuple[Row, ...] = (
@@ -60,6 +59,8 @@ ROWS: tuple[Row, ...] = (
             ("election.unclean", "A replica from outside the ISR leads.", ""),
             ("election.unclean-mirrored", "The same, in a topic that is in a mirror.", ""),
             ("election.unclean-internal", "The same, in an internal topic.", ""),
+            ("election.eligible", "An eligible replica leads, as the ISR has no other that may (KIP-966).", ""),
+            ("election.last-known", "The last leader leads again, as no replica is eligible (KIP-966).", ""),
             ("election.none", "A partition has no leader any more.", ""),
             ("election.after-none", "A partition without a leader has one again.", ""),
             ("election.same", "A leader leads on in a higher epoch: a bump, or its restart.", ""),
@@ -68,6 +69,8 @@ ROWS: tuple[Row, ...] = (
              "ElectLeaders is not served, and leaders are not balanced"),
             ("isr.shrink", "An ISR shrinks, and the leader leads on.", ""),
             ("isr.shrink-to-one", "An ISR shrinks to the leader alone.", ""),
+            ("isr.eligible", "A replica that leaves the ISR stays eligible (KIP-966).", ""),
+            ("isr.empty", "An ISR becomes empty (KIP-966).", ""),
             ("isr.grow", "An ISR grows.", ""),
             ("isr.grow-mirrored", "The ISR of a partition grows that is in a mirror.", ""),
             ("topic.created", "A topic is created.", ""),
@@ -203,6 +206,10 @@ class _Replay:
             yield "isr.shrink"
             if len(after.isr) == 1:
                 yield "isr.shrink-to-one"
+        if len(after.eligible) > len(before.eligible):
+            yield "isr.eligible"
+        if before.isr and not after.isr:
+            yield "isr.empty"
         if len(after.isr) > len(before.isr):
             yield "isr.grow"
             if self._is_mirrored(topic):
@@ -242,9 +249,13 @@ class _Replay:
 
 
 def _election(before: PartitionImage, after: PartitionImage) -> str:
-    """Return what kind of election it was: none, unclean, after-none, same, clean."""
+    """Return what kind of election it was: none, eligible, last-known, unclean, after-none, same, clean."""
     if after.leader == NO_LEADER:
         return "none"
+    if not before.isr and after.leader in before.eligible:
+        return "eligible"
+    if not before.isr and after.leader in before.last_known:
+        return "last-known"
     if after.leader not in before.isr:
         return "unclean"
     if before.leader == NO_LEADER:
