@@ -1,4 +1,4 @@
-"""`python -m benchmarks.engine_told scale | week | month`: runs that one starts over lunch, told without a gate.
+"""`python -m benchmarks.engine_told scale | week | month`: long runs without a gate.
 
 scale   the KIP's own scale test: 1,000 topics of 100 partitions come to MIRRORING between two clusters of three
         brokers, fail over and fail back, in one process

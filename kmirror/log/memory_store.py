@@ -15,7 +15,7 @@ from kmirror.log.store import Chunk
 Allocate = Callable[[int], bytearray | memoryview]
 """Gives a buffer of zeros, of at least so many bytes."""
 Clock = Callable[[], int]
-"""Tells the milliseconds since 1970."""
+"""Returns the milliseconds since 1970."""
 _INITIAL_BYTES = 128
 """The least buffer of a segment that holds anything: most partitions of a large cluster hold next to nothing."""
 _NO_BYTES = memoryview(b"")

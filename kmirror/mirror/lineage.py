@@ -9,7 +9,7 @@ log that was never mirrored has one stretch, its own cluster's.
 
 A cluster that copies a compacted log from scratch writes no epoch of its own, but the new copy may lack what the former
 one had. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if the copy holds from its leader epoch e on.
-A cluster tells its own copy, and remembers that of its source, which it has followed (D69).
+A cluster reports its own copy to its mirrors, and remembers the one of its source that it has followed (D69).
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 
-def told(stretches: Stretches, cluster_id: str) -> Stretches:
-    """Return what `cluster_id` tells the mirrors of its log: of the copies its own."""
+def reported(stretches: Stretches, cluster_id: str) -> Stretches:
+    """Return the rows that `cluster_id` reports to the mirrors of its log: of the copies only its own."""
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id == cluster_id)
 
 

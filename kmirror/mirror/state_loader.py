@@ -6,8 +6,8 @@
    The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
    this log had of their sources, as far as the lineage has not changed.
 3. If its lineage is gone, the topic `__mirror_state` was deleted while it led, and its leader epoch is raised first.
-   What it told its mirrors about the log holds for the present epoch, in which they take what comes for its source's
-   records; in the next one they ask again (D68).
+   Its mirrors asked for the lineage once in the present epoch, and take what they fetch in it for records of its
+   source; in the next epoch they ask again (D68).
 4. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.

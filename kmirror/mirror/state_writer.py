@@ -67,7 +67,7 @@ class StateWriter:
             )
 
     def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, why: str) -> None:
-        """Have every replica cut from scratch, and the source's log copied anew; mirrors of ours follow (D69)."""
+        """Cut every replica from scratch, and copy the source's log again; the mirrors of this log follow (D69)."""
         self._stop_fetching(mp)
         self._context.note(mp, f"copies all again: {why}")
         epoch, own = partition.leader_epoch + 1, self._context.broker.cluster_id

@@ -30,7 +30,7 @@ from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lag import answers_within, lag_of
-from kmirror.mirror.lineage import Stretches, told
+from kmirror.mirror.lineage import Stretches, reported
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
@@ -179,7 +179,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
     if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
-    return ErrorCode.NONE, partition.leader_epoch, told(context.writers_of(tp), context.broker.cluster_id)
+    return ErrorCode.NONE, partition.leader_epoch, reported(context.writers_of(tp), context.broker.cluster_id)
 
 
 def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:

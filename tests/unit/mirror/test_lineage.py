@@ -14,9 +14,9 @@ from kmirror.mirror.lineage import (
     adopted,
     copied_in,
     is_copied_again,
+    reported,
     shared_epoch,
     stretches_from,
-    told,
     written_by,
     written_on,
 )
@@ -85,7 +85,7 @@ def test_neighbours_are_of_different_clusters(found: Stretches) -> None:
 
 @pytest.mark.decision("D69")
 def test_a_copy_is_followed_once() -> None:
-    source = told(copied_in(A, 4, "b"), "b")
+    source = reported(copied_in(A, 4, "b"), "b")
     ours = adopted(A, source, "c")
     assert is_copied_again(A, source, "c")
     assert not is_copied_again(ours, source, "c")
@@ -96,8 +96,8 @@ def test_a_copy_is_followed_once() -> None:
 @pytest.mark.decision("D69")
 def test_a_cluster_keeps_its_own_copy_and_tells_no_other() -> None:
     ours = copied_in(adopted(A, copied_in(A, 4, "b"), "c"), 2, "c")
-    assert adopted(ours, A, "c") == told(ours, "c") == (Stretch(-3, "c"), Stretch(0, "a"))
-    assert not is_copied_again(told(ours, "c"), A, "c"), "a source knows nothing of the copies made of it"
+    assert adopted(ours, A, "c") == reported(ours, "c") == (Stretch(-3, "c"), Stretch(0, "a"))
+    assert not is_copied_again(reported(ours, "c"), A, "c"), "a source knows nothing of the copies made of it"
 
 
 @pytest.mark.decision("D69")
