@@ -136,7 +136,7 @@ def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack
 def test_a_tombstone_in_doubt_silences_what_may_lie_below_it(offset: int, sent_at: int, counts: bool) -> None:
     tombstone = Keyed(offset, "gone", -1, True, sent_at, sent_at, sure=False)
     row = Keyed(5, "v", 0, False, 100, 100, sure=True)
-    found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]))
+    found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]), [])
     assert found == (row if counts else None)
 
 
