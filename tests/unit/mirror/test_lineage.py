@@ -42,6 +42,7 @@ def test_a_failover_adds_a_stretch() -> None:
     assert written_on(A, 3, "b") == (Stretch(0, "a"), Stretch(3, "b"))
     assert written_on(A, 3, "a") == A
     assert written_on((), 3, "b") == (Stretch(3, "b"),)
+    assert written_on((Stretch(0, "a"), Stretch(3, "b")), 3, "c") == (Stretch(0, "a"), Stretch(3, "c"))
 
 
 def test_a_mirror_and_its_source_part_where_the_mirror_began_to_write() -> None:
@@ -90,6 +91,7 @@ def test_a_copy_is_followed_once() -> None:
     assert is_copied_again(A, source, "c")
     assert not is_copied_again(ours, source, "c")
     assert is_copied_again(ours, copied_in(source, 6, "b"), "c")
+    assert not is_copied_again(A, B, "c"), "another writer is no copy"
     assert [row.cluster_id for row in copied_in(source, 6, "b")] == ["b", "a"], "the later copy takes its place"
 
 

@@ -9,14 +9,15 @@ import pytest
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.controller.elections import unclean_records
 from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.alter_configs_request import AlterableConfig as Whole
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as WholeResource
 from kmirror.protocol.gen.alter_configs_response import AlterConfigsResponse
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse
-from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.message import Message
@@ -244,7 +245,8 @@ def test_a_new_minimum_ends_eligibility(kind: int, name: str) -> None:
 def test_a_new_minimum_of_another_topic_ends_nothing() -> None:
     c = make()
     fence(c, 3, 2)
-    c.commit(0, [ConfigRecord(resource_type=TOPIC, resource_name="other", name=KEY, value="1")])
+    c.commit(0, [TopicRecord(name="other", topic_id=Uuid.from_ints(7, 7))])
+    assert one(c, TOPIC, "other", (KEY, SET, "1"))[0] is ErrorCode.NONE
     assert members(c) == (1, (1,), (2,), ())
 
 
