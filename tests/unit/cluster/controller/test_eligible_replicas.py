@@ -196,6 +196,14 @@ def test_a_member_of_the_isr_that_ended_uncleanly_leaves_it() -> None:
     assert end_uncleanly(c, 3) == [], "it has nothing to leave any more"
 
 
+def test_broker_0_leads_as_any_other() -> None:
+    c = make(brokers=(0, 1, 2), topic=(0, 1, 2))
+    fence(c, 2, 1, 0)
+    assert members(c)[3] == (0,)
+    c.sessions.unfence(0, 0)
+    assert members(c) == (0, (0,), (1,), ())
+
+
 def test_an_unclean_election_leaves_no_replica_eligible() -> None:
     c = make(unclean=True)
     fence(c, 3, 2, 1)
