@@ -104,7 +104,8 @@ class Reader:
 
     def __init__(self, servers: str, group: str, topics: list[str]) -> None:
         configs = {"group.id": group, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 100}
-        sessions = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
+        # A member that a busy machine keeps from its heartbeats would rejoin, and read again what it has not committed.
+        sessions = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 500}
         self._consumer = Consumer({"bootstrap.servers": servers, **configs, **sessions, **QUIET})
         self._consumer.subscribe(topics)
         self.rows: list[Row] = []
