@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kmirror.cli.quick_start import collect_rarely
+
 # `check` must give the same verdict twice, so its examples are fixed; `soak` is for long random runs by hand.
 settings.register_profile(
     "check", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
@@ -25,7 +27,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # Modules and test items live until exit: the collector need not scan them during each test.
-    gc.set_threshold(50_000, 20, 100)  # As the command line does: a tenth of a history's time.
+    collect_rarely()
     gc.enable()
 
 

@@ -142,8 +142,7 @@ class MemoryStore:
             segment.reserve(len(data), self._allocate)
         segment.buffer[position:end] = data
         segment.size = end
-        if self.clock is not None:
-            segment.modified_ms = self.clock()
+        self._touch(segment)
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
         segment = self._newest

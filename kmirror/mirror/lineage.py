@@ -61,6 +61,11 @@ def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 
+def copy_begun(stretches: Stretches, leader_epoch: int, cluster_id: str) -> Lineage:
+    """Return the lineage of a log that its leader is to copy from scratch: it holds from the next leader epoch on."""
+    return Lineage(copied_in(stretches, leader_epoch + 1, cluster_id), leader_epoch + 1)
+
+
 def reported(stretches: Stretches, cluster_id: str) -> Stretches:
     """Return the rows that `cluster_id` reports to the mirrors of its log: of the copies only its own."""
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id == cluster_id)

@@ -16,7 +16,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.lineage import OWN, Lineage, adopted, copied_in, is_copied_again, shared_epoch
+from kmirror.mirror.lineage import OWN, Lineage, adopted, copy_begun, is_copied_again, shared_epoch
 from kmirror.mirror.log_cuts import least_cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
@@ -65,7 +65,7 @@ class LineageCheck:
         epoch, is_copy = partition.leader_epoch, cut_epoch < 0 and partition.log.config.compact
         stretches = adopted(self._context.writers_of(mp.tp), mp.source_lineage, self._cluster_id)
         if is_copy:
-            return Lineage(copied_in(stretches, epoch + 1, self._cluster_id), epoch + 1)
+            return copy_begun(stretches, epoch, self._cluster_id)
         if self.shared_with_source(mp) is None:
             return Lineage(stretches, mp.lineage.since)
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0

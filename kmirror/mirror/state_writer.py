@@ -11,7 +11,7 @@ from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, after_cut
-from kmirror.mirror.lineage import Lineage, copied_in
+from kmirror.mirror.lineage import Lineage, copy_begun
 from kmirror.mirror.log_cuts import cut_if_listed, part
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
@@ -70,8 +70,8 @@ class StateWriter:
         """Cut every replica from scratch, and copy the source's log again; the mirrors of this log follow (D69)."""
         self._stop_fetching(mp)
         self._context.note(mp, f"copies all again: {why}")
-        epoch, own = partition.leader_epoch + 1, self._context.broker.cluster_id
-        lineage = Lineage(copied_in(self._context.writers_of(mp.tp), epoch, own), epoch)
+        stretches = self._context.writers_of(mp.tp)
+        lineage = copy_begun(stretches, partition.leader_epoch, self._context.broker.cluster_id)
         self.order_cut(now, mp, partition, FROM_SCRATCH, lineage=lineage)
 
     def order_cut(

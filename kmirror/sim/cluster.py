@@ -63,8 +63,8 @@ class Cluster(ClusterInside):
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
     is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id.
     `mirror_version`, `transaction_version` and `eligible_version` are the levels of `mirror.version`,
-    `transaction.version` and `eligible.leader.replicas.version`. UsageError for arguments of which no cluster can be
-    made.
+    `transaction.version` and `eligible.leader.replicas.version`. UsageError for arguments that cannot make a
+    cluster.
     """
 
     def __init__(

@@ -100,7 +100,7 @@ def head(what: str, count: int, seeds: Counter[str]) -> list[str]:
     can = [row.name for row in ROWS.values() if not row.unreachable]
     fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)
     return [
-        f"There are {len(ROWS)} rows, {len(ROWS) - len(can)} of which are out of reach. Of the {len(can)} others",
+        f"There are {len(ROWS)} rows; {len(ROWS) - len(can)} are out of reach. Of the {len(can)} others",
         f"the {fixed} histories of CI reach each one; {what} reach {sum(name in seeds for name in can)}.",
     ]
 

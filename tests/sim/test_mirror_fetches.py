@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -19,15 +20,14 @@ GROWING = {"replica.fetch.max.bytes": str(LEAST), "replica.fetch.response.max.by
 COUNT = 200
 
 
-def consumers_of(cluster: StagedCluster) -> dict[str, None]:
-    """Return the client ids of all consumers' fetches that reach the cluster from now on, as they come."""
-    seen: dict[str, None] = {}
+def watch_consumers(cluster: StagedCluster, watch: Callable[[Inbound, FetchRequest], None]) -> None:
+    """Call `watch` with each consumer's fetch that reaches the cluster from now on."""
 
     def watched(real: Handler) -> Handler:
         def handle(now: Instant, inbound: Inbound) -> None:
             assert isinstance(inbound.body, FetchRequest)
             if inbound.body.replica_state.replica_id == -1:
-                seen[inbound.head.client_id or ""] = None
+                watch(inbound, inbound.body)
             real(now, inbound)
 
         return handle
@@ -35,6 +35,12 @@ def consumers_of(cluster: StagedCluster) -> dict[str, None]:
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: watched(server.routes[FetchRequest])})
+
+
+def consumers_of(cluster: StagedCluster) -> dict[str, None]:
+    """Return the client ids of all consumers' fetches that reach the cluster from now on, as they come."""
+    seen: dict[str, None] = {}
+    watch_consumers(cluster, lambda inbound, _: seen.update({inbound.head.client_id or "": None}))
     return seen
 
 
@@ -70,20 +76,11 @@ def sizes_of(cluster: StagedCluster) -> list[tuple[int, int]]:
     """Return what mirrors ask of the topic from now on, for the partition and in all, of each fetch that names it."""
     seen: list[tuple[int, int]] = []
 
-    def watched(real: Handler) -> Handler:
-        def handle(now: Instant, inbound: Inbound) -> None:
-            request = inbound.body
-            assert isinstance(request, FetchRequest)
-            if request.replica_state.replica_id == -1:
-                rows = [row for topic in request.topics for row in topic.partitions]
-                seen.extend((row.partition_max_bytes, request.max_bytes) for row in rows)
-            real(now, inbound)
+    def watch(_: Inbound, request: FetchRequest) -> None:
+        rows = [row for topic in request.topics for row in topic.partitions]
+        seen.extend((row.partition_max_bytes, request.max_bytes) for row in rows)
 
-        return handle
-
-    for broker_id in cluster.broker_ids:
-        server = cluster.broker(broker_id).parts.server
-        server.serve({FetchRequest: watched(server.routes[FetchRequest])})
+    watch_consumers(cluster, watch)
     return seen
 
 

@@ -84,7 +84,7 @@ def test_with_a_clock_each_segment_keeps_when_it_was_written_to() -> None:
     store.truncate(5, 1)
     now_ms = 40
     store.cut_power(lambda unflushed: 0)
-    assert store.modified_ms(5) == 30, "nobody wrote"
+    assert store.modified_ms(5) == 30, "without a write the time stays"
     store.stage(0, b"cleaned")
     store.replace([0, 5])
     assert store.modified_ms(0) == 30, "that of the last one, as Kafka's cleaner leaves it"
