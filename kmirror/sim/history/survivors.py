@@ -7,12 +7,12 @@ was to go in time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.sim.history.account import Account, LogRow
-from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan import Plan, Value
 
 CARRIED_OUT = ("NONE", "")
 """Errors of an order that was carried out, or may have been."""
@@ -41,9 +41,14 @@ def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, unti
     return max(0, min(times) * MILLISECOND - clocks_differ_by(plan))
 
 
+def clock_steps(plan: Plan) -> list[Mapping[str, Value]]:
+    """Return the arguments of each step that sets a clock."""
+    return [step.args for step in plan.steps if step.action == "set_clock"]
+
+
 def clocks_differ_by(plan: Plan) -> Duration:
     """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
-    rows = [step.args for step in plan.steps if step.action == "set_clock"]
+    rows = clock_steps(plan)
     drifted = [int(args.get("ppm", 0)) * plan.faults_end_ms // 1_000_000 for args in rows]
     shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
     return (max(shown) - min(shown)) * MILLISECOND

@@ -7,7 +7,7 @@ neither there nor gone, for a new leader's high watermark lags behind what is co
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -31,8 +31,8 @@ from kmirror.sim.history.account import (
     Transaction,
 )
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
-from kmirror.sim.history.plan import Plan, Value
-from kmirror.sim.history.survivors import clocks_differ_by, may_be_compacted
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.survivors import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
@@ -296,18 +296,13 @@ class Facts:
         return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) - self.clocks_differ_by <= at
 
     @cached_property
-    def _clock_steps(self) -> list[Mapping[str, Value]]:
-        """Return the arguments of each step that sets a clock."""
-        return [step.args for step in self.plan.steps if step.action == "set_clock"]
-
-    @cached_property
     def clocks_differ_by(self) -> Duration:
         """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
         return clocks_differ_by(self.plan)
 
     def clock_ahead(self, cluster: str, broker: int) -> Duration:
         """Return by how much the broker's clock was ahead at most; 0 if it never was."""
-        mine = [args for args in self._clock_steps if args["cluster"] == cluster and args.get("broker") == broker]
+        mine = [args for args in clock_steps(self.plan) if args["cluster"] == cluster and args.get("broker") == broker]
         end_ms = self.plan.faults_end_ms
         shown = [int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000 for args in mine]
         return max([0, *shown]) * MILLISECOND
