@@ -29,6 +29,13 @@ from kmirror.spec.error_codes import ErrorCode
 
 WITHIN_S = 90.0
 MIRROR = "from-kafka"
+AFTER_ELECTION = {
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+}
+"""Answers of a source that has elected a leader a moment ago."""
 
 
 class Mirrored:
@@ -85,14 +92,15 @@ class Mirrored:
     def stable_ends(self) -> dict[Partition, int]:
         """Return the last stable offset of each mirrored partition at the source.
 
-        A leader that was just elected does not tell it until its followers have confirmed its epoch.
+        After an election a broker's metadata may be older than another's, and the new leader has no answer until its
+        followers have confirmed its epoch.
         """
         deadline = time.monotonic() + WITHIN_S
         while True:
             try:
                 return self._told_ends()
             except KafkaException as error:
-                if error.args[0].code() != ErrorCode.OFFSET_NOT_AVAILABLE or time.monotonic() > deadline:
+                if error.args[0].code() not in AFTER_ELECTION or time.monotonic() > deadline:
                     raise
 
     def _told_ends(self) -> dict[Partition, int]:
