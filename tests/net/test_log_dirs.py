@@ -121,16 +121,34 @@ def test_a_directory_that_cannot_be_opened_is_offline_until_it_can(tmp_path: Pat
         assert [len(again.read(tp)) for tp in tps] == [1] * 4
 
 
-def test_a_partition_in_two_directories_is_refused_and_the_text_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.decision("D49")
+def test_of_a_partition_in_two_directories_the_log_is_taken_that_the_controller_knows(tmp_path: Path) -> None:
+    tp, folders = TopicPartition("orders", 0), [tmp_path / name for name in ("one", "two", "three")]
+    with TcpCluster(brokers=1, data=folders, topics={"orders": 1}) as cluster:
+        cluster.produce("orders", 0, [b"first"])
+        cluster.stop()
+    here, there, third = sorted(folders, key=lambda folder: not lies_in(folder, tp))
+    shutil.copytree(here / "orders-0", there / "orders-0")
+    with TcpCluster(brokers=1, data=folders) as cluster:
+        cluster.produce("orders", 0, [b"second"])
+        cluster.stop()
+    assert lies_in(here, tp) and not lies_in(there, tp)
+    assert [path.name.endswith("-stray") for path in there.glob("orders-0*")] == [True]
+    # Where the controller knows neither, nothing says which one is the newer.
+    shutil.copytree(here / "orders-0", there / "orders-0")
+    (here / "orders-0").rename(third / "orders-0")
+    with pytest.raises(KafkaError, match=r"orders-0 is in .* and in .*: delete one of the two"):
+        TcpCluster(brokers=1, data=folders).start()
+    shutil.rmtree(there / "orders-0")
+    with TcpCluster(brokers=1, data=folders) as cluster:
+        assert [row.value for row in cluster.read(tp)] == [b"first", b"second"]
+
+
+def test_the_log_of_an_earlier_topic_is_set_aside(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     with TcpCluster(brokers=1, data=[one, two], topics={"orders": 1}) as cluster:
         cluster.stop()
     here, there = (one, two) if lies_in(one, TopicPartition("orders", 0)) else (two, one)
-    shutil.copytree(here / "orders-0", there / "orders-0")
-    with pytest.raises(KafkaError, match=r"orders-0 is in .* and in .*: delete one of the two"):
-        TcpCluster(brokers=1, data=[one, two]).start()
-    shutil.rmtree(there / "orders-0")
-    # What is of an earlier topic is no second one: it is set aside.
     (there / "orders-0").mkdir()
     topic_id = read_meta_properties(here)
     assert topic_id is not None

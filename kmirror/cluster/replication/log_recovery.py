@@ -1,6 +1,7 @@
 """How are the logs that a broker left behind opened again? Each by a job for the disk, before it leads or follows.
 
-A partition that lies in two log directories ends the broker, as it does Kafka's: nobody knows which log is the newer.
+Of a partition that lies in two log directories that log is opened which lies where the controller has the replica on
+record (D49). If neither does, the broker ends, as Kafka's does: which log is the newer is not known.
 
 After an unclean end what lies above the recovery point is read and cut where it is torn; after a clean one nothing is.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import DiskDone
@@ -100,11 +102,22 @@ class LogRecovery:
             if image is not None and context.node_id in image.replicas:
                 store = disk.open(tp)
                 is_ours = is_of_topic(store, context.image.topics[tp.topic].topic_id)
+                is_ours = is_ours and not self._lies_elsewhere(tp, disk, image)
                 if is_ours:
                     yield self.job(now, tp, disk, store)
             if is_ours is False:
                 name = disk.set_aside(tp, is_stray=True)
-                context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
+                context.outbox.note(f"the log of {tp} in {disk.log_dir} is out of date: it is set aside as {name}")
+
+    def _lies_elsewhere(self, tp: TopicPartition, disk: Disk, image: PartitionImage) -> bool:
+        """Return whether another directory holds the log, and the controller has the replica on record there.
+
+        The directory of this one had failed when its topic was deleted, and was created again under the same id.
+        """
+        known = self._context.log_dirs.by_id(image.directory_of(self._context.node_id))
+        if known is None or known is disk or tp not in known.partitions():
+            return False
+        return bool(is_of_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))
 
     def _has_twice(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
         """End the broker if a partition lies in two log directories, and return whether one does (loadLog)."""
