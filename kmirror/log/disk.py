@@ -168,6 +168,10 @@ class MemoryDisk:
         self._check()
         return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate, clock=self._clock))
 
+    def written(self, tp: TopicPartition) -> MemoryStore | None:
+        """Return what was written of a partition, also after the disk failed; None if there is nothing."""
+        return self._stores.get(tp)
+
     def cut_power(self, rng: Rng) -> int:
         """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
         return sum(

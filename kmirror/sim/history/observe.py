@@ -241,6 +241,8 @@ class Observer:
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if (is_cutting or has_cut) and replica.log.log_end_offset > leader.log.log_end_offset:
                 continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
+            if mp is not None and replica.log.log_end_offset < leader.log.log_start_offset:
+                continue  # Meanwhile the leader began again where its source's log begins now.
             where = difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
                 where = (

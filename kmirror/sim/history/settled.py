@@ -21,6 +21,7 @@ from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.values import name_of
 from kmirror.spec.configs import Scope, default_of, known
 from kmirror.spec.releases import tells_topic_ids
 from kmirror.spec.wire_values import ResourceType
@@ -352,13 +353,15 @@ class Rest:
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
         """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election.
 
-        Or what its coordinator knew of it: then nobody writes a marker.
+        Or what its coordinator knew of it: then nobody writes a marker. One that begins after the election times out.
         """
         account = self._scene.account
         batch = next(iter(log.batches(offset, offset + 1)), None)
         if batch is None:
             return False
-        if any(batch.producer_id in row.producers for row in account.groups.lost):
+        name = next((name_of(record.value, record.headers) for record in batch.records()), "")
+        begin = account.writes[name].sent_at if name in account.writes else 0
+        if any(batch.producer_id in row.producers and begin <= row.at for row in account.groups.lost):
             return True
         return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 

@@ -102,9 +102,9 @@ class TransactionLooks:
     def _history(self, cluster: str, tp: TopicPartition, broker_id: int) -> History:
         found: History = {}
         for disk in self._scene.clusters[cluster].log_dirs[broker_id]:
-            if disk.is_open(tp):
-                for name, row in _written(disk.open(tp)):
-                    found.setdefault(name, []).append(row)
+            store = disk.written(tp)
+            for name, row in () if store is None else _written(store):
+                found.setdefault(name, []).append(row)
         return found
 
 

@@ -154,8 +154,10 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
     if not done:
         return None
     last = max(done, key=lambda row: row.sent_at)
-    is_gone = not look.token
-    if is_gone and was_deleted(facts, key, last.sent_at, look.at):
+    is_gone, since = not look.token, last.sent_at
+    if facts.may_be_behind(cluster, since - UNAWARE, since):
+        since -= UNAWARE  # The coordinator may have taken the commit before it knew that the topic had been deleted.
+    if is_gone and was_deleted(facts, key, since, look.at):
         return None
     if shard_elected(facts, cluster, group, last.sent_at, look.at):
         return None

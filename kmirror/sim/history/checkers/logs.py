@@ -119,10 +119,24 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
         if begins_at > max(start, before) and not (
             _may_fall(facts, source, stay.began, ours.at, begins_at)
             or _start_was_forgotten(facts, source, ours.at, begins_at)
+            or _retained_by_its_heir(facts, place, stay, ours, begins_at)
         ):
             text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
             yield Anomaly("divergence", *place, start, text, ours.at)
             return
+
+
+def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, start: int) -> bool:
+    """Return whether a leader elected in the stay may have deleted up to `start` before it knew of the stay.
+
+    A follower obeys its topic's own retention until its leader answers that the log is mirrored again.
+    """
+    elected = any(stay.began <= election.at <= ours.at for election in facts.elections.get(place, []))
+    before = facts.look_before(place, stay.mirroring)
+    rows = () if before is None else before.log.rows
+    return elected and all(
+        facts.is_expired(row.value, ours.at) for row in rows if row.offset < start and not is_control(row)
+    )
 
 
 def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
@@ -313,6 +327,9 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         if before.value == after.value:
             continue
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
+        since = begin - UNAWARE
+        if facts.was_deleted(place, since, end) and facts.may_be_behind(place[0], since, end):
+            continue  # A broker that did not know of the deletion has answered with what was in the topic before it.
         in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
         if in_a_stay and not (before.decided and after.decided):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
-from kmirror.sim.history.account import OPEN_TRANSACTIONS, Ack, StateSeen
+from kmirror.sim.history.account import OPEN_TRANSACTIONS, UNAWARE, Ack, StateSeen
 from kmirror.sim.history.checkers.facts import LATE, Facts, Place
 from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
 from kmirror.sim.history.checkers.transactions import marker_was_cleaned
@@ -138,8 +138,10 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
             if key in reported or not ours or not theirs or ours[0] == theirs[0]:
                 continue
-            if stay.answered == stay.seen == NEVER:
-                continue  # An order that nobody answered and nobody saw the effect of: perhaps it was refused.
+            if stay.seen == NEVER:
+                continue  # The order was refused, or the topic did not exist.
+            if stay.answered == NEVER and facts.may_be_behind(place[0], stay.began - UNAWARE, stay.seen):
+                continue  # The order may have been refused: what was seen may be of the one before it.
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
             if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):

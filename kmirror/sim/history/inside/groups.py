@@ -125,9 +125,7 @@ class GroupLook(FrameLook, Look):
         elif isinstance(request, JoinGroupRequest):
             self._places.setdefault((pending.cluster, pending.node_id), _Place()).left = 0
         elif isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest)):
-            broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
-            groups = (group for group in broker.parts.groups.live() if group.group_id == request.group_id)
-            why = "".join(_why_no_commit(group, request) for group in groups)
+            why = self._why_not_allowed(pending, request)
             if why:
                 self._not_allowed[pending] = why
             if isinstance(request, OffsetCommitRequest) and self._is_node(pending.link.client):
@@ -142,10 +140,18 @@ class GroupLook(FrameLook, Look):
         elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse) and not answer.error_code:
             self._look_at_assignment(pending, request, bytes(answer.assignment))
         elif isinstance(answer, (OffsetCommitResponse, TxnOffsetCommitResponse)):
+            assert isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest))
             why = self._not_allowed.pop(pending, "")
-            if why and not all(row.error_code for topic in answer.topics for row in topic.partitions):
-                assert isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest))
+            if not why or all(row.error_code for topic in answer.topics for row in topic.partitions):
+                return
+            if self._why_not_allowed(pending, request):  # The group may have changed before it was handled.
                 self._broken(pending.cluster, pending.node_id, request.group_id, "commit-fenced", why)
+
+    def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+        """Return why the coordinator has to refuse a commit now; empty if it does not."""
+        broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
+        groups = (group for group in broker.parts.groups.live() if group.group_id == request.group_id)
+        return "".join(_why_no_commit(group, request) for group in groups)
 
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
         sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]

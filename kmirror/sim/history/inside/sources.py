@@ -25,15 +25,19 @@ class Sources:
         return next((name for name, found in self._scene.clusters.items() if found.cluster_id == known), "")
 
     def leader_of(self, now: Seen) -> Partition | None:
-        """Return the source's leader if it still leads in the epoch that the mirror knows, and has not been cut since.
+        """Return the source's leader if what it answered in the epoch that the mirror knows must be in its log.
 
-        What it answered in that epoch is then in its log.
+        None if it leads in another epoch, or if its log was cut or its topic deleted since.
         """
         source = self.cluster_of(now.context, now.mp.assignment.mirror)
         leader = self._scene.leader(source, now.mp.tp) if source else None
         if leader is None or leader.leader_epoch != max(now.mp.source_epoch, now.mp.source_lineage_epoch):
             return None
         since = self._scene.now - IN_FLIGHT_MS * MILLISECOND
-        cuts = self._scene.account.cuts
-        is_cut = any(cut.at >= since and (cut.cluster, cut.tp) == (source, leader.tp) for cut in cuts[-20:])
-        return None if is_cut else leader
+        account = self._scene.account
+        is_cut = any(cut.at >= since and (cut.cluster, cut.tp) == (source, leader.tp) for cut in account.cuts[-20:])
+        is_deleted = any(
+            row.at >= since and (row.cluster, row.topic, row.exists) == (source, leader.tp.topic, False)
+            for row in account.topics[-20:]
+        )
+        return None if is_cut or is_deleted else leader

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.lineage import OWN, Lineage, written_by
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.sim.history.account import TopicSeen
 from kmirror.sim.history.group_account import CoordinatorElected
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
@@ -223,8 +225,16 @@ def test_nothing_is_mirrored_below_the_lineage(stage: Stage, epoch: int, rules: 
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=lineage) == rules
 
 
-@pytest.mark.parametrize(("known", "rules"), [(2, []), (3, ["source-offset"])])
-def test_no_more_is_known_of_the_source_than_it_has(stage: Stage, known: int, rules: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("known", "deleted_at", "rules"),
+    [(2, None, []), (3, None, ["source-offset"]), (3, 0, []), (3, -11 * SECOND, ["source-offset"])],
+    ids=["right", "too high", "of a topic deleted since", "deleted long ago"],
+)
+def test_no_more_is_known_of_the_source_than_it_has(
+    stage: Stage, known: int, deleted_at: int | None, rules: list[str]
+) -> None:
+    if deleted_at is not None:
+        stage.scene.account.topics.append(TopicSeen("b", TP.topic, str(TOPIC_ID), False, deleted_at))
     stage.fill(stage.leaders["b"].log, batch(0, 1))
     stage.look(stage.lineages.judge, MIRRORING)
     stage.fill(stage.leader.log, batch(0, 1))
