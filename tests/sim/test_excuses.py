@@ -13,12 +13,12 @@ from kmirror.sim.history.account import Ack, LogRow, LogSeen, Transaction
 from kmirror.sim.history.checkers import logs
 from kmirror.sim.history.checkers.elections import lost_by_election
 from kmirror.sim.history.checkers.facts import Facts, Look
-from kmirror.sim.history.checkers.groups import shard_elected
+from kmirror.sim.history.checkers.groups import shard_lost
 from kmirror.sim.history.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
 from kmirror.sim.history.checkers.reasons import stays_back
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
 from kmirror.sim.history.checkers.transactions import _spans_a_stay
-from kmirror.sim.history.group_account import CoordinatorElected, GroupAccount, OffsetSent, TransactionsLost
+from kmirror.sim.history.group_account import CoordinatorLogLost, GroupAccount, OffsetSent, TransactionsLost
 from kmirror.sim.history.plan import Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Exit
@@ -183,7 +183,7 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
     sent = OffsetSent("token", "g", "a", T0, 5, "m", "", -1, "t/1", 10)
     groups = GroupAccount(
         sent={"token": sent},
-        elected=[CoordinatorElected("a", TopicPartition(topic, 0), 2, True, 100)],
+        logs_lost=[CoordinatorLogLost("a", TopicPartition(topic, 0), 100)],
         lost=[TransactionsLost(cluster, producers, 150) for cluster, producers in lost],
     )
     account = SimpleNamespace(
@@ -192,8 +192,8 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
         writes={"v": SimpleNamespace(producer_id=7)},
     )
     facts = facts_of(account=account, clocks_differ_by=0)
-    assert shard_elected(facts, "a", "g", 90, 200) is excused
-    assert not shard_elected(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
+    assert shard_lost(facts, "a", "g", 90, 200) is excused
+    assert not shard_lost(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
 
 
 @pytest.mark.decision("D8")

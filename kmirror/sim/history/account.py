@@ -390,10 +390,9 @@ class Account:
         `__mirror_state` was deleted. Those of up to UNAWARE before `begin` count as well.
         """
         return any(
-            row.unclean and (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC)
-            and begin - UNAWARE <= row.at <= end
-            for row in self.groups.elected
-        )  # fmt: skip
+            (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC) and begin - UNAWARE <= row.at <= end
+            for row in self.groups.logs_lost
+        )
 
     def left_open(
         self,

@@ -83,14 +83,14 @@ class Owned:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorElected:
-    """The controller named another leader of a partition in which groups, transactions or mirrors are kept."""
+class CoordinatorLogLost:
+    """A partition in which groups, transactions or mirrors are kept may have lost records that were committed.
+
+    It got a leader from outside its ISR, or its topic was deleted.
+    """
 
     cluster: str
     tp: TopicPartition
-    leader: int
-    unclean: bool
-    """What was in the partition may be lost; so it is with no leader, where the topic was deleted."""
     at: Instant
 
 
@@ -134,7 +134,7 @@ class GroupAccount:
     seen: list[OffsetsSeen] = field(default_factory=list)
     deleted: list[OffsetsDeleted] = field(default_factory=list)
     owned: list[Owned] = field(default_factory=list)
-    elected: list[CoordinatorElected] = field(default_factory=list)
+    logs_lost: list[CoordinatorLogLost] = field(default_factory=list)
     transformed: list[Transformed] = field(default_factory=list)
     lost: list[TransactionsLost] = field(default_factory=list)
 

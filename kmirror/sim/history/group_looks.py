@@ -5,7 +5,7 @@ from __future__ import annotations
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.sim.history.group_account import CoordinatorElected, OffsetsSeen
+from kmirror.sim.history.group_account import CoordinatorLogLost, OffsetsSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.transaction_looks import TransactionLooks
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
@@ -21,7 +21,7 @@ class CoordinatorLooks:
         self._ids: dict[tuple[str, str], Uuid] = {}
 
     def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
-        """Write down the new leaders of coordinators' partitions, and that their topics were deleted."""
+        """Write down which of coordinators' partitions were led uncleanly, or deleted with their topic."""
         scene = self._scene
         for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
             topic = image.topics.get(name)
@@ -30,11 +30,11 @@ class CoordinatorLooks:
                 tp = TopicPartition(name, index)
                 before = self._known.get((cluster, tp))
                 self._known[cluster, tp] = partition
-                if before is not None and before.leader_epoch != partition.leader_epoch:
-                    unclean = is_unclean(before, partition)
-                    row = CoordinatorElected(cluster, tp, partition.leader, unclean, scene.now)
-                    scene.account.groups.elected.append(row)
-                    if unclean and name == TRANSACTION_TOPIC:
+                if before is None or before.leader_epoch == partition.leader_epoch:
+                    continue
+                if is_unclean(before, partition):
+                    scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, scene.now))
+                    if name == TRANSACTION_TOPIC:
                         self._transactions.elected(cluster, tp, partition.leader_epoch)
 
     def _look_for_deletion(self, cluster: str, name: str, topic_id: Uuid) -> None:
@@ -43,8 +43,7 @@ class CoordinatorLooks:
         self._ids[cluster, name] = topic_id
         for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
             del self._known[cluster, tp]
-            row = CoordinatorElected(cluster, tp, NO_LEADER, True, self._scene.now)
-            self._scene.account.groups.elected.append(row)
+            self._scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, self._scene.now))
 
     def after_event(self) -> None:
         """Look at what unclean elections of transactions' partitions took."""

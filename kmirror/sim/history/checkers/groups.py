@@ -95,15 +95,15 @@ def is_done(row: OffsetSent, seen: OffsetsSeen) -> bool:
     return seen.is_stable and 0 <= row.ended_at < seen.sent_at
 
 
-def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: Instant) -> bool:
-    """Return whether a partition of groups had an unclean election, so that what it kept may be lost.
+def shard_lost(facts: Facts, cluster: str, group: str, begin: Instant, end: Instant) -> bool:
+    """Return whether a partition of groups may have lost what it kept.
 
     Or one of transactions whose new leader lacked what was known of a producer that commits for the group.
     """
     groups = facts.account.groups
     if any(
-        row.unclean and (row.cluster, row.tp.topic) == (cluster, GROUP_TOPIC) and begin - UNAWARE <= row.at <= end
-        for row in groups.elected
+        (row.cluster, row.tp.topic) == (cluster, GROUP_TOPIC) and begin - UNAWARE <= row.at <= end
+        for row in groups.logs_lost
     ):
         return True
     keys = dict.fromkeys(
@@ -159,7 +159,7 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
         since -= UNAWARE  # The coordinator may have taken the commit before it knew that the topic had been deleted.
     if is_gone and was_deleted(facts, key, since, look.at):
         return None
-    if shard_elected(facts, cluster, group, last.sent_at, look.at):
+    if shard_lost(facts, cluster, group, last.sent_at, look.at):
         return None
     if not is_gone and is_synced(facts, cluster, tp, last.sent_at, look.at):
         return Accepted(ASYNCHRONOUS, cluster, tp, 1)
@@ -203,7 +203,7 @@ def _kept_its_order(facts: Facts, key: Key, row: OffsetSent, before: Look, after
         sources == {row.cluster}
         and not is_synced(facts, row.cluster, tp, begin, end)
         and not was_deleted(facts, (group, row.cluster, tp), begin, end)
-        and not any(shard_elected(facts, one, group, begin, end) for one in (cluster, row.cluster))
+        and not any(shard_lost(facts, one, group, begin, end) for one in (cluster, row.cluster))
     )
 
 
@@ -253,7 +253,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
 
 def _began_anew(facts: Facts, group: str, cluster: str, begin: Instant, end: Instant) -> bool:
     """Return whether the group may have been deleted or lost, so that its generations are counted from 1 again."""
-    return shard_elected(facts, cluster, group, begin, end) or any(
+    return shard_lost(facts, cluster, group, begin, end) or any(
         (row.group, row.cluster, row.tp) == (group, cluster, None)
         and row.sent_at <= end
         and (row.answered_at < 0 or begin <= row.answered_at)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.checkers.facts import Facts, Look
-from kmirror.sim.history.checkers.groups import is_synced, shard_elected, was_deleted
+from kmirror.sim.history.checkers.groups import is_synced, shard_lost, was_deleted
 from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.group_account import OffsetSent, Transformed
@@ -74,7 +74,7 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
     return (
         is_synced(facts, cluster, tp, begin, until)
         or was_deleted(facts, (group, cluster, tp), begin, until)
-        or shard_elected(facts, cluster, group, begin, until)
+        or shard_lost(facts, cluster, group, begin, until)
         or any(True for _ in facts.unclean((cluster, tp), begin, until))
     )
 

@@ -7,12 +7,11 @@ from pkgutil import iter_modules
 
 import pytest
 
-from kmirror.cluster.images import NO_LEADER
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history import checkers
 from kmirror.sim.history.checkers import CHECKERS
-from kmirror.sim.history.group_account import CoordinatorElected
+from kmirror.sim.history.group_account import CoordinatorLogLost
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC
 from tests.unit.sim.history.hand import TP, Hand, rows
 
@@ -72,8 +71,8 @@ def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: lis
 @pytest.mark.parametrize(("cluster", "expected"), [("b", []), ("a", ["lme-loss"])])
 def test_what_was_settled_goes_with_the_topic_of_the_states(cluster: str, expected: list[str]) -> None:
     hand = stopped().state("b", "STOPPED", at=21, epoch=-1)
-    deleted = CoordinatorElected(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), NO_LEADER, True, 20 * SECOND)
-    hand.account.groups.elected.append(deleted)
+    deleted = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 20 * SECOND)
+    hand.account.groups.logs_lost.append(deleted)
     assert hand.found() == expected
 
 
@@ -251,20 +250,18 @@ def test_a_leader_may_hear_of_an_order_to_add_before_it_has_carried_out_the_remo
 
 
 @pytest.mark.parametrize(
-    ("cluster", "topic", "unclean", "at", "is_told"),
+    ("cluster", "topic", "at", "is_told"),
     [
-        ("b", MIRROR_STATE_TOPIC, True, 32, False),
-        ("a", MIRROR_STATE_TOPIC, True, 32, True),
-        ("b", GROUP_TOPIC, True, 32, True),
-        ("b", MIRROR_STATE_TOPIC, False, 32, True),
-        ("b", MIRROR_STATE_TOPIC, True, 36, True),
+        ("b", MIRROR_STATE_TOPIC, 32, False),
+        ("a", MIRROR_STATE_TOPIC, 32, True),
+        ("b", GROUP_TOPIC, 32, True),
+        ("b", MIRROR_STATE_TOPIC, 36, True),
     ],
 )
 def test_a_stop_of_before_may_be_read_again_after_an_unclean_election_of_the_states(
-    cluster: str, topic: str, unclean: bool, at: int, is_told: bool
+    cluster: str, topic: str, at: int, is_told: bool
 ) -> None:
     hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=30)
     hand.state("b", "PREPARING", at=30.5).state("b", "MIRRORING", at=31).state("b", "STOPPED", at=35, broker=2)
-    row = CoordinatorElected(cluster, TopicPartition(topic, 0), 2, unclean, at * SECOND)
-    hand.account.groups.elected.append(row)
+    hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(topic, 0), at * SECOND))
     assert ("unordered-stop" in hand.found()) is is_told

@@ -14,7 +14,7 @@ from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.sim.history.account import TopicSeen
-from kmirror.sim.history.group_account import CoordinatorElected
+from kmirror.sim.history.group_account import CoordinatorLogLost
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
 from kmirror.sim.history.inside.sources import Sources
@@ -201,8 +201,8 @@ def test_a_lineage_is_not_lost(stage: Stage) -> None:
 @pytest.mark.parametrize(("cluster", "expected"), [("a", []), ("b", ["lineage-lost"])])
 def test_a_lineage_may_be_lost_with_the_states_of_its_cluster(stage: Stage, cluster: str, expected: list[str]) -> None:
     stage.look(stage.lineages.judge, MIRRORING, lineage=Lineage(written_by("id-b"), 3))
-    row = CoordinatorElected(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 2, True, 0)
-    stage.scene.account.groups.elected.append(row)
+    row = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 0)
+    stage.scene.account.groups.logs_lost.append(row)
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == expected
 
 
