@@ -58,11 +58,12 @@ def command(
 
     The two clusters are asked over TCP; or DESTINATION and SOURCE are log folders, those of the brokers that lead the
     partitions. What goes is what DESTINATION wrote after the last record that SOURCE mirrored from it, and what
-    retention has deleted at SOURCE. Of a compacted topic all may go, and be copied again. A partition whose log comes
-    to SOURCE from DESTINATION, through any mirrors, would wait.
+    retention has deleted at SOURCE. Of a topic that is compacted, or was, all may go, and be copied again. A partition
+    whose log comes to SOURCE from DESTINATION, through any mirrors, would wait.
 
-    Folders tell how far the log cleaner has been, and clusters do not; clusters tell whether deletions may have been
-    missed, and a ring of more than two clusters, and folders do not.
+    Folders tell how far the log cleaner has been. Clusters do not, so they do not say that all may go because of it if
+    a topic was compacted and is not now. Clusters tell whether deletions may have been missed, and a ring of more than
+    two clusters, and folders do not.
 
     The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
     """

@@ -33,10 +33,18 @@ def begin_answer(mp: MirrorPartition, log: PartitionLog) -> None:
         mp.in_step_ms = max(0, written_ms if mp.in_step_ms == ADDED else max(written_ms, log.written_ms))
 
 
+def tombstones_may_be_gone(in_step_ms: int, now_ms: int, stay_ms: int) -> bool:
+    """Return whether the source may have removed tombstones of records that came after a log was in step with it.
+
+    `cleanup.policy` is not asked: the cleaner may have been at the source before it changed.
+    """
+    return now_ms - in_step_ms >= stay_ms
+
+
 def may_have_missed(mp: MirrorPartition, log: PartitionLog, data: bytes | memoryview, now_ms: int) -> bool:
     """Return whether tombstones may have gone unseen below the last batch of an answer for the log end."""
-    if now_ms - mp.in_step_ms < log.config.delete_retention_ms:
-        return False  # Its policy is not asked: the cleaner may have been at the source before that changed here.
+    if not tombstones_may_be_gone(mp.in_step_ms, now_ms, log.config.delete_retention_ms):
+        return False
     start = end = log.log_end_offset
     whole = list[AnyBatch]()
     with suppress(CorruptBatch):  # An answer may end within a batch.

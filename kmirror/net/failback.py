@@ -1,7 +1,9 @@
 """What would a failback remove, as two live clusters tell it? They are asked; nothing is changed.
 
-No broker tells how far its cleaner has been in a compacted log. So where that decides about a copy from scratch (D63),
-the preview says that it may come to one.
+No broker tells how far its cleaner has been in a log. So where that decides about a copy from scratch (D63), the
+preview says that it may come to one, if the topic is compacted now: in any other log the search for a missing offset
+would read everything. Whether deletions may have been missed (D64) is judged for every topic, as by the mirror itself:
+that reads no more than a failback copies.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from kmirror.mirror.failback import (
     why_it_waits,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch
+from kmirror.mirror.missed_deletions import tombstones_may_be_gone
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.mirror.upstream import Upstream, ring, told_ring, told_unknown
@@ -89,29 +92,27 @@ class FailbackPreview:
         facts = await self._facts(tp)
         if isinstance(facts, Waits):
             return facts
-        cut, may_go = failback_cut(facts), ""
-        if "compact" in self._configs.get(tp.topic, {}).get(POLICY, ""):
-            cut, may_go = await self._of_compacted(tp, facts, cut)
+        cut, may_go = await self._with_copies(tp, facts, failback_cut(facts))
         removed = await removed_from(cut, _batches_near(self._reader("destination", tp), facts.ours, cut))
         removed.may_go = may_go
         return removed
 
-    async def _of_compacted(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
-        """Return the cut of a compacted log, and why all may go instead (D63, D64)."""
-        ours, reader = facts.ours, self._reader("destination", tp)
+    async def _with_copies(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
+        """Return the cut, or all if the log is copied again, and why all may go instead (D63, D64)."""
+        ours, reader, configs = facts.ours, self._reader("destination", tp), self._configs.get(tp.topic, {})
         if cut.offset <= ours.log_start_offset:
             return cut, ""
         last_ms = -1
         async for batch in reader.batches(cut.offset - 1, cut.offset):
             last_ms = batch.max_timestamp
-        stay_ms = int(self._configs[tp.topic].get(TOMBSTONES_STAY, "0"))
-        if time.time_ns() // 1_000_000 - last_ms >= stay_ms:
+        stay_ms = int(configs.get(TOMBSTONES_STAY, "0"))
+        if tombstones_may_be_gone(last_ms, time.time_ns() // 1_000_000, stay_ms):
             end = facts.theirs.log_end_offset
             if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
                 why = f"deletions may have been missed, since tombstones stay for {stay_ms} ms: all is copied again"
                 return Cut(ours.log_start_offset, ours.log_start_offset, why), ""
         suspected = replace(facts, cleaned_offset=ours.log_end_offset)
-        if suspected.depends_on_holes:
+        if "compact" in configs.get(POLICY, "") and suspected.depends_on_holes:
             hole = await _first_hole(reader, ours.log_start_offset, ours.log_end_offset)
             if replace(suspected, first_hole=hole).depends_on_holes:
                 return cut, f"all would go, and be copied again, if the log cleaner has passed offset {cut.offset}"

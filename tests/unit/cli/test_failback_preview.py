@@ -118,27 +118,32 @@ MAY_GO = "all would go, and be copied again, if the log cleaner has passed offse
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "stay_ms", "why", "may_go"),
+    ("ours", "theirs", "policy", "stay_ms", "why", "may_go"),
     [
         # Nothing is missing anywhere.
-        ([ONE, TWO], [ONE], 0, "plain", ""),
+        ([ONE, TWO], [ONE], "compact", 0, "plain", ""),
         # Ours lacks an offset below the cut: whether its cleaner was above is not known.
         (
             [TWO, HOLE],
             [TWO],
+            "compact",
             1 << 60,
             "plain",
-            "all would go, and be copied again, if the log cleaner has passed offset 2",
+            MAY_GO,
         ),
+        ([TWO, HOLE], [TWO], "delete", 1 << 60, "plain", ""),
         # Theirs lacks one above it, and tombstones may have gone meanwhile, or cannot have.
-        ([ONE, TWO], [ONE, HOLE], 0, "deletions", ""),
-        ([ONE, TWO], [ONE, HOLE], 1 << 60, "plain", ""),
+        ([ONE, TWO], [ONE, HOLE], "compact", 0, "deletions", ""),
+        ([ONE, TWO], [ONE, HOLE], "compact", 1 << 60, "plain", ""),
+        # A topic may have been compacted before: its mirror does not ask for the policy either.
+        ([ONE, TWO], [ONE, HOLE], "delete", 0, "deletions", ""),
+        ([ONE, TWO], [ONE, HOLE], "delete", 1 << 60, "plain", ""),
     ],
 )
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
-def test_of_a_compacted_log_all_goes_or_may_go(
-    ours: list[bytes], theirs: list[bytes], stay_ms: int, why: str, may_go: str
+def test_of_a_log_that_was_cleaned_all_goes_or_may_go(
+    ours: list[bytes], theirs: list[bytes], policy: str, stay_ms: int, why: str, may_go: str
 ) -> None:
     readers = {"source": Reader(*theirs), "destination": Reader(*ours)}
 
@@ -148,11 +153,11 @@ def test_of_a_compacted_log_all_goes_or_may_go(
 
     nobody: Any = None
     preview = Told("m", source=nobody, destination=nobody)
-    preview._configs = {TP.topic: {"cleanup.policy": "compact", "delete.retention.ms": str(stay_ms)}}
+    preview._configs = {TP.topic: {"cleanup.policy": policy, "delete.retention.ms": str(stay_ms)}}
     cut_at = 2 if HOLE in ours else 1
     end = max(batch.next_offset for batch in iter_any_batches(b"".join(theirs)))
     facts = FailbackFacts(log(0, 4, (0, 0), (1, cut_at)), log(0, end, (0, 0)), 0)
-    cut, told = asyncio.run(preview._of_compacted(TP, facts, Cut(cut_at, 0, "plain")))
+    cut, told = asyncio.run(preview._with_copies(TP, facts, Cut(cut_at, 0, "plain")))
     assert (cut.why.split()[0], told) == (why, may_go)
     assert cut.offset == (0 if why == "deletions" else cut_at)
 
