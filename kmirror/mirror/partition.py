@@ -176,5 +176,6 @@ class MirrorPartition:
             self.source_topic_id = Uuid.ZERO
             self.source_log_start = -1
             self.paused_until = self.fetch_bytes = 0
+            self.source_offset_epoch = -1  # When it is fetched again, the lag is unknown until it is answered.
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1

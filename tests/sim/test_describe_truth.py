@@ -73,6 +73,29 @@ def test_the_lag_of_a_paused_partition_is_unknown() -> None:
     assert (row(p).lag, row(p).source_offset) == (0, 2)
 
 
+def test_the_lag_after_a_pause_is_unknown_until_the_partition_itself_is_answered() -> None:
+    """Answers about other partitions of the fetcher say nothing of it."""
+    p = pair(3, brokers=1)
+    topics = (TP.topic, "o0", "o1", "o2")
+    for topic in topics:
+        p.a.create_topic(topic)
+    p.begin(topics)
+    p.a.write("one")
+    mirrored(p.there)
+    p.there.pause([TP.topic])
+    p.there.wait_for_state(MirrorState.PAUSED, [TP])
+    p.simulation.run_for(span_s=10)
+    p.a.write(*["not mirrored"] * 500)
+    p.there.resume([TP.topic])
+    lags = []
+    while 0 not in lags:
+        found = row(p)
+        lags.append(found.lag)
+        assert found.lag != 0 or found.destination_offset == 501, f"it lacks records, after {lags}"
+        p.simulation.run_for(span_s=0.01)
+    assert lags[0] == -1
+
+
 def test_the_lag_of_a_throttled_partition_is_unknown_while_nothing_is_asked() -> None:
     p = loaded(rate=1_000)
     p.simulation.run_for(span_s=10)
