@@ -114,7 +114,9 @@ class Assembly:
 
 
 def feature_records(
-    mirror_version: int, transaction_version: int = FORMATTED[TRANSACTION_VERSION], eligible_version: int = 0
+    mirror_version: int,
+    transaction_version: int = FORMATTED[TRANSACTION_VERSION],
+    eligible_version: int = FORMATTED[ELIGIBLE_VERSION],
 ) -> list[Message]:
     """Return the records that set the feature levels of a new cluster.
 
@@ -129,11 +131,8 @@ def feature_records(
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
-def formatted_records(eligible_version: int = 0) -> list[Message]:
-    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them.
-
-    Only eligible leader replicas are kept where that is asked for (D71).
-    """
+def formatted_records(eligible_version: int = FORMATTED[ELIGIBLE_VERSION]) -> list[Message]:
+    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them."""
     levels = {**FORMATTED, ELIGIBLE_VERSION: eligible_version}
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 

@@ -183,7 +183,7 @@ def asked_level(features: Sequence[str], name: str) -> int | None:
     "features",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="mirror.version=1 enables mirroring; eligible.leader.replicas.version=1 is for a new folder.",
+    help="mirror.version=1 enables mirroring; eligible.leader.replicas.version=0 is for a new folder.",
 )
 @click.option(
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
@@ -238,7 +238,7 @@ def command(
         "data": data or None,
         "cluster_id": cluster_id,
         "mirror_version": asked_level(features, MIRROR_VERSION),
-        "eligible_version": asked_level(features, ELIGIBLE_VERSION) or 0,
+        "eligible_version": asked_level(features, ELIGIBLE_VERSION),
         "interpose": None if journals is None else Journals(journals.open),
     }
     served: TcpCluster | TcpNode
@@ -274,7 +274,7 @@ class Common(TypedDict):
     data: tuple[Path, ...] | None
     cluster_id: str | None
     mirror_version: int | None
-    eligible_version: int
+    eligible_version: int | None
     interpose: Interpose | None
 
 

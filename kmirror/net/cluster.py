@@ -30,6 +30,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
+from kmirror.logdir.feature_levels import check_levels
 from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
@@ -43,6 +44,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, MIRROR_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 
 T = TypeVar("T")
@@ -68,8 +70,9 @@ class TcpCluster(RunningNodes, ClusterInside):
     memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
-    for: a controller of Kafka refuses a log that speaks of it. `eligible_version` is the level of
-    `eligible.leader.replicas.version` in a new log.
+    for: a controller of Kafka refuses a log that speaks of it. `eligible_version`, the level of
+    `eligible.leader.replicas.version`, is 1 in memory and in a new folder, as in that of a fresh Kafka 4.3.1.
+    UsageError if the log under `data` has another one than is asked for, or if mirror_version is 0 and it has 1.
     """
 
     def __init__(
@@ -86,7 +89,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int | None = None,
-        eligible_version: int = 0,
+        eligible_version: int | None = None,
         data: Data = None,
         disks: OpenDisks | None = None,
         interpose: Interpose | None = None,
@@ -109,7 +112,8 @@ class TcpCluster(RunningNodes, ClusterInside):
         known_as = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
         self._advertised_host = checked_advertised(known_as)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
-        self._eligible_version = eligible_version
+        self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
+        self._eligible_version = FORMATTED[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
@@ -172,6 +176,11 @@ class TcpCluster(RunningNodes, ClusterInside):
             cluster_id=self._wanted_id,
         )
         self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
+        try:
+            check_levels(self._folders.paths[CONTROLLER_ID][0], self._asked)
+        except BaseException:
+            self._release()
+            raise
 
     def _bind(self) -> None:
         host, port = self._listen_at

@@ -31,6 +31,7 @@ from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks
 from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folders
+from kmirror.logdir.feature_levels import check_levels
 from kmirror.logdir.format import random_uuid
 from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
@@ -39,6 +40,7 @@ from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes, checked_advertised, new_rng
 from kmirror.spec.configs import broker_configs
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, MIRROR_VERSION
 
 LOOKED_EVERY_S = 0.5
 """How soon a wait for the controller is given up when it is to be."""
@@ -85,7 +87,7 @@ class TcpNode(RunningNodes):
         data: Data = None,
         cluster_id: str | None = None,
         mirror_version: int | None = None,
-        eligible_version: int = 0,
+        eligible_version: int | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
@@ -105,7 +107,8 @@ class TcpNode(RunningNodes):
         """Under `data` known once the node was started."""
         self._wanted_id = cluster_id
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
-        self._eligible_version = eligible_version
+        self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
+        self._eligible_version = FORMATTED[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._interpose = interpose
         self._on_failure = on_failure
         self._authorizer = authorizer
@@ -260,6 +263,8 @@ class TcpNode(RunningNodes):
             cluster_id=self._wanted_id,
         )
         self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
+        if "controller" in self._processes:
+            check_levels(self._folders.paths[NODE_CONTROLLER][0], self._asked)
 
     def _place(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())

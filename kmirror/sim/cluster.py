@@ -79,7 +79,7 @@ class Cluster(ClusterInside):
         racks: Mapping[int, str] | None = None,
         mirror_version: int = 1,
         transaction_version: int = 2,
-        eligible_version: int = 0,
+        eligible_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
         log_dirs: int = 1,

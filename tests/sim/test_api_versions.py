@@ -66,7 +66,7 @@ def test_a_feature_that_begins_at_0_is_told_to_clients_that_know_of_that(raw: tu
         assert [row.name for row in ask(raw, version).supported_features] == features
     answer = ask(raw, 4)
     levels = {row.name: row.max_version_level for row in answer.finalized_features}
-    assert levels == {"metadata.version": 30, "transaction.version": 2}
+    assert levels == {"metadata.version": 30, "transaction.version": 2, "eligible.leader.replicas.version": 1}
     assert answer.finalized_features_epoch > 0
 
 

@@ -156,7 +156,8 @@ def register(cluster: Cluster, broker_id: int, **levels: tuple[int, int]) -> int
 def test_a_level_that_a_registered_broker_does_not_support_is_refused(asked: Update, message: str) -> None:
     cluster = make()
     assert update(cluster, ("transaction.version", 1, SAFE)).error_code == 0
-    assert register(cluster, 8, metadata_version=(30, 30), transaction_version=(0, 1)) == ErrorCode.NONE
+    supported = {"metadata_version": (30, 30), "transaction_version": (0, 1)}
+    assert register(cluster, 8, **supported, eligible_leader_replicas_version=(0, 1)) == ErrorCode.NONE
     reply = update(cluster, asked)
     name, level, _ = asked
     assert reply.error_code == ErrorCode.INVALID_UPDATE_VERSION
@@ -168,7 +169,9 @@ def test_a_broker_that_does_not_support_the_levels_in_force_is_not_registered() 
     cluster = make(1)
     offset = cluster.image.offset
     ours = {"metadata_version": (7, 30), "transaction_version": (0, 2), "mirror_version": (0, 1)}
+    ours["eligible_leader_replicas_version"] = (0, 1)
     for lacking in (
+        {"eligible_leader_replicas_version": (0, 0)},
         {"mirror_version": (0, 0)},
         {"metadata_version": (7, 29)},
         {"transaction_version": (0, 1)},

@@ -126,7 +126,8 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
     assert cluster.replicas(TP)[victim].min_isr == 3
     cluster.kill(victim)
     cluster.simulation.run_until(lambda: victim not in cluster.await_leader(TP).isr, what="the ISR to shrink")
-    assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", None) is ErrorCode.NONE
+    assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", None) is ErrorCode.INVALID_CONFIG
+    assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", "2") is ErrorCode.NONE
     assert cluster.try_write(TP) is ErrorCode.NONE
 
 

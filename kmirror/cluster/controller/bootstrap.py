@@ -19,12 +19,18 @@ def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], s
     With eligible leader replicas they set `min.insync.replicas` to what the properties file says.
     """
     known = {record.name: record.feature_level for record in formatted if isinstance(record, FeatureLevelRecord)}
-    records = [*formatted]
-    records += [r for r in wanted if not (isinstance(r, FeatureLevelRecord) and r.name in known)]
+    records = [*formatted, *(record for record in wanted if _is_added(record, known))]
     levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
     if levels.get(ELIGIBLE_VERSION, 0) > 0:
         records.append(min_insync.of_all_brokers(static_min_insync))
     return records
+
+
+def _is_added(record: Message, formatted: Mapping[str, int]) -> bool:
+    """Of what was formatted, features that are absent are at level 0; `mirror.version` alone is none of Kafka's."""
+    if not formatted or not isinstance(record, FeatureLevelRecord):
+        return True
+    return record.name == MIRROR_VERSION and MIRROR_VERSION not in formatted
 
 
 def raised_records(features: Mapping[str, int], wanted: Sequence[Message]) -> list[Message]:

@@ -60,10 +60,6 @@ def _has_a_strange_broker_config(data: bytes) -> bool:
     return not known(Scope.BROKER).keys() >= set(names)
 
 
-def _is_of_all_brokers(data: bytes) -> bool:
-    return any(row.resource_type == ResourceType.BROKER and not row.resource_name for row in _body(data).resources)
-
-
 def _is_too_short(data: bytes) -> bool:
     return bool(_body(data).timeout_ms <= SOON_MS)
 
@@ -153,12 +149,6 @@ BROKER_REASONS: tuple[Reason, ...] = (
         "A config of a broker whose name is none of Kafka's",
         "Kafka stores it, for plugins may read it; no broker of ours has plugins, and a typing error is refused",
         _has_a_strange_broker_config,
-    ),
-    Reason(
-        r"AlterConfigs responses.errorCode: (NONE|INVALID_REQUEST) by ours, INVALID_CONFIG by theirs",
-        "An AlterConfigs of all brokers that takes away min.insync.replicas",
-        "Kafka keeps it for its eligible leader replicas (KIP-966), which are off by default here",
-        _is_of_all_brokers,
     ),
     Reason(
         r"(CreateTopics|DeleteTopics|CreatePartitions) \w+(.errorCode: \w+ by ours, REQUEST_TIMED_OUT by theirs|: .*)",

@@ -147,13 +147,13 @@ def parting(said: Any, expected: Any, path: str = "") -> Iterator[str]:
 
 
 def test_the_simulated_broker_says_what_a_real_one_says(theirs: Outcomes) -> None:
-    with Cluster(Simulation(1), "a", brokers=1, configs=CONFIGS, mirror_version=0) as cluster:
+    with Cluster(Simulation(1), "a", brokers=1, configs=CONFIGS, mirror_version=0, eligible_version=0) as cluster:
         assert "\n".join(differences(talk(SimulatedPeer(cluster)), theirs)) == "\n".join(DIFFERENT)
 
 
 def test_so_does_the_one_on_a_tcp_port(theirs: Outcomes) -> None:
     with (
-        TcpCluster(brokers=1, configs=CONFIGS, mirror_version=0) as cluster,
+        TcpCluster(brokers=1, configs=CONFIGS, mirror_version=0, eligible_version=0) as cluster,
         contextlib.closing(RealPeer(cluster.bootstrap_servers)) as peer,
     ):
         assert "\n".join(differences(talk(peer), theirs)) == "\n".join(DIFFERENT)

@@ -39,7 +39,7 @@ def described(class_path: str, bootstrap_servers: str) -> dict[str, str]:
 def test_a_cluster_has_the_levels_of_a_fresh_kafka(kafka_class_path: str, tmp_path: Path) -> None:
     with real_clusters(kafka_class_path, tmp_path, (1,)) as addresses:
         expected = described(kafka_class_path, addresses[1])
-    with TcpCluster(brokers=1, mirror_version=0, eligible_version=1) as cluster:
+    with TcpCluster(brokers=1, mirror_version=0) as cluster:
         found = described(kafka_class_path, cluster.bootstrap_servers)
     assert found.pop("mirror.version")
     assert set(expected) - set(found) == LEFT_OUT

@@ -75,22 +75,18 @@ FAMILIES = {
 }
 
 
-ELR = "eligible.leader.replicas.version 0: with 1 a cluster writes the default of min.insync.replicas down"
 OWN = "configs of KIP-1279, which no release has"
 # Family to the differences that are known, as patterns of where they are, and why. One that is no more has to go.
 KNOWN: dict[str, dict[str, str]] = {
-    "confluent-kafka": {"configs/.*min.insync.replicas/": ELR, "configs/names": OWN},
-    "kafka-python": {"configs/.*min.insync.replicas/": ELR, "configs/.*/mirror[.]": OWN},
+    "confluent-kafka": {"configs/names": OWN},
+    "kafka-python": {"configs/.*/mirror[.]": OWN},
     "aiokafka": {},
     "franz-go": {
-        "configs/.*min.insync.replicas/": ELR,
         "configs/.*/mirror[.]": OWN,
         "topics/[a-z]+/2": OWN,
     },
     "kafkajs": {},
     "java": {
-        "configs/.*min.insync.replicas/": ELR,
-        "commands/described/1": ELR,
         "topics/[a-z]+/2": OWN,
         "configs/.*/mirror[.]": OWN,
     },

@@ -6,14 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmirror.protocol.gen.incremental_alter_configs_request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.wire_values import ConfigOp, ResourceType
 from tests.interop.clients.real import real_clusters, shared_configs
 from tests.interop.topics import script
 from tests.interop.topics.session import Part, RealPeer, Session, SimulatedPeer
@@ -29,18 +23,11 @@ def addresses(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def ours() -> dict[int, SimulatedPeer]:
-    """Return clusters of ours by size, without mirroring, which a real one does not know.
-
-    A real controller that may elect eligible leaders stores `min.insync.replicas` as a config of the whole cluster when
-    it starts, and so its topics inherit it from there.
-    """
+    """Return clusters of ours by size, without mirroring, which a real one does not know."""
     peers = {}
     for size in SIZES:
         cluster = Cluster(Simulation(size), "a", brokers=size, configs=shared_configs(size), mirror_version=0)
         cluster.start()
-        stored = AlterableConfig(name="min.insync.replicas", config_operation=ConfigOp.SET, value="1")
-        everyone = AlterConfigsResource(resource_type=ResourceType.BROKER, resource_name="", configs=[stored])
-        cluster.order(IncrementalAlterConfigsRequest(resources=[everyone]))
         peers[size] = SimulatedPeer(cluster)
     return peers
 

@@ -40,7 +40,7 @@ def test_mirroring_is_turned_on_and_off() -> None:
             f"Feature: {name} SupportedMinVersion: {low} SupportedMaxVersion: {high} "
             f"FinalizedVersionLevel: {level} Epoch: {cluster.image.offset}".split()
             for name, low, high, level in (
-                ("eligible.leader.replicas.version", "0", "1", "0"),
+                ("eligible.leader.replicas.version", "0", "1", "1"),
                 ("metadata.version", "3.3-IV3", "4.3-IV0", "4.3-IV0"),
                 ("mirror.version", "0", "1", "1"),
                 ("transaction.version", "0", "2", "2"),
@@ -70,7 +70,7 @@ def test_objects_a_line() -> None:
 @pytest.mark.decision("D71")
 def test_eligible_leader_replicas_are_turned_on_and_off() -> None:
     name = "eligible.leader.replicas.version"
-    with TcpCluster(brokers=1) as cluster:
+    with TcpCluster(brokers=1, eligible_version=0) as cluster:
         assert run(cluster, "upgrade", "--feature", f"{name}=1") == (0, f"{name} was upgraded to 1.\n", "")
         cluster.until(lambda: cluster.broker(1).context.image.keeps_eligible)
         assert cluster.image.configs[4, ""] == {"min.insync.replicas": "1"}

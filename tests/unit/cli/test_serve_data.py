@@ -12,10 +12,12 @@ from click.testing import CliRunner
 from kmirror.cli import serve
 from kmirror.cli.recovery_progress import logs_opened, recovery_progress
 from kmirror.cli.serve import command
+from kmirror.errors import UsageError
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.checkpoints import CLEAN_SHUTDOWN
 from kmirror.net.cluster import TcpCluster
+from kmirror.spec.features import ELIGIBLE_VERSION
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -42,7 +44,8 @@ def refused(*words: str) -> str:
 
 def run(*words: str) -> None:
     result = CliRunner().invoke(command, ["--port", "0", *words], standalone_mode=False)
-    assert result.exception is None, result.exception
+    if result.exception is not None:
+        raise result.exception
 
 
 def properties(folder: Path, *lines: str) -> str:
@@ -74,16 +77,42 @@ def test_mirroring_is_a_feature_that_is_asked_for(clusters: list[TcpCluster], tm
 
 
 @pytest.mark.decision("D71")
-def test_a_new_folder_has_eligible_leader_replicas_if_they_are_asked_for(
+def test_a_new_folder_has_eligible_leader_replicas_unless_level_0_is_asked_for(
     clusters: list[TcpCluster], tmp_path: Path
 ) -> None:
-    name = "eligible.leader.replicas.version"
+    for where in (["--data", str(tmp_path / "without")], ["--memory"]):
+        run(*where, "--feature", f"{ELIGIBLE_VERSION}=0")
+    for _ in range(2):
+        run("--data", str(tmp_path / "with"))
+    run("--memory")
     run("--data", str(tmp_path / "without"))
-    run("--data", str(tmp_path / "with"), "--feature", f"{name}=1", "--feature", "mirror.version=1")
-    run("--data", str(tmp_path / "with"))
-    run("--memory", "--feature", f"{name}=1")
-    assert [cluster.image.features.get(name) for cluster in clusters] == [None, 1, 1, 1]
-    assert [cluster.image.configs.get((4, "")) for cluster in clusters] == [None, *[{"min.insync.replicas": "1"}] * 3]
+    assert [cluster.image.features.get(ELIGIBLE_VERSION) for cluster in clusters] == [None, None, 1, 1, 1, None]
+    configs = [cluster.image.configs.get((4, "")) for cluster in clusters]
+    assert configs == [None, None, *[{"min.insync.replicas": "1"}] * 3, None]
+
+
+@pytest.mark.decision("D71")
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_folder_of_another_level_than_is_asked_for_is_refused(
+    clusters: list[TcpCluster], tmp_path: Path, level: int
+) -> None:
+    there, asked = f"{ELIGIBLE_VERSION}={level}", f"{ELIGIBLE_VERSION}={1 - level}"
+    how = "upgrade" if level == 0 else "downgrade"
+    run("--data", str(tmp_path), "--feature", there)
+    for _ in range(2):
+        with pytest.raises(UsageError, match=f"{ELIGIBLE_VERSION} is {level}.* features {how} --feature {asked}$"):
+            run("--data", str(tmp_path), "--feature", asked, "--feature", "mirror.version=1")
+    run("--data", str(tmp_path), "--feature", there)
+    assert "mirror.version" not in clusters[-1].image.features, "what is refused has changed nothing"
+
+
+@pytest.mark.decision("D71")
+def test_mirroring_is_not_turned_off_by_a_start(clusters: list[TcpCluster], tmp_path: Path) -> None:
+    run("--data", str(tmp_path), "--feature", "mirror.version=0")
+    run("--data", str(tmp_path), "--feature", "mirror.version=1")
+    with pytest.raises(UsageError, match=r"mirror.version is 1.* features downgrade --feature mirror.version=0$"):
+        run("--data", str(tmp_path), "--feature", "mirror.version=0")
+    assert [cluster.image.features.get("mirror.version") for cluster in clusters[:2]] == [None, 1]
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
