@@ -2,10 +2,12 @@
 
 Of three brokers those that are to be killed have a JVM of their own, the second if nothing else is said; the others
 share one with the controller, or with the ZooKeeper that brokers of 2.1 need. A single one dies with its controller.
+One of a JVM of its own can be stopped in order as well, from Kafka 3.9 on.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,9 +37,9 @@ SHARED = {
 
 
 class RealCluster:
-    """One or three brokers of a release; they end with the block, or when this process dies.
+    """Brokers of a release, mostly one or three; they end with the block, or when this process dies.
 
-    `alone` are those of three brokers that have a JVM of their own; the first is not among them. `listeners` are the
+    `alone` are those of several brokers that have a JVM of their own; the first is not among them. `listeners` are the
     security protocols of a single broker's listeners besides PLAINTEXT, which bear their names; `configs` go before the
     others.
     """
@@ -76,9 +78,15 @@ class RealCluster:
         for broker_id in self._ports:
             text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
             self._file(broker_id).write_text(text)
+        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
+        subprocess.run(["javac", "-d", str(self._folder), "-cp", self._class_path, str(program)], check=True)
         try:
-            for first in dict.fromkeys((1, *self._alone)):
-                self._start(first)
+            for first in (every := dict.fromkeys((1, *self._alone))):
+                self._begin(first)
+                if not self._is_raft:
+                    self._wait(first)  # Of 2.1, a broker ends if there is no ZooKeeper.
+            for first in every if self._is_raft else ():
+                self._wait(first)
         except BaseException:
             self.__exit__()
             raise
@@ -96,9 +104,20 @@ class RealCluster:
         """End a broker at once, `killable` if none is named."""
         self._end(broker_id or self.killable)
 
+    def stop(self, broker_id: int) -> None:
+        """Have a broker end in order, and wait until it has."""
+        self._running[broker_id].terminate()
+        self._running[broker_id].wait(START_SECONDS)
+        self._end(broker_id)
+
+    def server(self, broker_id: int) -> str:
+        """Return where a broker listens."""
+        return f"127.0.0.1:{self._ports[broker_id]}"
+
     def restart(self, broker_id: int | None = None) -> None:
         """Start it again, and wait until it serves."""
-        self._start(broker_id or self.killable)
+        self._begin(broker_id or self.killable)
+        self._wait(broker_id or self.killable)
 
     def _file(self, broker_id: int) -> Path:
         return self._folder / f"server-{broker_id}.properties"
@@ -128,19 +147,22 @@ class RealCluster:
             **self._configs,
         }
 
-    def _start(self, first: int) -> None:
+    def _begin(self, first: int) -> None:
         """Start the JVM whose first broker this is."""
         others = [broker_id for broker_id in self._ports if broker_id not in (1, *self._alone)] if first == 1 else []
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
-        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, str(program), *files]
-        log_path = self._folder / f"{first}.log"
-        with log_path.open("ab") as log:
+        program = (RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS).stem
+        # They live for seconds: the second compiler would cost more than its code is faster.
+        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command = ["java", *options, "-cp", f"{self._folder}{os.pathsep}{self._class_path}", program, *files]
+        with (self._folder / f"{first}.log").open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._running[first] = process
-        wait_for_up(process, log_path, within_s=START_SECONDS)
+
+    def _wait(self, first: int) -> None:
+        wait_for_up(self._running[first], self._folder / f"{first}.log", within_s=START_SECONDS)
 
     def _end(self, first: int) -> None:
         process = self._running.pop(first)

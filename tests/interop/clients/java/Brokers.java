@@ -1,6 +1,7 @@
 import java.io.FileReader;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Properties;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
@@ -10,7 +11,8 @@ import org.apache.kafka.common.utils.Time;
 
 /**
  * Runs real brokers in one JVM, from Kafka 3.9 on: an argument is a `server.properties`, whose folder is formatted by
- * Kafka's own storage tool unless it is already. Prints `up` when all have started, and ends when its input ends.
+ * Kafka's own storage tool unless it is already. Prints `up` when all have started. It ends when its input ends, at
+ * once; SIGTERM is a controlled shutdown of each, as with Kafka's own main class.
  */
 class Brokers {
     static final String CLUSTER_ID = "AAAAAAAAAAEAAAAAAAAAAQ";
@@ -18,6 +20,8 @@ class Brokers {
     public static void main(String[] files) throws Exception {
         PrintStream out = System.out;
         System.setOut(System.err);
+        var servers = new ArrayList<KafkaRaftServer>();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> servers.forEach(KafkaRaftServer::shutdown)));
         for (String file : files) {
             Properties properties = new Properties();
             try (var reader = new FileReader(Path.of(file).toFile())) {
@@ -30,7 +34,9 @@ class Brokers {
             if (status != 0) {
                 throw new IllegalStateException("kafka-storage format ended with " + status);
             }
-            new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM).startup();
+            var server = new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM);
+            servers.add(server);
+            server.startup();
         }
         out.println("up");
         out.flush();

@@ -1,0 +1,52 @@
+"""Three brokers of Kafka 4.3.1 end, in order and killed, and come back; three of ours do the same (D71).
+
+After each step leader, ISR, eligible leader replicas and last known leader are the same with both, and in the end what
+a consumer reads. KMIRROR_ROUNDS=all plays every way to end with every order of the returns, KMIRROR_ROUNDS=0:12 a part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from tests.interop.elections.rounds import CONFIGS, VICTIMS, OurSide, RealSide, Round, compared
+from tests.interop.mirror.brokers import RealCluster
+
+pytestmark = pytest.mark.decision("D71")
+
+ROUNDS = (
+    # None ends in order: the last leader leads, when it comes back.
+    Round(VICTIMS, (False, False, False), (2, 3, 4)),
+    # The second one does: it leads, before the last leader or behind it.
+    Round((3, 4, 2), (False, True, False), (2, 3, 4)),
+)
+
+
+def chosen() -> Sequence[Round]:
+    """Return the rounds to be played."""
+    wanted = os.environ.get("KMIRROR_ROUNDS")
+    if wanted is None:
+        return ROUNDS
+    # Partitions have their replicas in every order, so that the first to end may be any.
+    every = [
+        Round(VICTIMS, clean, returns)
+        for clean, returns in product(product((False, True), repeat=3), permutations(VICTIMS))
+    ]
+    first, _, end = wanted.partition(":")
+    return every if wanted == "all" else every[int(first) : int(end)]
+
+
+def test_three_brokers_that_end_and_come_back_leave_the_same_behind(kafka_class_path: str, tmp_path: Path) -> None:
+    ours = OurSide(cluster := Cluster(Simulation(1), "a", brokers=4, configs=CONFIGS, mirror_version=0))
+    cluster.start()
+    kafka = RealCluster("4.3.1", kafka_class_path, tmp_path / "kafka", brokers=4, alone=VICTIMS, configs=CONFIGS)
+    with kafka:
+        real = RealSide(kafka)
+        for number, round_ in enumerate(chosen()):
+            assert compared(round_, number, real, ours) == [], f"in round {number}: {round_}"
