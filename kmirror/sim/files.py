@@ -5,7 +5,8 @@ serves them by itself. The cluster runs on and does not notice. `kmirror.write_l
 
 The metadata are written anew for each broker. A real controller does not know what KIP-1279 adds, its feature and its
 configs; and a leader whose followers are not there serves nothing, so each broker is the only replica of what it holds.
-No partition has a leader, as after a shutdown, and no broker is registered.
+No partition has a leader, as after a shutdown, and no broker is registered. Such a broker counts as one that ended
+uncleanly where eligible leader replicas are kept, and nothing could lead: the copies are without (D71).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.target import Target
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import METADATA_TOPIC
 from kmirror.spec.wire_values import ResourceType
 
@@ -178,7 +179,7 @@ def _records(
     """Yield what the controller's log says, each record with its version."""
     yield BeginTransactionRecord(name="What kmirror wrote"), 0
     for name, level in image.features.items():
-        if name != MIRROR_VERSION:
+        if name not in (MIRROR_VERSION, ELIGIBLE_VERSION):
             yield FeatureLevelRecord(name=name, feature_level=level), 0
     for topic in dict.fromkeys(tp.topic for tp in replicas):
         yield TopicRecord(name=topic, topic_id=image.topics[topic].topic_id), 0
