@@ -44,7 +44,7 @@ from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecor
 from kmirror.protocol.message import Message
 from kmirror.spec.features import DIRECTORIES_FROM, ELIGIBLE_VERSION, METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import collision_key
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import LeaderRecoveryState, ResourceType
 
 MIGRATING = Uuid.ZERO
 """The directory of a replica that was placed before anybody told the controller where."""
@@ -52,6 +52,7 @@ LOST = Uuid.from_ints(0, 2)
 """A directory that is offline, nobody knows which."""
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
+RECOVERY_UNCHANGED = -1
 
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
@@ -107,6 +108,8 @@ class PartitionImage:
     """The log directory of each replica, in their order; none where nobody has said (KIP-858)."""
     last_known: tuple[int, ...] = ()
     """The last leader of a partition that has none (LastKnownElr)."""
+    recovering: bool = False
+    """Was the leader elected uncleanly, and has not altered the ISR since (LeaderRecoveryState)?"""
 
     def directory_of(self, broker_id: int) -> Uuid:
         """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
@@ -314,6 +317,7 @@ class MetadataImage:
             self._shared(record.eligible_leader_replicas or ()),
             self._shared_ids(record.directories),
             self._shared(record.last_known_elr or ()),
+            record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -334,6 +338,9 @@ class MetadataImage:
             else self._shared(record.eligible_leader_replicas),
             directories if len(directories) == len(replicas) else (),
             before.last_known if record.last_known_elr is None else self._shared(record.last_known_elr),
+            before.recovering
+            if record.leader_recovery_state == RECOVERY_UNCHANGED
+            else record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
         )
         self._put(topic, record.partition_id, partition, delta)
 

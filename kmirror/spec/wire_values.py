@@ -19,6 +19,13 @@ class Acks(IntEnum):
     LEADER = 1
 
 
+class LeaderRecoveryState(IntEnum):
+    """Has a partition's leader got over an unclean election? It says RECOVERED with the next ISR that it proposes."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
 class IsolationLevel(IntEnum):
     """What a reader is given of transactions: `isolation.level` of a consumer."""
 

@@ -18,12 +18,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kmirror.cluster.images import LEADER_UNCHANGED, NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from kmirror.cluster.images import (
+    LEADER_UNCHANGED,
+    NO_LEADER,
+    RECOVERY_UNCHANGED,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
 from kmirror.kernel.java import in_hash_order
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.wire_values import LeaderRecoveryState
 
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
@@ -79,10 +87,10 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
 
 
 def with_isr(
-    image: MetadataImage, defaults: Configs, topic: TopicImage, index: int, isr: Sequence[int]
+    image: MetadataImage, defaults: Configs, topic: TopicImage, index: int, isr: Sequence[int], *, recovered: bool
 ) -> PartitionChangeRecord | None:
-    """Return the change by which the ISR has these members, the leader among them; None if it has them already."""
-    return _change(image, defaults, topic, index, isr)
+    """Return the change by which the ISR has these members, as its leader proposes; None if it has them already."""
+    return _change(image, defaults, topic, index, isr, recovered=recovered)
 
 
 def _without(partition: PartitionImage, broker_id: int) -> list[int]:
@@ -100,6 +108,8 @@ class _Elected(NamedTuple):
     leader: int
     isr: list[int]
     eligible: list[int]
+    unclean: bool = False
+    """Does a replica lead that may lack what was committed?"""
 
 
 def _change(
@@ -112,10 +122,12 @@ def _change(
     gone: int | None = None,
     lost: bool = False,
     comes: int | None = None,
+    recovered: bool = False,
 ) -> PartitionChangeRecord | None:
     """Return the change that follows when the ISR is to have these members; None if there is none.
 
-    `gone` may not lead, and is not eligible any more if it may have `lost` records; `comes` will be active.
+    `gone` may not lead, and is not eligible any more if it may have `lost` records; `comes` will be active. The leader
+    may have `recovered` from an unclean election.
     """
     partition, keeps = topic.partitions[index], image.keeps_eligible
     configs = Configs(Scope.TOPIC, image.topic_config(topic.name), defaults)
@@ -133,11 +145,16 @@ def _change(
     record = PartitionChangeRecord(partition_id=index, topic_id=topic.topic_id)
     if elected.leader != partition.leader:
         record.leader = elected.leader
+        if elected.unclean and not partition.recovering:
+            record.leader_recovery_state = LeaderRecoveryState.RECOVERING
+    if recovered and partition.recovering:
+        record.leader_recovery_state = LeaderRecoveryState.RECOVERED
     if elected.isr != list(partition.isr) and (keeps or elected.leader != NO_LEADER):
         record.isr = elected.isr  # At level 0 the last ISR stays on record: only its members may lead again.
     _note_eligible(record, partition, elected.eligible, keeps=keeps)
     named = record.isr, record.eligible_leader_replicas, record.last_known_elr
-    return None if record.leader == LEADER_UNCHANGED and named == (None, None, None) else record
+    is_same = record.leader == LEADER_UNCHANGED and record.leader_recovery_state == RECOVERY_UNCHANGED
+    return None if is_same and named == (None, None, None) else record
 
 
 def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost: int | None) -> list[int]:
@@ -150,7 +167,7 @@ def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost:
 
 def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, keeps: bool, unclean: bool) -> _Elected:
     """Return the leader, out of the replicas that are `able`, and the ISR and the eligible replicas under it."""
-    _, isr, eligible = wanted
+    isr, eligible = wanted.isr, wanted.eligible
     clean = [b for b in able if b in (isr or eligible)]
     if partition.leader in clean:
         return wanted
@@ -161,9 +178,9 @@ def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, 
         return _Elected(leader, [leader], [b for b in eligible if b != leader])
     last = partition.last_known
     if keeps and not isr and not eligible and len(last) == 1 and last[0] in able:
-        return _Elected(last[0], [last[0]], [])
+        return _Elected(last[0], [last[0]], [], unclean=True)
     if unclean and able:
-        return _Elected(able[0], [able[0]], [])
+        return _Elected(able[0], [able[0]], [], unclean=True)
     return _Elected(NO_LEADER, isr, eligible)
 
 

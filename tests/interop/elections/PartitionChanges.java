@@ -44,7 +44,7 @@ public final class PartitionChanges {
             .setElr(array(part[2]))
             .setLastKnownElr(array(part[3]))
             .setLeader(Integer.valueOf(part[4]))
-            .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
+            .setLeaderRecoveryState(part[10].equals("true") ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED)
             .setLeaderEpoch(7)
             .setPartitionEpoch(2)
             .build();
@@ -55,14 +55,18 @@ public final class PartitionChanges {
         if (part[9].equals("true")) {
             builder.setElection(PartitionChangeBuilder.Election.UNCLEAN);
         }
+        if (part[11].equals("true")) {
+            builder.setTargetLeaderRecoveryState(LeaderRecoveryState.RECOVERED);
+        }
         if (!part[7].equals("-")) {
             builder.setUncleanShutdownReplicas(list(part[7]));
         }
         return builder.build().map(built -> {
             PartitionChangeRecord record = (PartitionChangeRecord) built.message();
             return String.join(" ", record.leader() == -2 ? "=" : String.valueOf(record.leader()), shown(record.isr()),
-                shown(record.eligibleLeaderReplicas()), shown(record.lastKnownElr()));
-        }).orElse("= = = =");
+                shown(record.eligibleLeaderReplicas()), shown(record.lastKnownElr()),
+                record.leaderRecoveryState() == -1 ? "=" : String.valueOf(record.leaderRecoveryState()));
+        }).orElse("= = = = =");
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -25,7 +25,7 @@ from kmirror.spec.features import ELIGIBLE_VERSION
 PROGRAM = Path(__file__).with_name("PartitionChanges.java")
 TOPIC_ID = Uuid.from_ints(0, 5)
 COUNT = 20_000
-NOTHING = "= = = ="
+NOTHING = "= = = = ="
 KINDS = ("fence", "unclean", "unfence", "isr")
 
 
@@ -43,6 +43,7 @@ class Case:
     kind: str
     broker: int
     proposed: Sequence[int] = ()
+    recovering: bool = False
 
     @property
     def line(self) -> str:
@@ -62,6 +63,8 @@ class Case:
             str(self.broker) if self.kind == "unclean" else "-",
             str(min(self.min_isr, len(self.replicas))),
             str(self.unclean).lower(),
+            str(self.recovering).lower(),
+            str(self.kind == "isr").lower(),
         )
         return " ".join(fields)
 
@@ -86,6 +89,7 @@ def drawn(rng: random.Random) -> Case:
     else:  # Without a leader no replica lives that may lead.
         alive = [b for b in alive if b not in (isr or eligible)]
     case = Case(replicas, isr, eligible, last_known, leader, alive, rng.randint(1, 4), rng.random() < 0.2, "isr", 0)
+    case = replace(case, recovering=rng.random() < 0.2)
     kind = rng.choice(KINDS)
     if kind == "isr" and leader != NO_LEADER:
         joining = [b for b in alive if b != leader and rng.random() < 0.5]
@@ -113,6 +117,7 @@ def decided(case: Case) -> str:
         partition_epoch=2,
         eligible_leader_replicas=list(case.eligible),
         last_known_elr=list(case.last_known),
+        leader_recovery_state=int(case.recovering),
     )
     level = FeatureLevelRecord(name=ELIGIBLE_VERSION, feature_level=1)
     for record in (level, TopicRecord(name="t", topic_id=TOPIC_ID), partition):
@@ -131,7 +136,7 @@ def decided(case: Case) -> str:
         case "unfence":
             records = elections.elect_leaderless(image, configs, case.broker)
         case _:
-            records = [elections.with_isr(image, configs, image.topics["t"], 0, case.proposed)]
+            records = [elections.with_isr(image, configs, image.topics["t"], 0, case.proposed, recovered=True)]
     assert len(records) <= 1
     change = records[0] if records else None
     if change is None:
@@ -139,7 +144,8 @@ def decided(case: Case) -> str:
     assert isinstance(change, PartitionChangeRecord)
     leader = "=" if change.leader == LEADER_UNCHANGED else str(change.leader)
     members = change.isr, change.eligible_leader_replicas, change.last_known_elr
-    return " ".join((leader, *map(_text, members)))
+    recovery = "=" if change.leader_recovery_state < 0 else str(change.leader_recovery_state)
+    return " ".join((leader, *map(_text, members), recovery))
 
 
 @pytest.mark.decision("D71")

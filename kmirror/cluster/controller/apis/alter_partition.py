@@ -17,13 +17,15 @@ from kmirror.protocol.gen.alter_partition_request import PartitionData as Propos
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import LeaderRecoveryState
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the ISR changes, and for each partition its ISR from now on or an error.
 
     FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER for epochs that do not match, INELIGIBLE_REPLICA for
-    a member that may not join, INVALID_REQUEST if the sender does not lead; STALE_BROKER_EPOCH for the whole request.
+    a member that may not join, INVALID_REQUEST if the sender does not lead, or has others beside it while it recovers
+    from an unclean election (D72); STALE_BROKER_EPOCH for the whole request.
     """
     assert isinstance(request, AlterPartitionRequest)
     broker = context.image.brokers.get(request.broker_id)
@@ -48,7 +50,10 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
             if answer.error_code:
                 continue
             isr = [b for b, _ in members]
-            change = with_isr(context.image, context.configs, context.image.topics[name], index, isr)
+            state = answer.leader_recovery_state = proposal.leader_recovery_state
+            recovered = state == LeaderRecoveryState.RECOVERED
+            topic_image = context.image.topics[name]
+            change = with_isr(context.image, context.configs, topic_image, index, isr, recovered=recovered)
             if change is not None:
                 records.append(change)
             answer.leader_id, answer.leader_epoch, answer.isr = image.leader, image.leader_epoch, isr
@@ -78,6 +83,8 @@ def _check(
         return ErrorCode.INVALID_UPDATE_VERSION
     ids = [b for b, _ in members]
     if image.leader != broker_id or broker_id not in ids or any(b not in image.replicas for b in ids):
+        return ErrorCode.INVALID_REQUEST
+    if proposal.leader_recovery_state != LeaderRecoveryState.RECOVERED and (len(ids) > 1 or not image.recovering):
         return ErrorCode.INVALID_REQUEST
     for member, epoch in members:
         broker = context.image.brokers.get(member)

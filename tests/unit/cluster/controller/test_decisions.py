@@ -34,6 +34,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import LeaderRecoveryState
 from tests.links import handled, opened, wrapped
 from tests.unit.cluster.stage import BROKER_EPOCH, RIGHTS, TOPIC_ID, TP, controller, fence
 
@@ -127,6 +128,7 @@ def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
         leader_epoch=options.get("leader_epoch", 7),
         partition_epoch=options.get("partition_epoch", 2),
         new_isr_with_epochs=members,
+        leader_recovery_state=options.get("state", LeaderRecoveryState.RECOVERED),
     )
     request = AlterPartitionRequest(
         broker_id=broker_id,
@@ -165,6 +167,7 @@ def test_an_isr_that_is_already_so_changes_nothing() -> None:
         ([1, 9], {}, ErrorCode.INVALID_REQUEST),
         ([1, 2], {"member_epoch": 1}, ErrorCode.INELIGIBLE_REPLICA),
         ([1, 2], {"broker_epoch": 1}, ErrorCode.STALE_BROKER_EPOCH),
+        ([1], {"state": LeaderRecoveryState.RECOVERING}, ErrorCode.INVALID_REQUEST),
         ([1, 2], {"partition": 5}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
@@ -174,6 +177,24 @@ def test_refused_isr_changes(isr: list[int], options: dict[str, int], error: Err
     found = alter(c, isr, **options)
     assert found is error or (error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and found is ErrorCode.UNKNOWN_TOPIC_ID)
     assert c.image.partition(TP) == before
+
+
+@pytest.mark.decision("D72")
+def test_an_unclean_leader_recovers_with_its_first_isr_change_and_alone_until_then() -> None:
+    c = controller(topic=(1, 2, 3), configs={"unclean.leader.election.enable": "true"})
+    for broker_id in (2, 3, 1):
+        c.sessions.fence(0, broker_id, "a test")
+    for broker_id in (2, 1):
+        c.sessions.unfence(0, broker_id)
+    found = c.image.partition(TP)
+    assert found is not None and (found.leader, found.isr, found.recovering) == (2, (2,), True)
+    led = {"broker_id": 2, "leader_epoch": found.leader_epoch, "partition_epoch": found.partition_epoch}
+    recovering = {**led, "state": LeaderRecoveryState.RECOVERING}
+    assert alter(c, [2, 1], **recovering) is ErrorCode.INVALID_REQUEST
+    assert alter(c, [2], **recovering) is ErrorCode.NONE and c.image.partition(TP) == found
+    assert alter(c, [2, 1], **led) is ErrorCode.NONE
+    found = c.image.partition(TP)
+    assert found is not None and (found.isr, found.recovering) == ((2, 1), False)
 
 
 def test_a_fenced_broker_may_not_join() -> None:
