@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from kmirror.kernel.clock import MILLISECOND
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.profiles import PROFILES
 from kmirror.sim.history.run import run_history
@@ -36,12 +37,15 @@ def test_marks_name_the_replica_that_answered() -> None:
     assert sorted(in_own_rack) == [False, False, True]
 
 
-def test_a_slow_consumer_gets_one_batch_at_once_and_one_without_epochs_names_none() -> None:
-    slow = client("c1", "read_committed", pause_ms=400, bytes_max=1, names_epochs=False, rack="r1")
-    outcome = run_history(in_racks((), [client("p0", "idempotent"), slow]))
+def test_a_slow_consumer_gets_one_batch_at_once_and_catches_up_when_nobody_writes_any_more() -> None:
+    slow = client("c1", "read_committed", pause_ms=1_000, bytes_max=1, names_epochs=False, rack="r1")
+    plan = in_racks((), [client("p0", "idempotent", pause_ms=150), slow])
+    outcome = run_history(plan)
     sizes = Counter(read.at for read in outcome.account.reads)
-    assert sizes
-    assert max(sizes.values()) <= 3, "a batch of that producer has three records at most"
+    ended_at = plan.faults_end_ms * MILLISECOND
+    before = [count for at, count in sizes.items() if at < ended_at]
+    assert before and max(before) <= 3, "a batch of that producer has three records at most"
+    assert max(count for at, count in sizes.items() if at > ended_at) > 3
     assert outcome.anomalies == []
 
 

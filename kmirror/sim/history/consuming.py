@@ -9,6 +9,7 @@ of them once in each cluster to which it has turned: nothing hides what a late c
 With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
 fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same
 broker leads. `bytes_max` is how much of a partition it fetches at once; with 1 it gets one batch, and falls behind.
+When nobody writes any more it catches up, so that its commits come to an end.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ class Consumer:
             partition=tp.partition,
             current_leader_epoch=leader.epoch if self._names_epochs else -1,
             fetch_offset=self.positions[tp].offset,
-            partition_max_bytes=self._bytes_max,
+            partition_max_bytes=self._bytes_max if self.desk.goes_on() else BYTES_MAX,
         )
 
     def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:

@@ -111,13 +111,23 @@ class LibraryProducer:
         scene, transactions = self.desk.scene, self._machine.transactions
         key = "" if self.transaction is None else self.transaction.key
         ids = transactions.producer_id, transactions.epoch
-        for value in values:
-            write = Write(value, self.desk.plan.name, self.cluster, tp, *ids, -1, key, scene.now)
-            scene.account.writes[value] = write
+        records = [self.desk.record(value) for value in values]
+        for value, row in zip(values, records, strict=True):
+            scene.account.writes[value] = Write(
+                value,
+                self.desk.plan.name,
+                self.cluster,
+                tp,
+                *ids,
+                -1,
+                key,
+                scene.now,
+                (row.key or b"").decode(),
+                row.value is None,
+            )
         if self.transaction is not None:
             self.transaction.values.extend(values)
         self.under_way += 1
-        records = [RecordData(key=value.encode(), value=value.encode()) for value in values]
         number = self._deliveries.sent(tp)
 
         def on_delivery(_: Instant, delivery: Delivery) -> None:
@@ -166,7 +176,7 @@ class LibraryProducer:
         stream = tp, producer_id, epoch
         self._next[stream] = max(self._next.get(stream, 0), sequence + len(records))
         for n, record in enumerate(records):
-            value = (record.value or b"").decode()
+            value = name_of(record.value, record.headers)
             number = sequence + n if sequence >= 0 else -1
             self._sent[value] = Sent(scene.now, sequence, -1 if leader is None else leader.broker_id)
             scene.account.writes[value] = replace(
