@@ -351,7 +351,9 @@ class Facts:
         if place not in self._stays:
             deleted = [row.at for row in self.deletions.get((place[0], place[1].topic), [])]
             states = self.states.get(place, [])
-            self._stays[place] = stays_of(*place, self.account.orders, states, self.pointings, deleted)
+            # A cluster without mirrors leaves such orders unanswered, and carries none out.
+            orders = self.account.orders if self.versions.get(place[0], 1) else []
+            self._stays[place] = stays_of(*place, orders, states, self.pointings, deleted)
         return self._stays[place]
 
     @cached_property

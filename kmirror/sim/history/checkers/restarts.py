@@ -52,11 +52,13 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
     known = {row.offset: row for row in before.rows}
     heir = facts.account.heirs_again.get(place)
     kept = known if heir is None else {row.offset: row for row in heir.rows}
+    # Another replica has a log that its own cleaner wrote, be the topic compacted still or not.
+    cleaned = _may_go(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
     for row in before.rows:
         found = again.get(row.offset)
         same = found is not None and (found.epoch, found.value) == (row.epoch, row.value)
         # The cleaner writes a batch anew: when its tombstones and markers may go stands in it.
-        if found is not None and same and (found.crc == row.crc or _may_go(facts, place)):
+        if found is not None and same and (found.crc == row.crc or cleaned):
             # A transaction that was open may have timed out; nothing is hidden that could be read.
             hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
             if hidden and not (row.offset >= after.last_stable_offset and _lacking_markers(facts, place)):
@@ -65,7 +67,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
                 )
                 return
             continue
-        if found is None and (row.offset < after.log_start_offset or _may_go(facts, place)):
+        if found is None and (row.offset < after.log_start_offset or cleaned):
             continue
         held = kept.get(row.offset)
         if held is None or (held.epoch, held.value) != (row.epoch, row.value):

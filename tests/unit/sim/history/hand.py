@@ -99,7 +99,7 @@ class Hand:
         return self
 
     def plays(self, cluster: str, release: str) -> Hand:
-        """Let the brokers of a cluster play an earlier release of Kafka."""
+        """Let the brokers of a cluster play an earlier release of Kafka, which knows no mirrors."""
         self._releases[cluster] = release
         return self
 
@@ -245,7 +245,10 @@ class Hand:
         return judge(self.account, self._plan())
 
     def _plan(self) -> Plan:
-        clusters = tuple(replace(row, release=self._releases.get(row.name, "")) for row in PLAN.clusters)
+        clusters = tuple(
+            replace(row, release=self._releases[row.name], mirror_version=0) if row.name in self._releases else row
+            for row in PLAN.clusters
+        )
         return replace(PLAN, clusters=clusters, steps=tuple(self._steps))
 
     def _sort(self) -> None:

@@ -25,6 +25,14 @@ def test_an_acknowledged_record_that_is_gone_is_a_loss() -> None:
     assert "'x1' at offset 1" in anomaly.text
 
 
+@pytest.mark.parametrize(("release", "stays"), [("", 1), ("3.6", 0)])
+def test_an_order_without_an_answer_begins_a_stay_in_clusters_that_know_mirrors_alone(release: str, stays: int) -> None:
+    hand = Hand().order("add", "b", "a", at=5, error="")
+    if release:
+        hand.plays("a", release)
+    assert len(hand.facts().stays(("a", TP))) == stays
+
+
 def test_acknowledged_records_that_are_there_are_no_loss() -> None:
     assert two_written().final("a", [X0, X1]).found() == []
 
