@@ -1,7 +1,7 @@
 """What DescribeMirrors says at one moment, as an operator has it who asks every living broker.
 
-Where a broker was deposed without knowing it, what the leader says counts: which of two rows an admin client believes
-is not judged here.
+A broker that was deposed without knowing it describes the partition, too. Which of two rows counts is decided as an
+admin client of ours does (D62); what it says is judged as the leader's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from kmirror.assembly.mirrors import rows_in
+from kmirror.assembly.mirrors import MirrorRow, keep_newest, rows_in
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -19,7 +19,7 @@ from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
-from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, DescribeMirrorsResponse
 from kmirror.sim.history.account import Described
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -45,36 +45,33 @@ def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
 
 
 def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
-    """Yield what the leaders of partitions say of them."""
-    leaders: dict[int, list[TopicPartition]] = {}
-    for tp in partitions:
-        leader = scene.leader(cluster, tp)
-        if leader is not None:
-            leaders.setdefault(leader.broker_id, []).append(tp)
+    """Yield what is said of partitions that have leaders."""
+    leaders = {tp: leader.broker_id for tp in partitions if (leader := scene.leader(cluster, tp)) is not None}
     if not leaders:
         return
-    persisted = _persisted(scene, cluster)
-    for broker_id, led in leaders.items():
+    persisted, told = _persisted(scene, cluster), dict[str, dict[TopicPartition, MirrorRow]]()
+    led: list[tuple[DescribedMirror, TopicPartition]] = []
+    for broker_id in scene.clusters[cluster].living():
         context = scene.mirror_context(cluster, broker_id)
-        if context is None:
-            continue
-        for mirror in answer_of(context, scene.simulation.world.now).mirrors:
-            for row in rows_in(mirror):
-                if row.tp in led:
-                    yield Described(
-                        cluster,
-                        mirror.mirror_name,
-                        row.tp,
-                        broker_id,
-                        row.state.name,
-                        row.source_offset,
-                        row.destination_offset,
-                        row.lag,
-                        row.last_mirrored_epoch,
-                        row.reason or mirror.reason,
-                        scene.now,
-                        persisted.get((mirror.mirror_name, row.tp), ""),
-                    )
+        for mirror in answer_of(context, scene.simulation.world.now).mirrors if context is not None else ():
+            keep_newest(told.setdefault(mirror.mirror_name, {}), mirror)
+            led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
+    for mirror, tp in led:
+        row = told[mirror.mirror_name][tp]
+        yield Described(
+            cluster,
+            mirror.mirror_name,
+            tp,
+            leaders[tp],
+            row.state.name,
+            row.source_offset,
+            row.destination_offset,
+            row.lag,
+            row.last_mirrored_epoch,
+            row.reason or mirror.reason,
+            scene.now,
+            persisted.get((mirror.mirror_name, tp), ""),
+        )
 
 
 def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], str]:
