@@ -11,7 +11,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Account, LogRow, Write
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.draw_keys import TOPIC
-from kmirror.sim.history.draw_requests import COMPACTED
+from kmirror.sim.history.draw_requests import COMPACTED, SMALL
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.survivors import missed_tombstones, parted
@@ -37,6 +37,17 @@ def test_compaction_removes_records_and_tombstones_within_a_history() -> None:
     deleted = [write.value for write in outcome.account.writes.values() if write.is_tombstone]
     assert len(deleted) > 10 and not set(deleted) & {row.value for row in left}, "all were due, none is left"
     assert {row.key for row in left if row.key.startswith("k")} < {f"k{n}" for n in range(4)}, "some were deleted"
+
+
+def test_clients_of_the_library_write_to_few_keys_as_well() -> None:
+    plan = keys_and_tombstones()
+    clients = tuple(replace(one, kind="library") if one.name == "p0" else one for one in plan.clients)
+    outcome = run_history(replace(plan, clients=clients))
+    assert outcome.exit is Exit.CLEAN, outcome.anomalies
+    written = [write for write in outcome.account.writes.values() if write.client == "p0"]
+    assert {write.key for write in written} == {f"k{n}" for n in range(4)}
+    assert {write.is_tombstone for write in written} == {True, False}
+    assert {accepted.decision for accepted in outcome.accepted} == {"compaction"}
 
 
 @pytest.mark.decision("D64")
@@ -101,15 +112,17 @@ def test_full_draws_compacted_topics_that_no_mirror_has() -> None:
     assert 10 < len(keyed) < 35
     for plan in keyed:
         assert not any(TOPIC in str(step.args.get("topics", "")) for step in plan.steps)
-        assert [topic for topic in compacted(plan) if topic != COMPACTED] == [TOPIC]
+        assert next(topic for topic in compacted(plan) if topic != COMPACTED) == TOPIC
         assert {client.kind for client in plan.clients if client.topics == (TOPIC,)} > {"read_committed"}
 
 
-def test_mirrored_topics_are_compacted_in_a_profile_of_its_own() -> None:
-    for seed in range(8):
-        plan = draw(seed, "compacted")
-        assert sorted(compacted(plan)) == sorted(plan.topics)
-        assert all("keys" in client.options for client in plan.clients if not client.kind.startswith("read_"))
+def test_mirrored_topics_are_compacted_in_a_profile_of_its_own_and_in_a_part_of_full() -> None:
+    full = [plan for plan in map(draw, range(60)) if set(compacted(plan)) - {TOPIC, COMPACTED}]
+    assert 3 < len(full) < 20
+    for plan in (*(draw(seed, "compacted") for seed in range(8)), *full):
+        assert set(compacted(plan)) - {COMPACTED} == set(plan.topics) - {SMALL, COMPACTED}
+        own = [client for client in plan.clients if set(client.topics) & set(compacted(plan)) - {COMPACTED}]
+        assert all("keys" in client.options for client in own if not client.kind.startswith("read_"))
 
 
 def compacted(plan: Plan) -> list[str]:

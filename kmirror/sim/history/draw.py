@@ -23,7 +23,7 @@ from kmirror.sim.history.outages import OPTION
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
 from kmirror.sim.history.restarting import draw_restart
-from kmirror.sim.history.shapes import SHAPES, Shape, lay
+from kmirror.sim.history.shapes import RINGS, SHAPES, Shape, lay
 from kmirror.sim.history.themes import themed
 from kmirror.sim.history.workloads import KINDS
 from kmirror.spec.configs import LONG_MAX
@@ -49,7 +49,8 @@ def draw(seed: int, profile: str = "full") -> Plan:
     whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
     row = themed(checked_profile(profile), rng.split("theme"))
-    shape = _shape(rng.split("shape"), row)
+    is_ring = rng.split("rings").chance(row.rings, 100)
+    shape = _shape(rng.split("shape"), row, RINGS if is_ring else row.shapes)
     clusters = _clusters(rng.split("clusters"), row, shape)
     topics, lines, spare = _lines(rng.split("lines"), shape)
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
@@ -68,7 +69,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         story.at_ms + 800,
         CONVERGE_MS,
         topics,
-        row.closes_rings,
+        is_ring and shape is not None,
         draw_restart(rng.split("restart"), clusters),
     )
     plan = with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
@@ -100,9 +101,9 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
     raise AssertionError("the weights add up to their sum")
 
 
-def _shape(rng: Rng, row: Profile) -> Shape | None:
+def _shape(rng: Rng, row: Profile, shapes: Mapping[str, int]) -> Shape | None:
     """Return what further clusters are for; None if there are but two."""
-    return SHAPES[weighted(rng, row.shapes)] if rng.chance(row.third_cluster, 100) else None
+    return SHAPES[weighted(rng, shapes)] if rng.chance(row.third_cluster, 100) else None
 
 
 def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan, ...]:

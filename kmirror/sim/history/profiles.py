@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.kernel.arguments import text
-from kmirror.sim.history.shapes import OF_EVERY_KIND, OF_THREE, RINGS
+from kmirror.sim.history.shapes import OF_EVERY_KIND, OF_THREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Profile:
     """Percent of histories."""
     shapes: Mapping[str, int] = field(default_factory=lambda: OF_THREE)
     """What a third cluster, and a fourth, are for: rows of shapes.SHAPES."""
-    closes_rings: bool = False
-    """Operators also give an order that lets three or more clusters mirror a topic in a ring."""
+    rings: int = 0
+    """Percent of histories of three or four clusters whose shape is one of RINGS; their operators may close a ring."""
     single_broker: int = 12
     """Percent of clusters."""
     ends_mirrored: int = 0
@@ -59,6 +59,8 @@ class Profile:
     """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
     """Percent of topics that exist from the start and have `flush.messages` above 1."""
+    stale: int = 0
+    """Percent of histories in which source brokers lose their controller, and tell the mirror of what was."""
     themes: int = 0
     """Percent of histories with a theme of themes.THEMES, which draws some moves and workloads more often."""
 
@@ -116,7 +118,7 @@ ROWS: tuple[Profile, ...] = (
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS, **LATE}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
-        themes=70, racks=15, asks=8, slow_sites=40, eligible=40,
+        themes=70, racks=15, asks=8, slow_sites=40, eligible=40, compacted=15, rings=25, stale=20,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -161,9 +163,8 @@ ROWS: tuple[Profile, ...] = (
         groups=100, ends_mirrored=50,
     ),
     Profile(
-        "compacted",
-        "Mirrored topics are compacted, keys repeat; not part of `full` yet (issue 31, point 3).",
-        (12, 20), {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
+        "compacted", "Mirrored topics are compacted, and keys repeat.", (12, 20),
+        {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
         compacted=100, keyed=50, ends_mirrored=80, third_cluster=10, old_source=0,
     ),
     Profile(
@@ -172,7 +173,7 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "rings", "Rings of three and four clusters that are ordered to mirror one topic.",
-        (20, 28), {**STORY, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=RINGS, closes_rings=True,
+        (20, 28), {**STORY, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, rings=100,
     ),
     Profile(
         "disks", "Log directories that fail, records that are deleted, mirrors that are throttled.", (20, 28),

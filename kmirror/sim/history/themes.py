@@ -57,11 +57,13 @@ THEMES: tuple[Theme, ...] = (
 
 
 def themed(row: Profile, rng: Rng) -> Profile:
-    """Return the profile with the weights of the theme that is drawn, or as it is if none is."""
-    if not row.themes or not rng.chance(row.themes, 100):
-        return row
-    theme = rng.choice(THEMES)
-    return replace(row, moves=_times(row.moves, theme.moves), workloads=_times(row.workloads, theme.workloads))
+    """Return the profile with the weights of the theme that is drawn, if one is, and with stale sources or without."""
+    if row.themes and rng.chance(row.themes, 100):
+        theme = rng.choice(THEMES)
+        row = replace(row, moves=_times(row.moves, theme.moves), workloads=_times(row.workloads, theme.workloads))
+    if rng.split("stale").chance(row.stale, 100):
+        row = replace(row, moves={**row.moves, "stale_source": sum(row.moves.values()) // 10})
+    return row
 
 
 def _times(weights: Mapping[str, int], factors: Mapping[str, int]) -> dict[str, int]:

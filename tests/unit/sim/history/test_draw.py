@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
 from kmirror.kernel.rng import Rng
 from kmirror.sim.history.actions import ACTIONS, problem_with
 from kmirror.sim.history.draw import draw, weighted
+from kmirror.sim.history.draw_keys import TOPIC
+from kmirror.sim.history.draw_requests import COMPACTED
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.node_moves import NODE_MOVES
 from kmirror.sim.history.plan import Plan
@@ -55,10 +59,29 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
     power = {"lose_power", "lose_site_power", "power_at"}
-    # Those of `requests` came later: in `full` they would give every seed another plan.
+    # Those of `requests` came later: in `full` they would give every seed another plan. Stale sources are drawn apart.
     assert set(PROFILES["full"].moves) == set(MOVES) - power - {"stale_source"} - set(NODE_MOVES)
     assert set(NODE_MOVES) <= set(PROFILES["requests"].moves)
     assert "lose_power" in PROFILES["power"].moves
+
+
+def test_full_draws_compacted_mirrors_rings_and_stale_sources_and_leaves_other_seeds_as_they_were() -> None:
+    plain = PROFILES["full"]
+    without = {**PROFILES, "full": replace(plain, compacted=0, rings=0, stale=0)}
+    differ, counts = 0, Counter[str]()
+    for seed in SEEDS:
+        plan = draw(seed)
+        with patch.dict(PROFILES, without):
+            before = draw(seed)
+        begins = [step.args for step in plan.steps if step.at_ms == 0]
+        compacted = {row["topic"] for row in begins if row.get("name") == "cleanup.policy"}
+        is_compacted = bool(compacted & set(plan.topics) - {TOPIC, COMPACTED})
+        counts.update({"compacted": is_compacted, "rings": plan.closes_rings})
+        differ += plan != before
+        assert not plan.closes_rings or len(plan.clusters) > 2
+    assert counts["compacted"] in range(len(SEEDS) // 20, len(SEEDS) // 4)
+    assert counts["rings"] in range(len(SEEDS) // 50, len(SEEDS) // 7)
+    assert len(SEEDS) // 4 < differ < len(SEEDS) // 2
 
 
 def test_what_is_done_with_topics_is_frequent_in_full_histories_and_so_is_the_rest() -> None:
@@ -68,7 +91,7 @@ def test_what_is_done_with_topics_is_frequent_in_full_histories_and_so_is_the_re
     often, now_and_then = 2 * len(SEEDS) // 3, len(SEEDS) // 10
     assert all(found[name] > often for name in ("add", "remove", "turn", "line_down", "kill_replica", "alter_topic"))
     orders = ("pause", "resume", "delete_mirror", "delete_topic", "grow_topic", "alter_mirror", "reset_topic")
-    assert all(found[name] > now_and_then for name in orders)
+    assert all(found[name] >= now_and_then for name in orders)
 
 
 def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() -> None:

@@ -19,9 +19,17 @@ def test_themes_name_what_there_is() -> None:
 def test_a_theme_adds_no_move_to_a_profile() -> None:
     full = PROFILES["full"]
     drawn = [themed(full, Rng(seed)) for seed in range(60)]
-    assert all(row.moves.keys() == full.moves.keys() for row in drawn)
+    assert all(row.moves.keys() - {"stale_source"} == full.moves.keys() for row in drawn)
     assert len({tuple(row.moves.values()) for row in drawn}) > len(THEMES) // 2
     assert 5 < sum(row is full for row in drawn) < 40
+
+
+def test_a_part_of_full_has_sources_that_are_stale_whatever_its_theme() -> None:
+    drawn = [themed(PROFILES["full"], Rng(seed)) for seed in range(200)]
+    stale = [row for row in drawn if "stale_source" in row.moves]
+    assert 20 < len(stale) < 60
+    assert all(11 * row.moves["stale_source"] in range(sum(row.moves.values()) - 11, sum(row.moves.values()) + 1)
+               for row in stale)  # fmt: skip
 
 
 def test_a_profile_without_themes_draws_as_ever() -> None:
