@@ -10,6 +10,7 @@ from typing import Any
 from kmirror.mirror import fetchers
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.sim.history import describing
 from tests.sim.planted import Patch, fault
 
 
@@ -43,3 +44,13 @@ def reason_of_before_stays(patch: Patch) -> None:
 def lag_of_the_last_answer(patch: Patch) -> None:
     """The lag is told however long ago the source has answered (D62)."""
     patch(MirrorPartition, "is_lag_known", lambda mp, now, max_age_us: True)
+
+
+@fault("described-wrong", profile="deposed_and_does_not_know")
+def deposed_leader_is_believed(patch: Patch) -> None:
+    """Of two brokers that describe a partition the one with the greater id is believed (D62)."""
+
+    def keep_last(rows: Any, mirror: Any) -> None:
+        rows.update((row.tp, row) for row in describing.rows_in(mirror))
+
+    patch(describing, "keep_newest", keep_last)

@@ -1,4 +1,4 @@
-"""Faults planted into the cleaner: what it must not remove, and what it must not leave.
+"""Faults planted into the cleaner, and into mirrors of what is cleaned: what they must not remove, nor leave.
 
 They are rows of tests/sim/planted.py, which says what a fault is.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.log.cleaner import _Run
+from kmirror.mirror import fetchers
 from tests.sim.planted import Patch, fault
 
 
@@ -40,3 +41,11 @@ def one_replica_lacks_a_key(patch: Patch) -> None:
 def mirrored_logs_are_left_alone(patch: Patch) -> None:
     """No replica cleans a log that is mirrored (D46)."""
     patch(LogManager, "_may_compact", lambda self, partition: not self._is_mirrored(partition))
+
+
+@fault("copied-needlessly", profile="keys_in_a_mirror_that_lags")
+def copied_again_though_in_step(patch: Patch) -> None:
+    """A mirror copies from scratch where offsets are missing at the source, however short it was away (D64)."""
+    original = patch(
+        fetchers, "may_have_missed", lambda mp, log, data, now_ms: original(mp, log, data, now_ms + (1 << 60))
+    )

@@ -347,6 +347,32 @@ def keys_in_a_mirror() -> Plan:
     return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.at_ms)), faults_end_ms=15_000)
 
 
+def keys_in_a_mirror_that_lags() -> Plan:
+    """The same, but the line is down for some seconds, which is not as long as tombstones stay."""
+    plan = keys_in_a_mirror()
+    steps = [
+        replace(step, args={**step.args, "value": "60000"}) if step.args.get("name") == "delete.retention.ms" else step
+        for step in plan.steps
+    ]
+    apart = Step(2_500, "line_down", {"one": "a", "other": "b", "for_ms": 4_000})
+    return replace(plan, steps=tuple(sorted([*steps, apart], key=lambda step: step.at_ms)))
+
+
+def deposed_and_does_not_know() -> Plan:
+    """Cluster b mirrors what a writes; its leader is out of its controller's reach, and the next one stops."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = (
+        Step(100, "create_mirror", there),
+        Step(200, "add", there),
+        Step(1_000, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 3_500}),
+        Step(6_000, "line_down", {"one": "b-2", "other": "b-100", "for_ms": 9_000}),
+        *(Step(at, "remove", there) for at in (9_000, 11_000, 13_000)),  # All logs are looked at before each.
+    )
+    plan = replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=17_000)
+    soon = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
+    return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **soon}) for row in plan.clusters))
+
+
 def killed_in_the_end(way: str = "kill") -> Plan:
     """Cluster b mirrors what a writes, and stops; a group commits at a. Then every node dies, and starts again."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -388,6 +414,8 @@ PLANS: dict[str, Callable[[], Plan]] = (
             orders_while_away,
             keys_and_tombstones,
             keys_in_a_mirror,
+            keys_in_a_mirror_that_lags,
+            deposed_and_does_not_know,
             killed_in_the_end,
         )
     }

@@ -7,6 +7,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut
+from kmirror.sim.history.inside.copies import CopyRules
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
 from kmirror.sim.history.inside.mirrored import MirroredLook
@@ -28,6 +29,7 @@ class MirroringLook(Look):
             UncutRules(scene, rules),
             CutRules(scene, rules, sources),
             StopRules(scene, rules),
+            CopyRules(scene, rules, sources),
             self._lineages,
         )
         self._mirrored = MirroredLook(scene, [one.judge for one in self._rules])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,16 +10,18 @@ import pytest
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
-from kmirror.mirror.lineage import OWN, Lineage, written_by
+from kmirror.mirror.lineage import OWN, Lineage, Stretch, written_by
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.sim.history.account import TopicSeen
 from kmirror.sim.history.group_account import CoordinatorLogLost
+from kmirror.sim.history.inside.copies import CopyRules
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
 from kmirror.sim.history.inside.sources import Sources
 from kmirror.sim.history.inside.stops import StopRules
+from kmirror.sim.history.plan import Step
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.unit.sim.history.inside import TP, broken
 from tests.unit.sim.history.mirrored import TOPIC_ID, MirroredStage, batch
@@ -34,6 +37,7 @@ class Stage(MirroredStage):
         super().__init__()
         sources = Sources(self.scene)  # type: ignore[arg-type]
         self.cuts = CutRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
+        self.copies = CopyRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
         self.stops = StopRules(self.scene, self.rules)  # type: ignore[arg-type]
         self.lineages = LineageRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
         self.mp.source_lineage, self.mp.source_lineage_epoch = written_by("id-b"), 0
@@ -261,3 +265,81 @@ def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, cu
     stage.mp.source_epoch, stage.mp.source_log_start = 0, known
     stage.lineages.log_cut("a", stage.leader, LogCut(TP, 2, 4, "diverging epoch"))
     assert broken(stage.scene) == rules
+
+
+# -- copies from scratch ------------------------------------------------------------------------
+
+FOLLOWS = Lineage((Stretch(-3, "id-b"), Stretch(0, "id-b")), 1)
+COPIES = Lineage((Stretch(-3, "id-b"), Stretch(-2, "id-a"), Stretch(0, "id-b")), 1)
+COPIES_WITH_ITS_SOURCE = Lineage((Stretch(-4, "id-b"), *COPIES.stretches[1:]), 1)
+DAY = 86_400 * SECOND
+"""Tombstones stay for a day."""
+
+
+def copied_again(stage: Stage, *above: bytes, behind: int = DAY, lineage: Lineage = COPIES) -> list[str]:
+    """Have a mirror that was in step copy its source's log again, when that has `above` and so much time has passed."""
+    source = stage.leaders["b"].log
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
+    for log in (source, stage.leader.log):
+        stage.fill(log, batch(0, 0))
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
+    stage.fill(source, *above)
+    stage.scene.now += behind
+    stage.mp.source_epoch = stage.mp.source_lineage_epoch = stage.leaders["b"].leader_epoch
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS, busy=True)
+    stage.leader.log.truncate_fully_and_start_at(0)
+    return stage.look(stage.copies.judge, MIRRORING, lineage=lineage)
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize(
+    ("above", "behind", "rules"),
+    [
+        (4, DAY, []),
+        (4, DAY - SECOND, ["copied-needlessly"]),
+        (2, DAY, ["copied-needlessly"]),
+    ],
+    ids=["tombstones may be gone", "they are not due", "no offset is missing"],
+)
+def test_a_log_is_copied_again_if_tombstones_may_have_come_and_gone(
+    stage: Stage, above: int, behind: int, rules: list[str]
+) -> None:
+    assert copied_again(stage, batch(above, 0), behind=behind) == rules
+
+
+@pytest.mark.decision("D64")
+def test_a_leader_that_has_not_seen_the_log_in_step_may_copy_it_again(stage: Stage) -> None:
+    stage.look(stage.copies.judge, PREPARING, lineage=FOLLOWS)
+    stage.fill(stage.leaders["b"].log, batch(0, 0), batch(4, 0))
+    stage.fill(stage.leader.log, batch(0, 0))
+    for busy in (False, True):
+        stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS, busy=busy)
+    assert stage.look(stage.copies.judge, MIRRORING, lineage=COPIES) == []
+
+
+@pytest.mark.decision("D63")
+def test_a_log_that_has_parted_from_its_source_may_be_copied_again(stage: Stage) -> None:
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
+    stage.fill(stage.leader.log, batch(0, 0), batch(2, 0, b"ours"))
+    stage.lead_in(1, "b")
+    stage.fill(stage.leaders["b"].log, batch(0, 0), batch(2, 1))
+    stage.mp.source_epoch = stage.mp.source_lineage_epoch = 1
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS, busy=True)
+    assert stage.look(stage.copies.judge, MIRRORING, lineage=COPIES) == []
+
+
+@pytest.mark.decision("D69")
+@pytest.mark.parametrize("lineage", [COPIES_WITH_ITS_SOURCE, FOLLOWS], ids=["a copy like its source", "no copy at all"])
+def test_a_mirror_follows_when_its_source_copies_again(stage: Stage, lineage: Lineage) -> None:
+    assert copied_again(stage, batch(2, 0), lineage=lineage) == []
+
+
+def test_what_a_source_of_an_earlier_release_says_is_not_judged(stage: Stage) -> None:
+    stage.scene.release = lambda name: "3.6" if name == "b" else ""
+    assert copied_again(stage, batch(2, 0)) == []
+
+
+def test_leaders_whose_clocks_may_be_wrong_are_not_judged(stage: Stage) -> None:
+    ahead = Step(0, "set_clock", {"cluster": "a", "broker": 1, "ahead_ms": 2_000})
+    stage.scene.plan = replace(stage.scene.plan, steps=(ahead,))
+    assert copied_again(stage, batch(4, 0), behind=DAY - SECOND) == []
