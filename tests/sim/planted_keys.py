@@ -9,7 +9,7 @@ from typing import Any
 
 from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.log.cleaner import _Run
-from kmirror.mirror import fetchers
+from kmirror.mirror import access, fetchers
 from tests.sim.planted import Patch, fault
 
 
@@ -49,3 +49,9 @@ def copied_again_though_in_step(patch: Patch) -> None:
     original = patch(
         fetchers, "may_have_missed", lambda mp, log, data, now_ms: original(mp, log, data, now_ms + (1 << 60))
     )
+
+
+@fault("compaction-overdue", profile="keys_in_a_mirror")
+def mirrored_logs_are_left_alone_by_their_leaders(patch: Patch) -> None:
+    """No leader has its log cleaned that is mirrored (D46)."""
+    patch(access, "may_compact", lambda context, partition: not access.foreign_epochs(context, partition))

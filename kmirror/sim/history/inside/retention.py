@@ -8,6 +8,8 @@ from typing import NamedTuple
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.states import FED
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 
@@ -53,9 +55,10 @@ class RetentionLook(Look):
     def _look(self, cluster: str, broker: Broker, now: Instant) -> None:
         broker_id = broker.context.node_id
         now_ms = to_ms(self._scene.local_time(cluster, broker_id))
+        context = self._scene.mirror_context(cluster, broker_id)
         for partition in broker.parts.replicas.partitions.values():
             before, self._due[partition] = self._due.get(partition, {}), {}
-            for rule, due in _due(broker, partition, now_ms):
+            for rule, due in _due(broker, context, partition, now_ms):
                 offset, since = before.get(rule, (due.offset, now))
                 since = since if offset == due.offset else now
                 self._due[partition][rule] = due.offset, since
@@ -63,7 +66,7 @@ class RetentionLook(Look):
                     self._rules.broken(cluster, broker_id, partition.tp, rule, due.text)
 
 
-def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[tuple[str, Due]]:
+def _due(broker: Broker, context: MirrorContext | None, partition: Partition, now_ms: int) -> Iterator[tuple[str, Due]]:
     """Yield the rules under which something is due in a log, and what."""
     log, configs, components = partition.log, broker.context.configs, broker.parts.components
     config = log.config
@@ -73,14 +76,21 @@ def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[tuple[st
         patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
         text = f"segment {base} is older than {config.retention_ms} ms, and stays"
         yield "retention-overdue", Due(base, patience, text)
-    may_be_cleaned = configs.flag("log.cleaner.enable") and config.compact
-    if may_be_cleaned and (not partition.is_leader or components.may_compact(partition)):
+    if configs.flag("log.cleaner.enable") and config.compact and not _is_left_alone(broker, context, partition):
         what = log.cleanable(now_ms)
         if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
             patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
             share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
             text = f"the log is not cleaned from offset {what.first_dirty_offset} on, though {share}"
             yield "compaction-overdue", Due(what.first_dirty_offset, patience, text)
+
+
+def _is_left_alone(broker: Broker, context: MirrorContext | None, partition: Partition) -> bool:
+    """Return whether a leader may be about to cut its log by how far the cleaner has come (D46)."""
+    if not partition.is_leader or not broker.parts.components.foreign_epochs(partition):
+        return False
+    mp = None if context is None else context.partitions.get(partition.tp)
+    return mp is None or mp.state not in FED or mp.held
 
 
 def is_too_old(partition: Partition, now_ms: int) -> bool:
