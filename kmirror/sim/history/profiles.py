@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.kernel.arguments import text
-from kmirror.sim.history.shapes import OF_EVERY_KIND, OF_THREE
+from kmirror.sim.history.shapes import CHAINS, OF_EVERY_KIND, OF_THREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "mirrors", "Topics paused and resumed, mirrors deleted and made anew, with nodes that die meanwhile.", (20, 28),
-        {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4}, MIX,
+        {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4, "lose_states": 10}, MIX,
     ),
     Profile(
         "syncs", "Topics grow, are deleted, and their configs change, with nodes that die meanwhile.", (20, 28),
@@ -165,7 +165,7 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "compacted", "Mirrored topics are compacted, and keys repeat.", (12, 20),
         {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
-        compacted=100, keyed=50, ends_mirrored=80, third_cluster=10, old_source=0,
+        compacted=100, keyed=50, ends_mirrored=80, third_cluster=40, shapes=CHAINS, old_source=0,
     ),
     Profile(
         "topologies", "Three or four clusters: chains, fans, meshes, topics that move on from mirror to mirror.",

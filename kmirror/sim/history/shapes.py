@@ -54,6 +54,7 @@ OF_EVERY_KIND: Mapping[str, int] = {
     **OF_THREE, "ring": 2, "ring_of_topics": 1, "mesh": 2, "contest": 2, "chain_of_four": 1, "fan_out_of_four": 1,
     "fan_in_of_four": 1, "ring_of_four": 1, "mesh_of_four": 1, "diamond": 1,
 }  # fmt: skip
+CHAINS: Mapping[str, int] = {"chain": 3, "chain_of_four": 1, "fan_out": 1}
 RINGS: Mapping[str, int] = {"ring": 3, "ring_of_four": 1, "mesh": 1, "contest": 1}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kmirror.sim.history.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.plan import Value
 from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 RETENTION = "retention.ms"
 EXCLUDED = "mirror.topic.properties.exclude"
@@ -164,6 +165,16 @@ def _delete_at_destination(story: Story, line: Line) -> bool:
     return True
 
 
+@on_line(ADDED)
+def _lose_states(story: Story, line: Line) -> bool:
+    """The states of all mirrors of a cluster are deleted; mostly a topic is removed then, and written to."""
+    story.step("delete_topic", cluster=line.destination, topic=MIRROR_STATE_TOPIC)
+    story.wait(0, 1_500)
+    if story.rng.chance(3, 4):
+        story.fail_over(line)
+    return True
+
+
 TOPIC_MOVES: dict[str, Move] = {
     "live_config": _live_config,
     "topic_config": _topic_config,
@@ -174,4 +185,5 @@ TOPIC_MOVES: dict[str, Move] = {
     "allow_unclean": _allow_unclean,
     "delete_at_source": _delete_at_source,
     "delete_at_destination": _delete_at_destination,
+    "lose_states": _lose_states,
 }

@@ -69,7 +69,7 @@ class LineageRules:
             self._look_at_append(now)
 
     def _look_at_lineage(self, now: Seen) -> None:
-        """A lineage is never lost, nor replaced by an earlier one, but with the states of its mirror."""
+        """A lineage is never lost, nor replaced by an earlier one, but with its mirror's states, in a later epoch."""
         epoch, known, _, at = self._lineages.get(now.key, (-1, OWN, "", 0))
         if now.partition.leader_epoch < epoch:
             return  # A leader that was deposed does not know the lineage of today.
@@ -78,7 +78,9 @@ class LineageRules:
             return  # It was deleted, which its leader does not know yet; the next topic may have its id.
         mirror, instant = now.mp.assignment.mirror, self._scene.now
         self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
-        if now.lineage.since < known.since and not self._scene.account.lost_states(now.cluster, at, instant):
+        # Where the states are lost a leader goes on in a later epoch alone: else its mirrors hear nothing of it (D68).
+        is_known = now.partition.leader_epoch > epoch and self._scene.account.lost_states(now.cluster, at, instant)
+        if now.lineage.since < known.since and not is_known:
             text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
             self._note(now.cluster, now.partition, "lineage-lost", text)
 

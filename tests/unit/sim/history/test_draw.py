@@ -59,8 +59,9 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
     power = {"lose_power", "lose_site_power", "power_at"}
-    # Those of `requests` came later: in `full` they would give every seed another plan. Stale sources are drawn apart.
-    assert set(PROFILES["full"].moves) == set(MOVES) - power - {"stale_source"} - set(NODE_MOVES)
+    # Those of `requests` and of lost states came later: in `full` they would give every seed another plan.
+    # Stale sources are drawn apart.
+    assert set(PROFILES["full"].moves) == set(MOVES) - power - {"stale_source", "lose_states"} - set(NODE_MOVES)
     assert set(NODE_MOVES) <= set(PROFILES["requests"].moves)
     assert "lose_power" in PROFILES["power"].moves
 

@@ -202,11 +202,18 @@ def test_a_lineage_is_not_lost(stage: Stage) -> None:
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == ["lineage-lost"]
 
 
-@pytest.mark.parametrize(("cluster", "expected"), [("a", []), ("b", ["lineage-lost"])])
-def test_a_lineage_may_be_lost_with_the_states_of_its_cluster(stage: Stage, cluster: str, expected: list[str]) -> None:
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize(
+    ("cluster", "epoch", "expected"), [("a", 1, []), ("a", 0, ["lineage-lost"]), ("b", 1, ["lineage-lost"])]
+)
+def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_epoch(
+    stage: Stage, cluster: str, epoch: int, expected: list[str]
+) -> None:
     stage.look(stage.lineages.judge, MIRRORING, lineage=Lineage(written_by("id-b"), 3))
     row = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 0)
     stage.scene.account.groups.logs_lost.append(row)
+    if epoch:
+        stage.lead_in(epoch)
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == expected
 
 
