@@ -3,6 +3,7 @@
 python -m benchmarks.faults run --jobs 2              ask histories and tests about every fault
 python -m benchmarks.faults run --finders explorer fuzzer simulator --survivors
                                                       ask others about what was not found yet
+python -m benchmarks.faults findings                  put old mistakes back, and ask histories made for them
 python -m benchmarks.faults report                    print the tables, and renew them in docs/faults.md
 python -m benchmarks.faults draw 50 --seed 7          draw other faults with cosmic-ray into drawn.toml
 python -m benchmarks.faults nightly --count 200       draw new faults, ask all finders, print who survived
@@ -16,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.faults import report
+from benchmarks.faults import findings, report
 from benchmarks.faults.campaign import Campaign, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults
 from benchmarks.faults.finders import FINDERS
@@ -42,6 +43,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command.add_argument("--histories", type=int, default=100, help="at the most, for each fault (100)")
         command.add_argument("--jobs", type=int, default=1)
         command.add_argument("--results", type=Path, default=None, metavar="FILE", help="a file of JSON lines")
+    old = commands.add_parser(
+        "findings", help="put old mistakes back, and ask histories of full and those made for them"
+    )
+    old.add_argument("--histories", type=int, default=60, help="at the most, for each fault and profile (60)")
+    old.add_argument("--only", default="", help="only faults whose name holds this text")
     draw = commands.add_parser("draw", help="draw faults with cosmic-ray")
     draw.add_argument("count", type=int)
     draw.add_argument("--seed", type=int, required=True)
@@ -57,6 +63,10 @@ def main(arguments: Sequence[str]) -> int:
         (HERE / "drawn.toml").write_text(
             to_toml(draw_faults(options.count, options.seed, options.packages)), encoding="utf-8"
         )
+        return 0
+    if options.command == "findings":
+        findings.ask(count=options.histories, only=options.only)
+        print(findings.table())
         return 0
     if options.command == "report":
         report.renew(read_faults(), read_results(options.results))

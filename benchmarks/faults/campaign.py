@@ -58,7 +58,7 @@ class Campaign:
         self._tell = tell
         self._lock = threading.Lock()
         self._known = {(row.fault, row.finder): row for row in read_results(results)}
-        self.commit = _git("rev-parse", "--short", "HEAD").strip()
+        self.commit = commit()
         self._seeds: dict[str, list[int]] = {}
 
     def measure_reach(self, faults: Sequence[Fault], *, jobs: int) -> list[Run]:
@@ -178,6 +178,11 @@ def copy_project(to: Path) -> None:
         if name and (ROOT / name).exists():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
+
+
+def commit() -> str:
+    """Return the short name of the commit that is checked out."""
+    return _git("rev-parse", "--short", "HEAD").strip()
 
 
 def _git(*arguments: str) -> str:

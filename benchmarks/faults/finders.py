@@ -48,11 +48,11 @@ class Run:
     """Names of the faults whose probes it reached."""
 
 
-def run_histories(project: Path, seeds: Sequence[int]) -> list[Run]:
-    """Run histories of profile `full` in a copy of the project, up to the first that is not clean."""
+def run_histories(project: Path, seeds: Sequence[int], profile: str = "full") -> list[Run]:
+    """Run histories in a copy of the project, up to the first that is not clean."""
     if not seeds:
         return []
-    ended = _run(project, ["benchmarks.faults.histories", "full", *map(str, seeds)], seconds_max=300 * len(seeds))
+    ended = _run(project, ["benchmarks.faults.histories", profile, *map(str, seeds)], seconds_max=300 * len(seeds))
     if ended is None:
         return [Run(seeds[-1], DOES_NOT_END, [])]
     runs = [Run(**json.loads(line)) for line in ended.stdout.splitlines()]

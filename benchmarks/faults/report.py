@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from benchmarks.faults import findings
 from benchmarks.faults.campaign import Result
 from benchmarks.faults.finders import FINDERS
 from benchmarks.faults.rows import ROOT, Fault
@@ -41,8 +42,8 @@ def table(faults: Sequence[Fault], results: Sequence[Result]) -> str:
 
 
 def renew(faults: Sequence[Fault], results: Sequence[Result]) -> None:
-    """Print the summary, and write both tables between their marks in the docs."""
-    made = {"summary": summary(faults, results), "table": table(faults, results)}
+    """Print the summary, and write the tables between their marks in the docs."""
+    made = {"summary": summary(faults, results), "table": table(faults, results), "findings": findings.table()}
     print(made["summary"])
     text = DOCS.read_text(encoding="utf-8")
     DOCS.write_text(_MARKED.sub(lambda mark: f"{mark[1]}\n{made[mark[2]]}\n\n{mark[3]}", text), encoding="utf-8")

@@ -10,6 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FILES = (HERE / "written.toml", HERE / "drawn.toml")
+FINDINGS = HERE / "findings.toml"
+"""Mistakes that kmirror once had, put back one by one; see findings.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Fault:
     after: str
     equivalent: str = ""
     """Why no user, test or checker can tell this fault from the engine as it is; empty if one can."""
+    profile: str = ""
+    """The profile of histories that was made for such mistakes; empty if there is none."""
 
     @property
     def is_control(self) -> bool:

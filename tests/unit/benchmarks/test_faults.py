@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from benchmarks.faults import campaign as campaign_module
+from benchmarks.faults import findings
 from benchmarks.faults.campaign import Campaign, Result, planted, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
 from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, histories, run_histories
 from benchmarks.faults.reach import REACHED, by_fault, probed
 from benchmarks.faults.report import summary, table
-from benchmarks.faults.rows import FILES, ROOT, Fault, controls, read_faults, to_toml
+from benchmarks.faults.rows import FILES, FINDINGS, ROOT, Fault, controls, read_faults, to_toml
+from kmirror.sim.history.profiles import PROFILES
 
 FAULT = Fault("one", "kmirror/log/epochs.py", "The mistake.", "    return 1\n", "    return 2\n")
 
@@ -26,7 +29,12 @@ def test_fifty_faults_of_each_kind_stand_in_the_files() -> None:
     assert (len(faults) - len(drawn), len(drawn)) == (50, 50)
 
 
-@pytest.mark.parametrize("fault", read_faults(), ids=lambda fault: fault.name)
+def test_old_mistakes_name_profiles_that_there_are() -> None:
+    assert len(read_faults((FINDINGS,))) == 14
+    assert {fault.profile for fault in read_faults((FINDINGS,))} <= PROFILES.keys() - {"full"}
+
+
+@pytest.mark.parametrize("fault", read_faults((*FILES, FINDINGS)), ids=lambda fault: fault.name)
 def test_a_fault_changes_its_file_into_another_program(fault: Fault) -> None:
     source = (ROOT / fault.file).read_text("utf-8")
     changed = fault.applied(source)
@@ -175,6 +183,27 @@ def test_a_campaign_with_more_histories_goes_on_after_those_that_found_nothing(
         campaign.run([fault], ["histories"], jobs=1, until_found=False)
     assert asked == [reached[:2], reached[2:3]]
     assert [row.after for row in read_results(tmp_path / "results.jsonl")] == [2, 8]
+
+
+def test_an_old_mistake_is_looked_for_in_its_profile_and_in_full_until_it_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, list[int]]] = []
+
+    def run(project: Path, seeds: Sequence[int], profile: str) -> list[Run]:
+        asked.append((profile, list(seeds)))
+        return [Run(seed, "key-lost" if profile == "full" and seed == FIRST_SEED + 3 else "", []) for seed in seeds]
+
+    monkeypatch.setattr(findings, "run_histories", run)
+    monkeypatch.setattr(findings, "copy_project", lambda to: None)
+    monkeypatch.setattr(findings, "planted", lambda project, fault: nullcontext())
+    results = tmp_path / "results.jsonl"
+    for count in (2, 4, 4):
+        findings.ask(count=count, only="cut-below-the-cleaner", results=results)
+    first, rest = [FIRST_SEED, FIRST_SEED + 1], [FIRST_SEED + 2, FIRST_SEED + 3]
+    assert asked == [("compacted", first), ("full", first), ("compacted", rest), ("full", rest)]
+    row = next(line for line in findings.table(results).splitlines() if "cleaner has passed" in line)
+    assert row.endswith("| `compacted` | not in 4 | 4 | key-lost |")
 
 
 def test_a_report_counts_each_finder_and_leaves_out_equivalent_faults() -> None:
