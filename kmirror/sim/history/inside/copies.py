@@ -55,7 +55,7 @@ class CopyRules:
         """Return whether the lineage has got another copy of this cluster's, and is that of the same source else."""
         rows, known = now.lineage.stretches, before.lineage.stretches
         own = self._scene.clusters[now.cluster].cluster_id
-        return _copies(rows, own) != _copies(known, own) and _others(rows, own) == _others(known, own)
+        return copies_of(rows, own) != copies_of(known, own) and _others(rows, own) == _others(known, own)
 
     def _why_needless(self, now: Seen) -> str:
         """Return why the log can go on as it is; empty if it may not, or if that cannot be said."""
@@ -73,7 +73,8 @@ class CopyRules:
         return ""
 
 
-def _copies(rows: Stretches, cluster_id: str) -> Stretches:
+def copies_of(rows: Stretches, cluster_id: str) -> Stretches:
+    """Return the row of the copy that a cluster has begun, if there is one (D69)."""
     return tuple(row for row in rows if row.first_epoch < 0 and row.cluster_id == cluster_id)
 
 

@@ -12,6 +12,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.lineage import OWN, Lineage
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.history.inside.copies import copies_of
 from kmirror.sim.history.inside.mirrored import Seen
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.inside.sources import Sources
@@ -94,6 +95,21 @@ class LineageRules:
         if source is not None and mp.source_offset > source.log.high_watermark:
             text = f"the source's high watermark counts as {mp.source_offset}, and is {source.log.high_watermark}"
             self._note(now.cluster, partition, "source-offset", text)
+        if source is not None and source.leader_epoch == mp.source_lineage_epoch:
+            self._look_at_copy(now, source)
+
+    def _look_at_copy(self, now: Seen, source: Partition) -> None:
+        """What is appended belongs to the copy that the source has begun, if it is a mirror, and no other one (D69)."""
+        name = self._sources.cluster_of(now.context, now.mp.assignment.mirror)
+        context, tp = self._scene.mirror_context(name, source.broker_id), now.mp.tp
+        known = None if context is None else context.partitions.get(tp)
+        if context is None or known is None or known.lineage.since > source.leader_epoch:
+            return
+        source_id = self._scene.clusters[name].cluster_id
+        theirs, followed = (copies_of(rows, source_id) for rows in (context.writers_of(tp), now.context.writers_of(tp)))
+        if theirs != followed:
+            text = f"mirrored up to {now.end} of {name}'s copy {list(theirs)}, and followed {list(followed)}"
+            self._note(now.cluster, now.partition, "copy-not-followed", text)
 
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
         """Look at what a leader knows of its source after an answer with a divergence.

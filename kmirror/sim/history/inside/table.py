@@ -145,8 +145,11 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "Mirroring: lineages": {
-        "lineage-lost": "A lineage was lost, also with its state in one leader epoch, or replaced by an earlier one (D45, D68).",
+        "lineage-lost": (
+            "A lineage was lost, or replaced by an earlier one (D45), or its state was lost in one leader epoch (D68)."
+        ),
         "below-lineage": "A partition was mirrored in a leader epoch below the one from which its lineage holds.",
+        "copy-not-followed": "A mirror goes on, though its source has begun to copy its log from scratch (D69).",
         "source-offset": "A mirror takes its source's high watermark to be higher than it is.",
         "source-start": "A mirror takes its source's log to begin lower than it does.",
     },
