@@ -95,13 +95,15 @@ class LineageRules:
         if source is not None and mp.source_offset > source.log.high_watermark:
             text = f"the source's high watermark counts as {mp.source_offset}, and is {source.log.high_watermark}"
             self._note(now.cluster, partition, "source-offset", text)
-        if source is not None and source.leader_epoch == mp.source_lineage_epoch:
-            self._look_at_copy(now, source)
+        self._look_at_copy(now)
 
-    def _look_at_copy(self, now: Seen, source: Partition) -> None:
+    def _look_at_copy(self, now: Seen) -> None:
         """What is appended belongs to the copy that the source has begun, if it is a mirror, and no other one (D69)."""
         name = self._sources.cluster_of(now.context, now.mp.assignment.mirror)
-        context, tp = self._scene.mirror_context(name, source.broker_id), now.mp.tp
+        source, tp = self._scene.leader(name, now.mp.tp) if name else None, now.mp.tp
+        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+            return
+        context = self._scene.mirror_context(name, source.broker_id)
         known = None if context is None else context.partitions.get(tp)
         if context is None or known is None or known.lineage.since > source.leader_epoch:
             return
