@@ -35,6 +35,7 @@ class CopyRules:
         """Look at what has changed."""
         if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
             self._in_step.pop(now.key, None)
+            self._decided.pop(now.key, None)
             return
         if now.busy and not before.busy:
             self._decided[now.key] = self._why_needless(now)
