@@ -1,16 +1,17 @@
-"""The rule of compacted logs that a mirror copies from scratch while it is MIRRORING: something has to be missing.
+"""The rules of compacted logs that a mirror copies from scratch while it is MIRRORING, or does not.
 
 A copy costs the whole log, at every mirror down the chain (D69). A leader may begin one if its log and the source's
 have parted and the cleaner has passed the cut (D63), or if tombstones may have come and gone since they were in step
-(D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source.
+(D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source. Then it must.
 """
 
 from __future__ import annotations
 
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.lineage import Stretches
+from kmirror.mirror.missed_deletions import COPYING
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.history.inside.mirrored import Seen
 from kmirror.sim.history.inside.rules import Rules
@@ -20,7 +21,7 @@ from kmirror.sim.history.survivors import clocks_differ_by
 
 
 class CopyRules:
-    """Judges leaders when they decide to copy a log again, and once they do so."""
+    """Judges leaders when they decide to copy a log again, once they do so, and when they go on."""
 
     def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
         self._scene = scene
@@ -37,6 +38,8 @@ class CopyRules:
             self._in_step.pop(now.key, None)
             self._decided.pop(now.key, None)
             return
+        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.in_step_ms < COPYING:
+            self._look_at_append(now, before)
         if now.busy and not before.busy:
             self._decided[now.key] = self._why_needless(now)
         elif self._begins_copy(now, before) and self._decided.get(now.key):
@@ -57,6 +60,17 @@ class CopyRules:
         rows, known = now.lineage.stretches, before.lineage.stretches
         own = self._scene.clusters[now.cluster].cluster_id
         return copies_of(rows, own) != copies_of(known, own) and _others(rows, own) == _others(known, own)
+
+    def _look_at_append(self, now: Seen, before: Seen) -> None:
+        """Records behind which tombstones may have gone are not appended (D64)."""
+        log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
+        behind_ms, stay_ms = to_ms(local) - before.in_step_ms, log.config.delete_retention_ms
+        if behind_ms >= stay_ms and _lacks_some(log, before.end):
+            text = (
+                f"appended [{before.end}, {now.end}), where offsets are missing, {behind_ms} ms after the log was in "
+                f"step, and tombstones stay for {stay_ms} ms"
+            )
+            self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
 
     def _why_needless(self, now: Seen) -> str:
         """Return why the log can go on as it is; empty if it may not, or if that cannot be said."""

@@ -33,6 +33,7 @@ class Seen:
     cut_at: int | None
     busy: bool
     must_cut: Mapping[int, int]
+    in_step_ms: int
     end: int
     """Log end."""
 
@@ -87,6 +88,7 @@ class MirroredLook:
                     and before.cut_at == mp.cut_at
                     and before.busy is mp.busy
                     and before.stop is mp.stop
+                    and before.in_step_ms == mp.in_step_ms
                 ):
                     continue
             partition = broker.parts.replicas.led(tp)
@@ -104,6 +106,7 @@ class MirroredLook:
                 mp.cut_at,
                 mp.busy,
                 partition.must_cut,
+                mp.in_step_ms,
                 partition.log.segments.end_offset,
             )
             for judge in self._judges:

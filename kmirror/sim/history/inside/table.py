@@ -119,6 +119,10 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
             "A partition that is MIRRORING is copied from scratch, though its log and the source's have not parted, "
             "and above it nothing is missing, or it was in step less than `delete.retention.ms` before (D63, D64)."
         ),
+        "deletions-missed": (
+            "A partition that is MIRRORING goes on where offsets are missing, though it was last in step longer than "
+            "`delete.retention.ms` before: tombstones may have come and gone (D64)."
+        ),
         "mirrors-foreign": "MIRRORING began with records that the source does not have, and does not have cut.",
         "isr-uncut": "MIRRORING began while a member of the ISR has other records than its leader.",
         "last-mirrored-epoch": "MIRRORING began with the last mirrored epoch of the session before (D23).",

@@ -54,6 +54,7 @@ class MirroredStage:
         """Those that the controllers know."""
         self.scene.image = lambda cluster: SimpleNamespace(topics=self.topics)
         self.scene.release = lambda *_: ""
+        self.scene.local_time = lambda *_: self.scene.now
         self.leaders = {name: self._leader(name) for name in "ab"}
         self.scene.leader = lambda name, tp: self.leaders[name]
         self.mp = MirrorPartition(TP, TOPIC_ID, Assignment("m", Wish.MIRROR))
@@ -99,7 +100,7 @@ class MirroredStage:
         mp.uncut = mp.uncut if uncut is None else uncut
         return Seen(
             "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.must_cut,
-            leader.log.log_end_offset,
+            mp.in_step_ms, leader.log.log_end_offset,
         )  # fmt: skip
 
     def look(self, judge: Judge, state: MirrorState, **more: Any) -> list[str]:

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmirror.kernel.clock import SECOND
+from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.lineage import OWN, Lineage, Stretch, written_by
+from kmirror.mirror.missed_deletions import COPYING
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
@@ -333,6 +334,30 @@ def test_a_log_is_copied_again_if_tombstones_may_have_come_and_gone(
     stage: Stage, above: int, behind: int, rules: list[str]
 ) -> None:
     assert copied_again(stage, batch(above, 0), behind=behind) == rules
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize(
+    ("above", "behind", "in_step_ms", "rules"),
+    [
+        (4, DAY, 0, ["deletions-missed"]),
+        (4, DAY - SECOND, 0, []),
+        (2, DAY, 0, []),
+        (4, DAY, COPYING, []),
+        (4, DAY, -1, []),
+    ],
+    ids=["tombstones may be gone", "they are not due", "no offset is missing", "all is copied", "not known yet"],
+)
+def test_a_log_does_not_go_on_where_tombstones_may_have_come_and_gone(
+    stage: Stage, above: int, behind: int, in_step_ms: int, rules: list[str]
+) -> None:
+    stage.fill(stage.leader.log, batch(0, 0))
+    stage.mp.in_step_ms = in_step_ms
+    stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
+    stage.scene.now += behind
+    stage.mp.in_step_ms = behind // MILLISECOND
+    stage.fill(stage.leader.log, batch(above, 0))
+    assert stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS) == rules
 
 
 @pytest.mark.decision("D64")
