@@ -122,10 +122,22 @@ class Operator:
             yield from self._carry_out(number, step)
         self._works = False
 
+    def _ends_eligibility(self, step: Step) -> str:
+        """Return which partition would have no leader any more, as the manual warns (D71); empty if none."""
+        if step.args.get("name") != "min.insync.replicas":
+            return ""
+        for name, topic in ((name, topic) for name in self.scene.clusters for topic in topics_of(step.args)):
+            image = self.scene.image(name)
+            partitions = image.topics[topic].partitions if topic in image.topics and image.keeps_eligible else {}
+            for tp in (TopicPartition(topic, index) for index in partitions):
+                if self.scene.leader(name, tp) is None:
+                    return f"{tp} of {name} has no leader, and the order would end the eligibility of all replicas"
+        return ""
+
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
         topics = topics_of(args)
-        reason = self.why_not(self.cluster, number, step)
+        reason = self.why_not(self.cluster, number, step) or self._ends_eligibility(step)
         if reason:
             scene.note(f"order {number} is not given: {reason}")
             return

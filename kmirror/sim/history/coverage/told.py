@@ -68,7 +68,7 @@ _LOGS = (
     _row("log.compacted", r"compacted to offset", "The cleaner goes through a log."),
     _row("log.cut-while-compacted", r"was cut while it was compacted", "A log is cut while the cleaner works on it."),
     _row("log.uncleanable", r"cannot be compacted", "The cleaner fails."),
-    _row("log.set-aside", r"its log is set aside as", "A broker finds a log that is not its own any more."),
+    _row("log.set-aside", r"is out of date: it is set aside as", "A broker finds a log that is not its own any more."),
     _row("log.not-opened", r"could not be opened", "A log cannot be opened.", _DISK_ERRORS),
     _row("log.not-flushed", r"could not be flushed", "A log cannot be flushed.", _DISK_ERRORS),
     _row("log.purged", r"timer \('logs', 'purge'\)", "Files of deleted segments are removed."),
