@@ -268,7 +268,7 @@ def _throttle(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _stale_source(story: Story, line: Line) -> bool:
-    """A source broker without its controller tells the mirror of what was, while others know better or are away."""
+    """A source broker without its controller tells the mirror of what was; others know better, or cannot be reached."""
     brokers, rng = story.clusters[line.source].brokers, story.rng
     if brokers < 2:
         return False
@@ -294,9 +294,13 @@ def _stale_source(story: Story, line: Line) -> bool:
         case _:
             story.step("alter_topic", **where, name="retention.ms", value=rng.choice(("3600000", "86400000")))
     story.wait(0, 1_000)
-    if brokers > 1 and rng.chance(2, 3):
+    if rng.chance(1, 2):
         other = rng.choice([broker for broker in range(1, brokers + 1) if broker != cut_off])
         story.step("kill_broker", cluster=line.source, broker=other, for_ms=story.drawn(LONG_MS))
+    elif rng.chance(2, 3):
+        for_ms = rng.between(2_500, 5_000)
+        for other in (broker for broker in range(1, brokers + 1) if broker != cut_off):
+            story.step("line_down", one=f"{line.source}-{other}", other=line.destination, for_ms=for_ms)
     return True
 
 
