@@ -115,14 +115,8 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
     "Mirroring: cuts": {
         "empty-above-0": "The cut in PREPARING left nothing of a log, and the log does not begin at 0 again (D56).",
         "cut-too-deep": "The cut in PREPARING took records that both clusters have, and that a stop had settled.",
-        "copied-needlessly": (
-            "A partition that is MIRRORING is copied from scratch, though its log and the source's have not parted, "
-            "and above it nothing is missing, or it was in step less than `delete.retention.ms` before (D63, D64)."
-        ),
-        "deletions-missed": (
-            "A partition that is MIRRORING goes on where offsets are missing, though it was last in step longer than "
-            "`delete.retention.ms` before: tombstones may have come and gone (D64)."
-        ),
+        "copied-needlessly": "A mirror copies a log from scratch, though nothing in it is missing or wrong (D63, D64).",
+        "deletions-missed": "A mirror goes on where offsets are missing, and tombstones may have gone with them (D64).",
         "mirrors-foreign": "MIRRORING began with records that the source does not have, and does not have cut.",
         "isr-uncut": "MIRRORING began while a member of the ISR has other records than its leader.",
         "last-mirrored-epoch": "MIRRORING began with the last mirrored epoch of the session before (D23).",
