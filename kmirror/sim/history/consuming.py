@@ -9,7 +9,7 @@ of them once in each cluster to which it has turned: nothing hides what a late c
 With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
 fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same
 broker leads. `bytes_max` is how much of a partition it fetches at once; with 1 it gets one batch, and falls behind.
-When nobody writes any more it catches up, so that its commits come to an end.
+It catches up when the producers have stopped, so that its commits come to an end.
 """
 
 from __future__ import annotations

@@ -49,15 +49,15 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
     leaders = {tp: leader.broker_id for tp in partitions if (leader := scene.leader(cluster, tp)) is not None}
     if not leaders:
         return
-    persisted, told = _persisted(scene, cluster), dict[str, dict[TopicPartition, MirrorRow]]()
+    persisted, newest = _persisted(scene, cluster), dict[str, dict[TopicPartition, MirrorRow]]()
     led: list[tuple[DescribedMirror, TopicPartition]] = []
     for broker_id in scene.clusters[cluster].living():
         context = scene.mirror_context(cluster, broker_id)
         for mirror in answer_of(context, scene.simulation.world.now).mirrors if context is not None else ():
-            keep_newest(told.setdefault(mirror.mirror_name, {}), mirror)
+            keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
             led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
     for mirror, tp in led:
-        row = told[mirror.mirror_name][tp]
+        row = newest[mirror.mirror_name][tp]
         yield Described(
             cluster,
             mirror.mirror_name,

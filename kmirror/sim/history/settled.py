@@ -353,7 +353,7 @@ class Rest:
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
         """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election.
 
-        Or what its coordinator knew of it: then nobody writes a marker. One that begins after the election times out.
+        Or what its coordinator knew of it: then no marker is written. One that begins after the election times out.
         """
         account = self._scene.account
         batch = next(iter(log.batches(offset, offset + 1)), None)

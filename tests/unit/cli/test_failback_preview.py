@@ -157,8 +157,8 @@ def test_of_a_log_that_was_cleaned_all_goes_or_may_go(
     cut_at = 2 if HOLE in ours else 1
     end = max(batch.next_offset for batch in iter_any_batches(b"".join(theirs)))
     facts = FailbackFacts(log(0, 4, (0, 0), (1, cut_at)), log(0, end, (0, 0)), 0)
-    cut, told = asyncio.run(preview._with_copies(TP, facts, Cut(cut_at, 0, "plain")))
-    assert (cut.why.split()[0], told) == (why, may_go)
+    cut, why_all = asyncio.run(preview._with_copies(TP, facts, Cut(cut_at, 0, "plain")))
+    assert (cut.why.split()[0], why_all) == (why, may_go)
     assert cut.offset == (0 if why == "deletions" else cut_at)
 
 

@@ -104,14 +104,14 @@ def test_a_replica_that_was_away_for_too_long_brings_back_a_key_whose_tombstone_
 
 def test_another_replica_has_what_its_own_cleaner_left_and_wrote_also_of_a_topic_that_is_compacted_no_more() -> None:
     older = [replace(row(1, "v1"), key="k3"), *KEYED]
-    anew = [replace(each, crc=9) for each in KEYED]
+    cleaned = [replace(each, crc=9) for each in KEYED]
     hand = compacted()
     for snapshot in (hand.account.before_restart, hand.account.after_restart):
         snapshot.configs.clear()
-    assert hand.restarted(older, anew).found() == []
-    assert hand.restarted(older, anew, brokers=(2, 2)).found() == CHANGED, "the cleaner of that replica rests"
+    assert hand.restarted(older, cleaned).found() == []
+    assert hand.restarted(older, cleaned, brokers=(2, 2)).found() == CHANGED, "the cleaner of that replica rests"
     del hand.account.orders[0]  # The one that sets cleanup.policy.
-    assert hand.restarted(older, anew).found() == CHANGED
+    assert hand.restarted(older, cleaned).found() == CHANGED
 
 
 # -- where the log begins -----------------------------------------------------------------------
