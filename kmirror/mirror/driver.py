@@ -55,7 +55,7 @@ class PartitionDriver:
         self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
         self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_soon)
         self._stopping = Stopping(context, self._writer, self._bumps, self.look_soon)
-        self._state_loader = StateLoader(context, self._writer, self._bumps)
+        self._state_loader = StateLoader(context, self._writer)
         self._due: dict[TopicPartition, MirrorPartition] = {}
         """Partitions to look at."""
         self._instant: Instant = -1

@@ -5,9 +5,8 @@
    so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
    The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
    this log had of their sources, as far as the lineage has not changed.
-3. If its lineage is gone, the topic `__mirror_state` was deleted while it led, and its leader epoch is raised first.
-   Its mirrors asked for the lineage once in the present epoch, and take what they fetch in it for records of its
-   source; in the next epoch they ask again (D68).
+3. If it has led before in this leader epoch and reads no state, the topic `__mirror_state` was deleted meanwhile. The
+   lineage and the list of uncut replicas, which it knows, are written again first (D68).
 4. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
@@ -23,7 +22,6 @@ from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
-from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.lineage import OWN
 from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
@@ -42,10 +40,9 @@ FAILED_BEFORE = (
 class StateLoader:
     """Loads the persisted states of the partitions that one broker begins to lead; `look_at` goes on from there."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps) -> None:
+    def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context
         self._writer = writer
-        self._bumps = bumps
 
     def load(self, now: Instant, mp: MirrorPartition) -> None:
         """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
@@ -130,12 +127,14 @@ class StateLoader:
         self._context.retry_later(now, mp, reason)
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
+        if own.state is MirrorState.UNKNOWN and (mp.lineage != OWN or mp.uncut):
+            lineage = mp.lineage if own.lineage == OWN else own.lineage
+            known = replace(own, state=MirrorState.PREPARING, uncut=merged(own.uncut, mp.uncut), lineage=lineage)
+            self._context.note(mp, "the state is lost: writes again who wrote the log and which replicas are uncut")
+            self._persist(now, mp, mp.key, known, lambda later: self._after_state_read(later, mp, known))
+            return
         mp.busy = False
         partition = self._context.replicas.led(mp.tp)
-        if partition is not None and own.lineage == OWN != mp.lineage:
-            mp.reason = f"the state is lost: waiting for a leader epoch above {partition.leader_epoch}"
-            self._bumps.ask(mp, partition.leader_epoch + 1)
-            return
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:
             mp.reason = FAILED_BEFORE

@@ -10,6 +10,9 @@ from kmirror.protocol.gen.delete_topics_request import DeleteTopicState
 from kmirror.sim.facts import LogCut
 from kmirror.sim.producer import Producer
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from tests.builders import marker
+from tests.sim import stage
+from tests.sim.test_known_losses import mirrored_without_one, with_a_foreign_log
 
 TP = TopicPartition("t", 0)
 CONFIGS = {"mirror.metadata.refresh.interval.ms": "1000"}
@@ -146,3 +149,30 @@ def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from
     of_a.catch_up()
     of_a.assert_equal()
     assert values(c) == values(a)
+
+
+@pytest.mark.decision("D33")
+@pytest.mark.decision("D68")
+def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_source_open() -> None:
+    log = [stage.transactional(0, 0, 4001, "x0"), marker(offset=1, epoch=0, pid=4001, commit=True)]
+    p = stage.pair(logs=stage.WrittenLogs({stage.TOPIC: log}), b_configs=stage.ONE_BATCH)
+    p.there.create()
+    p.there.add_topics([stage.TOPIC])
+    p.run_until(lambda: p.b.leader(stage.TP) is not None and p.b.log().high_watermark == 1, "all but the marker")
+    p.simulation.line(p.a, p.b).take_down()
+    lose_states(p.b, restart=False)
+    p.fail_over()
+    assert p.b.log().last_stable_offset == p.b.log().log_end_offset
+
+
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D68")
+def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> None:
+    p = with_a_foreign_log(5)
+    away = mirrored_without_one(p)
+    lose_states(p.b, restart=False)
+    p.there.fail_over()
+    assert p.b.persisted().uncut[away] == -1
+    p.b.restart(away)
+    p.run_until(lambda: away in p.b.await_leader().isr, "the replica to be in the ISR")
+    assert stage.values(p.b.replicas(stage.TP)[away].log) == stage.values(p.b.log())

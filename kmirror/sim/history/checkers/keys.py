@@ -226,7 +226,7 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
             continue
         gone = [known for known in keyed(facts, (stay.source, stay.tp)).get(key, []) if known.is_tombstone]
-        if gone:
+        if gone and ours.seen(gone[-1].value, gone[-1].offset) is not Seen.UNDECIDED:
             text = (
                 f"{stay.source} deleted key {key} by {gone[-1].value!r}, and mirror {stay.mirror}, which says "
                 f"MIRRORING, gives {row.value!r} for it"

@@ -109,6 +109,14 @@ def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> 
     assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
 
 
+def test_a_mirror_may_not_know_yet_whether_a_deletion_counts() -> None:
+    """It has the tombstone, and above it no marker of a transaction that begins below it."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
+    undecided = [replace(record, visible=False) for record in (GONE, OTHER)]
+    hand.final("a", [OLD, GONE, OTHER]).final("b", [OLD, *undecided], stable=1, high=3, end=3)
+    assert "key-came-back" not in hand.found()
+
+
 @pytest.mark.parametrize(("offset", "tombstone", "expected"), [(1, True, []), (-1, True, []), (1, False, ["key-lost"])])
 def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirror(
     offset: int, tombstone: bool, expected: list[str]
