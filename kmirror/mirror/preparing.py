@@ -257,13 +257,18 @@ class Preparing:
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
         """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
-        `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is the
-        topic, only an id proves that both have (D53).
+        Nothing is cut if our log has only what its source's writers wrote: its state was lost while it was mirrored
+        (D68). `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is
+        the topic, only an id proves that both have (D53).
         """
         source = self._context.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)
-        proven = topic is not None and topic.topic_id == mp.topic_id
-        return mp.last_mirrored_epoch if proven and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
+        if topic is None or topic.topic_id != mp.topic_id:
+            return FROM_SCRATCH
+        partition = self._context.replicas.led(mp.tp)
+        if partition is not None and self._lineage_check.is_the_sources(mp):
+            return partition.log.epochs.latest_epoch()
+        return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
 

@@ -110,6 +110,20 @@ def test_a_mirrored_topic_is_copied_anew_and_a_failover_before_that_keeps_what_i
     assert values(b) == [b"m0", b"m1", b"m2", b"m3"]
 
 
+@pytest.mark.decision("D68")
+def test_a_mirrored_topic_goes_on_where_it_was_while_its_leader_stays() -> None:
+    a, b, mirror = mirrored()
+    lose_states(b, restart=False)
+    mirror.pause(["t"])
+    mirror.wait_for_state(MirrorState.PAUSED, [TP])
+    a.produce("t", 0, [b"m3"])
+    mirror.resume(["t"])
+    mirror.catch_up()
+    mirror.assert_equal()
+    assert values(b) == [b"m0", b"m1", b"m2", b"m3"]
+    assert [seen for seen in b.simulation.facts(LogCut) if seen.cluster == "b"] == []
+
+
 @pytest.mark.decision("D17")
 def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
     a, b, mirror = mirrored()

@@ -111,13 +111,23 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
 
 
 def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return the reason if the record went with a compacted log that is copied again for its keys' sake, else None."""
+    """Return the reason if the record went with a log that is copied again, else None.
+
+    That is a compacted one, for its keys' sake, or one whose state was lost, by a leader that knew none (D8, D68).
+    """
     for cut in facts.cuts((stay.destination, stay.tp)):
         if not (begin <= cut.at <= end and cut.offset <= record.offset < cut.end):
             continue
-        if may_lose_keys(facts, stay, cut) or may_miss_deletions(facts, stay, cut):
+        if any(may(facts, stay, cut) for may in (may_lose_keys, may_miss_deletions, _may_lack_its_state)):
             return Reason(SCRATCH)
     return None
+
+
+def _may_lack_its_state(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+    """Return whether a leader that was elected since the session began may have found no state of it."""
+    place = (stay.destination, stay.tp)
+    elected = any(stay.began <= election.at <= cut.at for election in facts.elections.get(place, []))
+    return elected and facts.account.lost_states(stay.destination, stay.began, cut.at)
 
 
 def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:

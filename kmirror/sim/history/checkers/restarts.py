@@ -200,6 +200,11 @@ def _is_mirrored(facts: Facts, place: Place) -> bool:
     return facts.account.before_restart.states.get(place, ("STOPPED", -1))[0] != "STOPPED"
 
 
+def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
+    """Return whether the last mirrored epoch of before went with `__mirror_state`, which a new leader notices (D8)."""
+    return epoch < 0 and facts.account.lost_states(place[0], 0, NEVER)
+
+
 def _states(facts: Facts) -> Iterator[Anomaly]:
     before, after = facts.account.before_restart, facts.account.after_restart
     if facts.account.unsettled_again:
@@ -208,7 +213,7 @@ def _states(facts: Facts) -> Iterator[Anomaly]:
         now = after.states.get(place)
         if state not in SETTLED or now == (state, epoch):
             continue
-        if now is not None and now[0] == state and state != "STOPPED":
+        if now is not None and now[0] == state and (state != "STOPPED" or _has_lost_its_epoch(facts, place, now[1])):
             continue  # The epoch is settled at the stop.
         if now is not None and now[0] == "FAILED" and any(map(facts.may_be_another_topic, facts.stays(place))):
             continue

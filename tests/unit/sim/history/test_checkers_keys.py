@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import CutSeen, LogRow
 from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
+from kmirror.sim.history.group_account import CoordinatorLogLost
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.unit.sim.history.hand import TP, Hand, row
 
 RETENTION_MS = 20_000
@@ -168,5 +171,25 @@ def test_a_compacted_log_is_cut_as_a_whole_for_a_reason(
     for at, more in ((7, []), (in_step, []), (29.9, [keyed(5, "later", "z")]), (31, [keyed(5, "later", "z")])):
         hand.look("a", ours if at < 30 else [], at=at).look("b", [*theirs, *more], at=at)
     hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert (None if found is None else found.decision) == expected
+
+
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize(
+    ("elected_at", "lost_in", "expected"),
+    [(25, "a", SCRATCH), (4, "a", None), (25, "b", None)],
+    ids=["a new leader", "the leader of before", "the source's states are lost"],
+)
+def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
+    elected_at: float, lost_in: str, expected: str | None
+) -> None:
+    hand = compacted(OLD, OTHER, policy="delete").stay("b", "a", began=5, mirroring=6)
+    for at in (7, 29.9, 31):
+        hand.look("a", [OLD, OTHER] if at < 30 else [], at=at).look("b", [OLD, OTHER], at=at)
+    hand.elected(1, 2, at=elected_at)
+    states = TopicPartition(MIRROR_STATE_TOPIC, 0)
+    hand.account.groups.logs_lost.append(CoordinatorLogLost(lost_in, states, 20 * SECOND))
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
     found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed
 from kmirror.sim.history.checkers.transactions import MARKERS_CLEANED
-from kmirror.sim.history.group_account import OffsetSent
+from kmirror.sim.history.group_account import CoordinatorLogLost, OffsetSent
 from kmirror.sim.history.plan import Value
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import ResourceType
 from tests.unit.sim.history.hand import TP, Hand, row, rows
 
@@ -210,3 +212,14 @@ def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_res
     hand.account.unsettled.append(("a", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
     assert sorted(hand.final("a", HIDDEN, stable=1).found()) == expected
     assert hand.accepted() == ({} if expected else {MARKERS_CLEANED: 1})
+
+
+@pytest.mark.decision("D8")
+@pytest.mark.parametrize(("cluster", "epoch", "found"), [("a", -1, []), ("b", -1, CHANGED), ("a", 2, CHANGED)])
+def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
+    """A new leader notices that it is gone."""
+    hand = Hand()
+    hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 5))
+    hand.account.before_restart.states["a", TP] = "STOPPED", 1
+    hand.account.after_restart.states["a", TP] = "STOPPED", epoch
+    assert hand.found() == found
