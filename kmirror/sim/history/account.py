@@ -394,6 +394,16 @@ class Account:
             for row in self.groups.logs_lost
         )
 
+    def stopped_unknowing(self, place: tuple[str, TopicPartition]) -> bool:
+        """Return whether a leader that was elected since its cluster lost the states stopped the partition.
+
+        It does not know whether a mirror touched the log, so it writes no producer reset, and leaves transactions of
+        the source open (D8).
+        """
+        stops = [row.at for row in self.states if (row.cluster, row.tp) == place and row.state == "STOPPED"]
+        elected = [row.at for row in self.elections if (row.cluster, row.tp) == place]
+        return any(self.lost_states(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected)
+
     def left_open(
         self,
         tp: TopicPartition,

@@ -323,7 +323,7 @@ class Rest:
         ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
         plan, account = self._scene.plan, self._scene.account
         ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
-        if not ongoing or self._has_all_that_is_decided(name, tp, rows):
+        if not ongoing or account.stopped_unknowing((name, tp)) or self._has_all_that_is_decided(name, tp, rows):
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"

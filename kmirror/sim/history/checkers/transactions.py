@@ -26,6 +26,8 @@ from kmirror.sim.history.survivors import tombstones_stay
 from kmirror.sim.history.verdict import Anomaly
 
 CLOCKS = "wrong clock"
+STATES = "D8"
+"""A leader that was elected since the states were lost stopped a topic as one that no mirror had touched."""
 MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
@@ -195,6 +197,7 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         opened = None if first is None else facts.transaction(first.value)
         lost = opened is not None and _coordinator_lost(facts, opened)
         taken = UNCLEAN if lost else "" if first is None else left_open(facts, place[1], first)
+        taken = taken or (STATES if facts.account.stopped_unknowing(place) else "")
         if taken:
             yield from accepted([(taken, *place)])
             continue
@@ -295,7 +298,7 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 continue
             if foreign is None:
                 continue
-            taken = reset_lost(facts, place, NEVER)
+            taken = reset_lost(facts, place, NEVER) or (STATES if facts.account.stopped_unknowing(place) else "")
             if taken:
                 yield from accepted([(taken, *place)])
                 break

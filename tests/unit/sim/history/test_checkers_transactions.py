@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.group_account import CoordinatorLogLost
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.unit.sim.history.hand import Hand, row
 
 T0, T1 = row(0, "t0", pid=7), row(1, "t1", pid=7)
@@ -125,6 +129,21 @@ def test_a_mirror_is_not_blamed_for_what_its_source_leaves_open() -> None:
 def test_after_the_stop_it_is_this_clusters_own() -> None:
     hand = transaction("abort").stay("a", "b", began=5, mirroring=6, removed=7, stopped=8)
     assert hand.final("b", [T0, T1], stable=0).found() == ["hanging-transaction"]
+
+
+@pytest.mark.decision("D8")
+@pytest.mark.parametrize(("lost_at", "elected_at"), [(6, 7), (7, 6), (9, 10)], ids=["unknown", "known", "later"])
+def test_a_stop_by_a_leader_that_was_elected_since_the_states_were_lost_undoes_nothing(
+    lost_at: int, elected_at: int
+) -> None:
+    hand = transaction("abort").stay("a", "b", began=1, mirroring=2, removed=7, stopped=8)
+    hand.state("b", "STOPPED", at=8).elected(2, 3, at=elected_at, cluster="b")
+    lost = CoordinatorLogLost("b", TopicPartition(MIRROR_STATE_TOPIC, 0), lost_at * SECOND)
+    hand.account.groups.logs_lost.append(lost)
+    hand.wrote("own", 3, at=12, cluster="b", pid=9)
+    found = hand.final("b", [T0, T1, row(3, "own", pid=9)], stable=0).found()
+    judged = [name for name in found if name != "lme-loss"]
+    assert judged == ([] if (lost_at, elected_at) == (6, 7) else ["hanging-transaction", "pid-collision"])
 
 
 # -- pid-collision --------------------------------------------------------------------------------
