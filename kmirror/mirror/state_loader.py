@@ -128,8 +128,7 @@ class StateLoader:
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         if own.state is MirrorState.UNKNOWN and (mp.lineage != OWN or mp.uncut):
-            lineage = mp.lineage if own.lineage == OWN else own.lineage
-            known = replace(own, state=MirrorState.PREPARING, uncut=merged(own.uncut, mp.uncut), lineage=lineage)
+            known = replace(own, state=MirrorState.PREPARING, uncut=mp.uncut, lineage=mp.lineage)
             self._context.note(mp, "the state is lost: writes again who wrote the log and which replicas are uncut")
             self._persist(now, mp, mp.key, known, lambda later: self._after_state_read(later, mp, known))
             return

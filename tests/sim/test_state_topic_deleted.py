@@ -12,7 +12,7 @@ from kmirror.sim.producer import Producer
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.builders import marker
 from tests.sim import stage
-from tests.sim.test_known_losses import mirrored_without_one, with_a_foreign_log
+from tests.sim.test_known_losses import away, mirrored_without_one, with_a_foreign_log
 
 TP = TopicPartition("t", 0)
 CONFIGS = {"mirror.metadata.refresh.interval.ms": "1000"}
@@ -183,10 +183,42 @@ def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_sourc
 @pytest.mark.decision("D68")
 def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> None:
     p = with_a_foreign_log(5)
-    away = mirrored_without_one(p)
+    victim = mirrored_without_one(p)
     lose_states(p.b, restart=False)
     p.there.fail_over()
-    assert p.b.persisted().uncut[away] == -1
-    p.b.restart(away)
-    p.run_until(lambda: away in p.b.await_leader().isr, "the replica to be in the ISR")
-    assert stage.values(p.b.replicas(stage.TP)[away].log) == stage.values(p.b.log())
+    assert p.b.persisted().uncut[victim] == -1
+    p.b.restart(victim)
+    p.run_until(lambda: victim in p.b.await_leader().isr, "the replica to be in the ISR")
+    assert stage.values(p.b.replicas(stage.TP)[victim].log) == stage.values(p.b.log())
+
+
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D68")
+def test_so_does_one_whose_leader_waits_for_it_in_preparing() -> None:
+    """The list of uncut replicas is all that the leader knows: the lineage is the source's from MIRRORING on."""
+    p = with_a_foreign_log(5)
+    p.b.alter(stage.TOPIC, {"mirror.support.unclean.leader.election": "true"})
+    victim = away(p)
+    p.there.add_topics([stage.TOPIC])
+    p.run_until(lambda: p.b.persisted().uncut.get(victim) == -1, "the list of uncut replicas")
+    lose_states(p.b, restart=False)
+    p.there.fail_over()
+    assert p.b.persisted().uncut[victim] == -1
+
+
+@pytest.mark.decision("D68")
+def test_the_lineage_of_a_topic_that_failed_outlives_its_state() -> None:
+    p = with_a_foreign_log(5)
+    p.begin()
+    p.fail_over()
+    lineage = p.b.persisted().lineage
+    p.simulation.line(p.a, p.b).take_down()
+    p.there.add_topics([stage.TOPIC])
+    p.there.wait_for_state(MirrorState.PREPARING, [stage.TP])
+    p.a.order(DeleteTopicsRequest(topics=[DeleteTopicState(name=stage.TOPIC)], timeout_ms=30_000))
+    p.a.create_topic(stage.TOPIC)
+    p.simulation.line(p.a, p.b).bring_up()
+    p.there.wait_for_state(MirrorState.FAILED, [stage.TP])
+    lose_states(p.b, restart=False)
+    p.there.fail_over()
+    assert p.b.persisted().lineage == lineage
