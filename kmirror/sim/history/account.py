@@ -22,6 +22,9 @@ OPEN_TRANSACTIONS = "transactions are open"
 UNAWARE: Duration = 30 * SECOND
 """Time for which a leader may not know of the unclean election or the deletion that deposed it, and goes on writing."""
 
+MISSED = "that this replica missed"
+"""How the reason ends of a cut that a replica makes once it leads (D30)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Write:

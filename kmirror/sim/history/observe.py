@@ -19,7 +19,7 @@ from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
-from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.sim.history.account import MISSED, ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.describing import described
 from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
@@ -32,8 +32,6 @@ from kmirror.sim.history.values import ValueReader
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
 
-MISSED = "that this replica missed"
-"""How the reason ends of a cut that a replica makes once it leads (D30)."""
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
 PROPOSED_FOR_MAX: Duration = 5 * SECOND
 """A proposal for the ISR is answered or sent again within this time."""

@@ -189,6 +189,11 @@ class Facts:
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader_epoch if number else -1
 
+    def led_since(self, place: Place, at: Instant) -> Instant:
+        """Return when the controller named the leader epoch that it had last named up to `at`; 0 for the first one."""
+        named = [election.at for election in self.elections.get(place, []) if election.at <= at]
+        return named[-1] if named else 0
+
     def leader_named(self, place: Place, at: Instant) -> int | None:
         """Return the leader that the controller had named up to `at`; None if it named none since the beginning."""
         elections = self.elections.get(place, [])

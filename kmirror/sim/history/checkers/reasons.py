@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kmirror.kernel.clock import Instant
-from kmirror.sim.history.account import UNAWARE, CutSeen, LogRow
+from kmirror.sim.history.account import MISSED, UNAWARE, CutSeen, LogRow
 from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_by
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.ring_links import is_in_a_ring
@@ -174,7 +174,10 @@ def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
 
 def cut_rows(facts: Facts, place: Place, cut: CutSeen) -> list[LogRow]:
     """Return the records that were last seen where the cut is."""
-    look = facts.look_before(place, cut.at - 1)  # One of the same moment came after the cut.
+    at = cut.at - 1  # A look of the same moment came after the cut.
+    if cut.why.endswith(MISSED):  # Until it is made the leader serves nothing: no look at it since it leads shows them.
+        at = min(at, facts.led_since(place, cut.at) - 1)
+    look = facts.look_before(place, at)
     return [] if look is None else [row for row in look.log.rows if cut.offset <= row.offset < cut.end]
 
 

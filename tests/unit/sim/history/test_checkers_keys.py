@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import CutSeen, LogRow
+from kmirror.sim.history.account import MISSED, CutSeen, LogRow
 from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
 from kmirror.sim.history.group_account import CoordinatorLogLost
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -193,3 +193,17 @@ def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
     hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
     found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected
+
+
+@pytest.mark.decision("D63")
+def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
+    """No look shows what it is to cut since it leads; the source lacks some of that."""
+    ours = [OLD, keyed(1, "new", "y"), OTHER]
+    hand = compacted(*ours).stay("b", "a", began=5, mirroring=6).look("a", ours, at=29, leader_epoch=1)
+    hand.elected(1, 2, at=29.3).look("a", [], at=29.5, end=3, leader_epoch=2).look("a", [], at=31, leader_epoch=2)
+    for at in (6, 29, 31):
+        hand.look("b", ours[::2], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, f"a cut to epoch -1 {MISSED}", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert found is not None
+    assert found.decision == SCRATCH
