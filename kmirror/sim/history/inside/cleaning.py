@@ -31,6 +31,8 @@ class Noted:
     """The records of one log."""
 
     model: LogModel
+    batches: int = 0
+    """How many were noted."""
     keys: dict[int, bytes] = field(default_factory=dict)
     """By offset."""
     tombstones: dict[int, int | None] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class Noted:
 
     def read(self) -> None:
         """Note the records that the model has just read."""
+        self.batches += len(self.model.new)
         for written in self.model.new:
             batch = Batch(self.model.log.store.view(written.segment), written.position)
             if batch.is_control:
@@ -59,6 +62,11 @@ class Noted:
                     self.tombstones[record.offset] = LONG_AGO if batch.delete_horizon_ms is not None else None
                 if batch.is_transactional:
                     self.open.setdefault(batch.producer_id, []).append(record.offset)
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all batches were noted: those are not that came while the topic was not compacted."""
+        return self.batches == self.model.batches
 
     def cleaned(self, end_offset: int, now_ms: int) -> Broke:
         """Judge what is gone after a run up to `end_offset`."""
@@ -132,7 +140,7 @@ class CleaningLook:
         noted = self._noted.get((cluster, broker_id, fact.tp))
         broker = self._scene.clusters[cluster].broker(broker_id)
         leader = broker.parts.replicas.led(fact.tp)
-        if noted is None or leader is None or not noted.model.is_current(leader.log):
+        if noted is None or leader is None or not noted.is_complete or not noted.model.is_current(leader.log):
             return
         now_ms = to_ms(self._scene.local_time(cluster, broker_id))
         for rule, text in noted.cleaned(fact.end_offset, now_ms):

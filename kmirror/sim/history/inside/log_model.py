@@ -85,6 +85,8 @@ class LogModel:
         self.last: Written | None = None
         self.new: list[Written] = []
         """The batches that were read since the last look."""
+        self.batches = 0
+        """How many were read."""
         self._segment = self.first_offset
         self._position = 0
 
@@ -144,6 +146,7 @@ class LogModel:
             last = base + delta
             self.last = Written(base, last, epoch, crc, self._segment, position)
             self.new.append(self.last)
+            self.batches += 1
             self._lead(epoch, base)
             if attributes & layout.CONTROL_FLAG:
                 self._control(Batch(view, position))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kmirror.cluster.replication.facts import LogCompacted
+from kmirror.kernel.clock import MILLISECOND
 from kmirror.log import cleaner
 from kmirror.log.cleanable import cleanable
 from kmirror.log.partition_log import PartitionLog
-from kmirror.sim.history.inside.cleaning import Noted
+from kmirror.sim.history.inside.cleaning import CleaningLook, Noted
 from kmirror.sim.history.inside.log_model import LogModel
 from tests.builders import NOW_MS, batch_of
 from tests.unit.log.partitions import follow
 from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
+from tests.unit.sim.history.inside import TP, FakeScene, broken, rules_of
 
 
 class Stage:
@@ -25,17 +29,21 @@ class Stage:
 
     def clean(self, now_ms: int = NOW_MS, **bounds: Any) -> list[str]:
         """Run the cleaner, and return the rules that it breaks."""
-        log, model = self.log, self.noted.model
-        roll(log)
-        put(log, ("active", "x"))
-        model.read_on()
+        roll(self.log)
+        put(self.log, ("active", "x"))
+        self.noted.model.read_on()
         self.noted.read()
-        model.new = []
+        self.noted.model.new = []
+        return [rule for rule, _ in self.noted.cleaned(self.run(now_ms, **bounds), now_ms)]
+
+    def run(self, now_ms: int = NOW_MS, **bounds: Any) -> int:
+        """Run the cleaner, and return where its run ends."""
+        log = self.log
         bounds = {"last_stable_offset": log.last_stable_offset, "log_start_offset": 0, "now_ms": now_ms} | bounds
         job = log.begin_compaction(cleanable(log.segments, log.config, None, **bounds), now_ms, 1_000)
         done = log.finish_compaction(job, job.run())
         assert done is not None
-        return [rule for rule, _ in self.noted.cleaned(done.end_offset, now_ms)]
+        return done.end_offset
 
 
 @pytest.fixture
@@ -84,3 +92,26 @@ def test_nothing_above_the_last_stable_offset_goes(stage: Stage) -> None:
     txn(stage.log, 7, 0, ("a", "1"))
     put(stage.log, ("a", "2"), ("a", "3"))
     assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-above"] * 2
+
+
+@pytest.mark.parametrize(("noted", "rules"), [((0, 1, 2), ["cleaned-latest"]), ((0, 2), [])])
+def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
+    stage: Stage, noted: tuple[int, ...], rules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came while it was not is not noted, and may supersede what is gone."""
+    log, model = stage.log, stage.noted.model
+    leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
+    scene, parts = FakeScene(), SimpleNamespace(replicas=SimpleNamespace(led=lambda tp: leader))
+    scene.clusters["a"] = SimpleNamespace(broker=lambda broker_id: SimpleNamespace(parts=parts))
+    scene.local_time = lambda *node: NOW_MS * MILLISECOND
+    look = CleaningLook(scene, rules_of(scene))  # type: ignore[arg-type]
+    for number in range(3):
+        roll(log)
+        put(log, ("a", str(number)))
+        model.read_on()
+        if number in noted:
+            look.log_read("a", leader, model, from_start=not number)
+        model.new = []
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: False)
+    look.compacted("a", 1, LogCompacted(TP, stage.run(), 0, 0))
+    assert broken(scene) == rules
