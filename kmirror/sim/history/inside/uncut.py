@@ -33,7 +33,7 @@ class UncutRules:
             return
         was_loaded = before is not None and before.state is not None
         if not was_loaded or before is None or before.uncut is not now.uncut:
-            self._look_at_list(now)
+            self._look_at_list(now, before)
             self._look_at_demands(now, NONE_UNCUT if before is None else before.uncut)
             if now.state in AT_REST:
                 self._look_at_away(now)
@@ -57,14 +57,14 @@ class UncutRules:
             for key in [key for key in known if key[:2] == (cluster, topic_id)]:
                 del known[key]
 
-    def _look_at_list(self, now: Seen) -> None:
+    def _look_at_list(self, now: Seen, before: Seen | None) -> None:
         """What a replica owes is the deepest cut that it missed, for as long as it is listed."""
         epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
         if now.partition.leader_epoch < epoch:
             return  # A leader that was deposed does not know the list of today.
         self._listed[now.key] = now.partition.leader_epoch, now.uncut
         for replica, row in now.uncut.items():
-            if replica != SESSION and row > listed.get(replica, row):
+            if replica != SESSION and row > listed.get(replica, row) and not _had_confirmed(now, before, replica):
                 text = f"broker {replica} owed a cut to epoch {listed[replica]}, and is listed for epoch {row}"
                 self._note(now, "list-rises", text)
 
@@ -142,6 +142,20 @@ class UncutRules:
 
     def _note(self, now: Seen, rule: str, text: str) -> None:
         self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
+
+
+def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
+    """Return whether `replica` had confirmed what it owed before its present row was written.
+
+    One write begins MIRRORING, strikes off who has confirmed, and lists who missed the cut of this session.
+    """
+    return (
+        before is not None
+        and before.state is MirrorState.PREPARING
+        and now.state is MirrorState.MIRRORING
+        and replica in before.uncut
+        and replica not in before.must_cut
+    )
 
 
 def _missing(now: Seen) -> list[int]:

@@ -55,6 +55,27 @@ def test_what_it_owes_may_rise_after_it_was_struck_off(stage: Stage) -> None:
     assert stage.list_({2: 5}) == []
 
 
+@pytest.mark.parametrize("confirms", [True, False])
+def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
+    stage.leader.demand_cut(2, -1)
+    stage.leader.not_admitted = frozenset({2})
+    assert stage.look(stage.judge.judge, PREPARING, uncut={2: -1}) == []
+    if confirms:
+        stage.leader.confirm_cut(2)
+        assert stage.look(stage.judge.judge, PREPARING) == []
+    assert ("list-rises" in stage.list_({2: 0, 3: 0})) is not confirms
+
+
+def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> None:
+    stage.leader.demand_cut(2, -1)
+    stage.leader.not_admitted = frozenset({2})
+    stage.look(stage.judge.judge, PREPARING, uncut={2: -1})
+    stage.leader.confirm_cut(2)
+    stage.look(stage.judge.judge, PREPARING)
+    stage.leader.demand_cut(2, 0)
+    assert stage.look(stage.judge.judge, PREPARING, uncut={2: 0}) == ["list-rises"]
+
+
 def test_a_topic_that_was_deleted_has_a_list_of_its_own(stage: Stage) -> None:
     stage.list_({2: 4})
     stage.judge.forget("a", TOPIC_ID)
