@@ -170,8 +170,11 @@ class SourceRefresh:
             context.refresh_at(mirror, plan.next_at())
 
     def _all_topics(self, mirror: str) -> Sequence[str]:
-        """Return all topics of the mirror for its coordinator, else those of which partitions are led here."""
-        if self._context.coordinates(mirror):
+        """Return all topics of the mirror for its coordinator, else those of which partitions are led here.
+
+        While no broker can be the coordinator, since `__mirror_state` was deleted, each one acts for it (D8).
+        """
+        if self._context.coordinates(mirror) or self._context.coordinator.shard_of_mirror(mirror) is None:
             return self._still_in(mirror, self._context.topics_of(mirror))
         return self._still_in(mirror, self._context.led_topics_of(mirror))
 

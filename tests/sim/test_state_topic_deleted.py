@@ -124,6 +124,40 @@ def test_a_mirrored_topic_goes_on_where_it_was_while_its_leader_stays() -> None:
     assert [seen for seen in b.simulation.facts(LogCut) if seen.cluster == "b"] == []
 
 
+@pytest.mark.decision("D62")
+def test_the_lag_is_known_again_though_the_source_has_nothing_new() -> None:
+    """The fetch session of before would not repeat what has not changed."""
+    p = with_a_foreign_log(5)
+    victim = mirrored_without_one(p)
+    lose_states(p.b, restart=False)
+    p.b.restart(victim)  # That it has cut is written, so the leader notices that its state is lost.
+    p.run_until(lambda: victim in p.b.await_leader().isr, "the replica to be in the ISR")
+    p.there.catch_up()
+    p.simulation.run_for(span_s=5)
+    (row,) = p.there.describe()
+    assert (row.state, row.source_offset, row.lag) == (MirrorState.MIRRORING, 5, 0)
+
+
+@pytest.mark.decision("D8")
+def test_a_topic_of_a_mirror_is_created_though_the_states_are_lost_before_that() -> None:
+    simulation = Simulation(seed=1)
+    a = Cluster(simulation, "a", brokers=1, configs=CONFIGS)
+    b = Cluster(simulation, "b", brokers=2, configs=CONFIGS)
+    a.start()
+    b.start()
+    a.create_topic("t")
+    a.produce("t", 0, [b"m0"])
+    mirror = Mirror("dr", source=a, destination=b)
+    mirror.create()
+    simulation.line(a, b).take_down()
+    mirror.add_topics(["t"])
+    lose_states(b, restart=False)
+    simulation.run_for(span_s=40)
+    simulation.line(a, b).bring_up()
+    mirror.catch_up()
+    mirror.assert_equal()
+
+
 @pytest.mark.decision("D17")
 def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
     a, b, mirror = mirrored()
