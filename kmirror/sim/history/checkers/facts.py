@@ -32,7 +32,7 @@ from kmirror.sim.history.account import (
 )
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.survivors import clock_steps, clocks_differ_by, may_be_compacted
+from kmirror.sim.history.survivors import clock_steps, clocks_differ_by, may_be_compacted, tombstones_stay
 from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
@@ -468,3 +468,18 @@ def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
     if not facts.once(key, lambda: may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, NEVER)):
         return False
     return may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, until)
+
+
+def was_away(facts: Facts, place: Place, log: LogSeen, written_at: Instant = 0) -> bool:
+    """Return whether the leader could not follow for as long as the topic keeps markers and tombstones.
+
+    As with Kafka it may have missed one that was written, at `written_at`, before it came back.
+    """
+    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, log.at)
+    name = f"{place[0]}-{log.broker}"
+    for span in facts.account.spans:
+        ends = ends_of(span.subject)  # Those of a line, or the node itself.
+        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
+        if name in ends and is_inside and max(span.begin + stay, written_at) <= span.end:
+            return True
+    return False

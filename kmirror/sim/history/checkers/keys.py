@@ -16,8 +16,8 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.elections import POWER, UNCLEAN
-from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted
-from kmirror.sim.history.checkers.reasons import SCRATCH, Record, missed_by_clocks, why_gone
+from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
+from kmirror.sim.history.checkers.reasons import SCRATCH, Record, missed_by_clocks, missed_while_away, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS
@@ -138,6 +138,8 @@ def _lost(facts: Facts) -> Iterator[Anomaly]:
 def _back(facts: Facts) -> Iterator[Anomaly]:
     for place, final, key, row, there in _missing(facts):
         if row.is_tombstone and there is not None and not there.is_tombstone:
+            if was_away(facts, place, final.log, row.sent_at):
+                continue
             text = (
                 f"key {key} was deleted by {row.value!r} at offset {row.offset}, there at {clock(row.last_seen)}; at "
                 f"the end {there.value!r} can be read again"
@@ -221,6 +223,7 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
     there = latest(theirs.log.rows)
     start, missed = theirs.log.log_start_offset, missed_by_clocks(facts, stay)
+    missed += missed_while_away(facts, place, ours.log)
     for key, row in latest(ours.log.rows).items():
         other = there.get(key)
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):

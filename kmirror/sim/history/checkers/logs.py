@@ -22,7 +22,7 @@ from kmirror.sim.history.checkers.facts import (
     is_producer_reset,
 )
 from kmirror.sim.history.checkers.losses import fate, losses
-from kmirror.sim.history.checkers.reasons import Record, missed_by_clocks, why_gone
+from kmirror.sim.history.checkers.reasons import Record, missed_by_clocks, missed_while_away, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.hands import DISK
@@ -185,8 +185,9 @@ def _survivors_differ(
 ) -> Iterator[Anomaly]:
     """Yield the first difference that compaction does not explain, if there is one."""
     ours, theirs = looks
-    missed = missed_by_clocks(facts, stay)
-    found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=((), missed))
+    missed_here = [*missed_by_clocks(facts, stay), *missed_while_away(facts, place, ours.log)]
+    missed_there = missed_while_away(facts, (stay.source, stay.tp), theirs.log)
+    found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))
     if found is not None:
         text = f"mirror {stay.mirror}: at offset {found[0]} {stay.source} has {found[1]}, {place[0]} {found[2]}"
         yield Anomaly("divergence", *place, found[0], text, ours.at)

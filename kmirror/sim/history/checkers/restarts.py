@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
-from kmirror.sim.history.checkers.facts import Facts, Place, is_compacted, is_control
+from kmirror.sim.history.checkers.facts import Facts, Place, is_compacted, is_control, was_away
+from kmirror.sim.history.checkers.reasons import missed_while_away
 from kmirror.sim.history.checkers.sessions import NEVER
-from kmirror.sim.history.checkers.transactions import MARKERS_CLEANED, was_away
+from kmirror.sim.history.checkers.transactions import MARKERS_CLEANED
 from kmirror.sim.history.checkers.words import Finding
-from kmirror.sim.history.survivors import deleted_keys, parted
+from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Accepted, Anomaly
 from kmirror.spec.wire_values import ResourceType
 
@@ -101,7 +102,7 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
         rows = _as_if_decided(before, after) if _lacking_markers(facts, place) else after.rows
-        missed = _missed_tombstones(facts, place, before), _missed_tombstones(facts, place, after)
+        missed = missed_while_away(facts, place, before), missed_while_away(facts, place, after)
         different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
         if different is not None:
             yield Anomaly(NAME, *place, different[0], text, after.at)
@@ -114,10 +115,6 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     ]  # fmt: skip
     if new:
         yield Anomaly(NAME, *place, new[0], text, after.at)
-
-
-def _missed_tombstones(facts: Facts, place: Place, log: LogSeen) -> list[str]:
-    return deleted_keys(facts.account, place[1].topic) if was_away(facts, place, log) else []
 
 
 def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: LogSeen) -> bool:

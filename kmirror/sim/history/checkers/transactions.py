@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import UNAWARE, LogRow, LogSeen, Transaction
+from kmirror.sim.history.account import UNAWARE, LogRow, Transaction
 from kmirror.sim.history.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
 from kmirror.sim.history.checkers.facts import (
     Facts,
     Look,
     Place,
     Seen,
-    ends_of,
     is_compacted,
     is_control,
     is_producer_reset,
+    was_away,
 )
 from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
 from kmirror.sim.history.late_timeouts import times_out_late
-from kmirror.sim.history.survivors import tombstones_stay
 from kmirror.sim.history.verdict import Anomaly
 
 CLOCKS = "wrong clock"
@@ -212,18 +211,6 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
         text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
         yield Anomaly("hanging-transaction", *place, offset, text, final.at)
-
-
-def was_away(facts: Facts, place: Place, log: LogSeen) -> bool:
-    """Return whether the leader could not follow for as long as the topic keeps markers."""
-    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, log.at)
-    name = f"{place[0]}-{log.broker}"
-    for span in facts.account.spans:
-        ends = ends_of(span.subject)  # Those of a line, or the node itself.
-        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
-        if name in ends and is_inside and span.begin + stay <= span.end:
-            return True
-    return False
 
 
 def marker_was_cleaned(facts: Facts, place: Place) -> bool:

@@ -95,6 +95,40 @@ def test_a_deleted_key_may_not_come_back() -> None:
     assert hand.found() == ["key-came-back"]
 
 
+@pytest.mark.parametrize(
+    ("subject", "begin", "end", "expected"),
+    [
+        ("a-1", 1.5, 22, []),
+        ("a-1", 1.5, 21, ["key-came-back"]),
+        ("a-1", -20, 1.5, ["key-came-back"]),
+        ("a-2", 1.5, 22, ["key-came-back"]),
+    ],
+    ids=["longer than tombstones stay", "not so long", "before the deletion", "another replica"],
+)
+def test_a_leader_that_was_away_may_have_missed_a_deletion(
+    subject: str, begin: float, end: float, expected: list[str]
+) -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).away("broker", subject, begin, end)
+    assert hand.final("a", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["key-came-back", "divergence"])])
+def test_a_mirror_whose_leader_was_away_may_have_missed_a_deletion(broker: int, expected: list[str]) -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"b-{broker}", 1.5, 22)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
+    assert hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("broker", "found"), [(1, False), (2, True)])
+def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirror_has(
+    broker: int, found: bool
+) -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"a-{broker}", 1.5, 22)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD, GONE, OTHER], at=10)
+    names = hand.final("a", [OLD, OTHER], at=60).final("b", [OTHER], at=60).found()
+    assert ("divergence" in names) == found
+
+
 @pytest.mark.parametrize(("tombstone", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])])
 def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
     tombstone: bool, expected: list[str]
