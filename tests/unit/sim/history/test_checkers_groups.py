@@ -1,0 +1,49 @@
+"""offset-lost: acknowledged offsets of a group that are gone, and what explains that."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.clock import SECOND
+from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen
+from tests.unit.sim.history.hand import TP, Hand
+
+
+class Committing(Hand):
+    """Group g of cluster a commits offsets of its own."""
+
+    def committed(self, offset: int, *, at: float) -> Committing:
+        """Commit an offset; it is acknowledged at once."""
+        token, sent_at = f"{offset} at {at}", round(at * SECOND)
+        self.account.groups.sent[token] = OffsetSent(
+            token, "g", "a", TP, offset, "member", "", 1, "", sent_at, sent_at + SECOND // 100, "NONE"
+        )
+        return self
+
+    def asked(self, *, at: float, answer: tuple[int, float] | None = None) -> Committing:
+        """Ask for the offset; the answer is an offset and when it was committed, or none."""
+        offsets = {} if answer is None else {TP: (answer[0], f"{answer[0]} at {answer[1]}")}
+        sent_at = round(at * SECOND)
+        seen = OffsetsSeen("g", "a", None, offsets, (), True, sent_at, sent_at + SECOND // 100)
+        self.account.groups.seen.append(seen)
+        return self
+
+
+def test_an_acknowledged_offset_stays() -> None:
+    assert Committing().committed(5, at=1).asked(at=2, answer=(5, 1)).found() == []
+    assert Committing().committed(5, at=1).asked(at=2).found() == ["offset-lost"]
+    assert Committing().committed(5, at=1).committed(7, at=2).asked(at=3, answer=(5, 1)).found() == ["offset-lost"]
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(11, []), (9.9, []), (6, ["offset-lost"]), (13, ["offset-lost"])])
+def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
+    deleted_at: float, expected: list[str]
+) -> None:
+    hand = Committing().committed(5, at=10).asked(at=12)
+    assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(6, []), (-21, ["offset-lost"])])
+def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: float, expected: list[str]) -> None:
+    hand = Committing().committed(5, at=10).asked(at=12).away("line", "a-1|a-100", 5, 20)
+    assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
