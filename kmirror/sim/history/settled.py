@@ -7,7 +7,7 @@ decided, or STOPPED. `Rest` looks at the clusters.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kmirror.cluster.images import MetadataImage
@@ -279,13 +279,14 @@ class Rest:
                     found += [] if (name, tp) in alone else self._hanging(name, tp, rows)
         for row in rows:
             if not row.excuse or row.until_mirroring:
-                found += self._not_as_ordered(row, is_over=is_over)
+                found += self._not_as_ordered(row, alone, is_over=is_over)
         return found
 
     def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
-        """Return the partitions of mirrored topics that the source does not have.
+        """Return the partitions of mirrored topics that the source does not have, and mirrors of them that prepare.
 
-        They were added here while the topic was not mirrored. They wait, read-only, and take no markers.
+        They were added here while the topic was not mirrored. They wait, read-only, and take no markers. They cannot
+        ask where their source has them from, so a mirror of them may wait to know that (D58).
         """
         found: dict[tuple[str, TopicPartition], None] = {}
         for row in rows:
@@ -295,6 +296,10 @@ class Rest:
                 continue
             lacking = [index for index in here.partitions if index not in there.partitions]
             found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
+        mirrored = [row for row in rows if row.states != ("STOPPED",)]
+        for _ in mirrored:  # A chain is no longer than there are rows.
+            behind = {(row.cluster, tp): None for row in mirrored for tp in _of(found, row.source, row.topic)}
+            found.update({place: None for place in behind if self._state(*place) == "PREPARING"})
         return found
 
     def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
@@ -365,7 +370,9 @@ class Rest:
             return True
         return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 
-    def _not_as_ordered(self, row: Owed, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
+    def _not_as_ordered(
+        self, row: Owed, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
+    ) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
         topic = scene.image(row.cluster).topics.get(row.topic)
         if topic is None:
@@ -373,7 +380,6 @@ class Rest:
                 return []
             return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
         found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
-        alone = self._alone([row])
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
             if (row.cluster, tp) in alone:
@@ -463,6 +469,11 @@ class Rest:
         """Return whether the offset with this metadata was committed a moment ago, so that the next sync copies it."""
         sent = self._scene.account.groups.sent.get(token)
         return sent is not None and self._scene.now - max(sent.sent_at, sent.answered_at) < SYNCED_WITHIN
+
+
+def _of(places: Collection[tuple[str, TopicPartition]], cluster: str, topic: str) -> list[TopicPartition]:
+    """Return the partitions of a cluster's topic that are among `places`."""
+    return [tp for name, tp in places if (name, tp.topic) == (cluster, topic)]
 
 
 def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
