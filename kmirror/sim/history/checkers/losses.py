@@ -6,7 +6,7 @@ looks, and has a reason (reasons.py) or none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -243,7 +243,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
 
     That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
     one must have dropped it without a reason, or each of them because another one still had it, or dropped it later.
-    Who orders a cluster to follow one that has dropped the record already gives it up.
+    Who orders a cluster to follow one that has dropped the record already gives it up. So does who stops the mirror of
+    a cluster that has dropped the record for its source's log and not copied that yet: its own mirrors follow.
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
     for loss in losses(facts):
@@ -258,14 +259,25 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         reasons = [loss.reason for loss in rows]
         if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
             continue
-        dropped = {loss.place[0]: loss.end for loss in rows}
-        followed = [reason for reason in reasons if reason is not None and reason.lacking]
-        if None in reasons or all(row.ordered < dropped.get(row.source, 0) for row in followed):
+        dropped = {loss.place: loss.end for loss in rows}
+        followed = [loss for loss in rows if loss.reason is not None and loss.reason.lacking]
+        if None in reasons or not any(_given_up(facts, loss, dropped) for loss in followed):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
         "last-copy-lost",
         gone,
         lambda loss, many: f"{many} that two clusters had: no copy is left since {loss.place[0]} {fate(loss)}",
+    )
+
+
+def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> bool:
+    """Return whether an operator had the cluster follow one that had dropped the record already."""
+    reason, tp = loss.reason, loss.place[1]
+    assert reason is not None, "it followed"
+    source = reason.source, tp
+    gone_at = dropped.get(source, 0)
+    return reason.ordered >= gone_at or any(
+        stay.began <= gone_at <= stay.removed <= loss.end for stay in facts.stays(source)
     )
 
 

@@ -495,6 +495,18 @@ def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss
     assert hand.final("a", []).final("b", []).found() == []
 
 
+@pytest.mark.parametrize(("removed", "given_up"), [(13.5, True), (12.5, False), (-1, False)])
+def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(removed: float, given_up: bool) -> None:
+    """b drops its log for a's, and stops before it has fetched that; c follows b, and a is ordered to follow c."""
+    both = [X0, X1]
+    hand = two_written().look("a", both, at=10).look("b", both, at=10).look("c", both, at=10)
+    hand.stay("b", "c", began=5, mirroring=6, mirror="on")
+    hand.stay("a", "b", began=10, mirroring=13, removed=removed, stopped=14 if removed > 0 else -1, epoch=-1)
+    hand.stay("c", "a", began=12, mirroring=16, mirror="back").look("b", [], at=13.2).look("a", both, at=13.2)
+    hand.look("c", both, at=13.2).look("c", [], at=15).look("a", both, at=15)
+    assert ("last-copy-lost" in hand.final("a", []).final("b", []).final("c", []).found()) is not given_up
+
+
 def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
