@@ -47,3 +47,53 @@ def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
 def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: float, expected: list[str]) -> None:
     hand = Committing().committed(5, at=10).asked(at=12).away("line", "a-1|a-100", 5, 20)
     assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
+
+
+# -- answers about all partitions --------------------------------------------------------------
+
+
+def committed(*, transaction: str) -> Hand:
+    """Have a group commit an offset at 5 seconds; a transaction ends at 6."""
+    hand = Hand()
+    hand.account.groups.sent["t"] = OffsetSent(
+        "t", "g", "a", TP, 7, "m", "", 1, transaction, 5 * SECOND, 5 * SECOND + 1, "NONE", 6 * SECOND
+    )
+    return hand
+
+
+def look(hand: Hand, at: int, *, token: str = "", named: bool = False, lasts: int = 1) -> None:
+    offsets = {TP: (7, token)} if token else {}
+    asked = (TP,) if named else None
+    hand.account.groups.seen.append(OffsetsSeen("g", "a", asked, offsets, (), True, at * SECOND, (at + lasts) * SECOND))
+
+
+@pytest.mark.parametrize(
+    ("transaction", "named", "was_seen", "lasts", "expected"),
+    [
+        ("x/1", False, False, 1, []),
+        ("", False, False, 1, ["offset-lost"]),
+        ("x/1", True, False, 1, ["offset-lost"]),
+        ("x/1", False, True, 1, ["offset-lost"]),
+        ("x/1", False, False, 0, ["offset-lost"]),
+    ],
+    ids=["pending", "no transaction", "asked for by name", "seen before", "held at the end"],
+)
+def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_way(
+    transaction: str, named: bool, was_seen: bool, lasts: int, expected: list[str]
+) -> None:
+    hand = committed(transaction=transaction)
+    if was_seen:
+        look(hand, 7, token="t")
+    look(hand, 10, named=named, lasts=lasts)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(4.0, []), (2.0, ["offset-lost"])])
+def test_what_a_partition_had_before_its_topic_was_deleted_says_nothing(deleted_at: float, expected: list[str]) -> None:
+    hand = committed(transaction="x/1").topic("a", "id", at=deleted_at, exists=False)
+    hand.account.groups.sent["old"] = OffsetSent(
+        "old", "g", "a", TP, 3, "m", "", 1, "", 2 * SECOND, 2 * SECOND + 1, "NONE"
+    )
+    look(hand, 3, token="old", lasts=0)
+    look(hand, 10)
+    assert hand.found() == expected
