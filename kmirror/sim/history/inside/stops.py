@@ -75,7 +75,7 @@ class StopRules:
             self._mirrored[now.key] = None
         elif now.state is MirrorState.STOPPED:
             if before is not None and was is MirrorState.STOPPING and before.stop is not None:
-                for rule, text in self._broken(now, before.stop, self._before.get(now.key, [])):
+                for rule, text in self._broken(now, before, before.stop):
                     self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
             self.forget(now.cluster, now.mp.topic_id, now.mp.tp.partition)
 
@@ -85,10 +85,10 @@ class StopRules:
             for key in [key for key in known if key[:2] == (cluster, topic_id) and partition in (-1, key[2])]:
                 del known[key]
 
-    def _broken(self, now: Seen, plan: StopPlan, earlier: Sequence[Sequence[Row]]) -> Iterator[tuple[str, str]]:
+    def _broken(self, now: Seen, before: Seen, plan: StopPlan) -> Iterator[tuple[str, str]]:
         """Yield the rules that a finished stop breaks."""
         log, leader = now.partition.log, now.partition
-        rows = rows_of(log)
+        rows, later = _parted(rows_of(log), before.end, plan.epoch)
         last = rows[-1] if rows else None
         if last is None or last.control is not ControlType.MIRROR_PID_RESET or last.epoch < plan.epoch:
             end = "nothing" if last is None else f"a batch of epoch {last.epoch} at offset {last.offset}"
@@ -98,8 +98,10 @@ class StopRules:
             )
         if leader.leader_epoch < plan.epoch:
             yield "stop-epoch", f"STOPPED in leader epoch {leader.leader_epoch}, it is to write in {plan.epoch}"
-        if log.producers.ongoing or log.producers.entries:
-            open_ones, known = list(log.producers.ongoing.values()), list(log.producers.entries)
+        new = {row.producer_id for row in later}
+        open_ones = [producer_id for producer_id in log.producers.ongoing.values() if producer_id not in new]
+        known = [producer_id for producer_id in log.producers.entries if producer_id not in new]
+        if open_ones or known:
             yield "stop-producers", f"STOPPED with open transactions of producers {open_ones}, and {known} known"
         mirrored = [row for row in rows if row.epoch < plan.epoch]
         mixed = [row for row in rows if row.epoch >= plan.epoch and row.control is None]
@@ -110,7 +112,19 @@ class StopRules:
             if settled not in (mirrored[-1].epoch, NEVER_MIRRORED):
                 text = f"STOPPED with the last mirrored epoch {settled}, the last batch is of {mirrored[-1].epoch}"
                 yield "stop-settled", text
-        yield from _wrongly_ended([row for row in rows if row.epoch >= plan.epoch], mirrored, earlier)
+        ending = [row for row in rows if row.epoch >= plan.epoch]
+        yield from _wrongly_ended(ending, mirrored, self._before.get(now.key, []))
+
+
+def _parted(rows: list[Row], end: int, epoch: int) -> tuple[list[Row], list[Row]]:
+    """Return the batches up to the producer reset of a stop, and those that came later in the event that ended it.
+
+    A request that waited may be served as soon as the partition is STOPPED. `end` is the log end before that event.
+    """
+    resets = [n for n, row in enumerate(rows) if row.control is ControlType.MIRROR_PID_RESET and row.epoch >= epoch]
+    if not resets or any(row.offset < end for row in rows[resets[-1] + 1 :]):
+        return rows, []
+    return rows[: resets[-1] + 1], rows[resets[-1] + 1 :]
 
 
 def _wrongly_ended(

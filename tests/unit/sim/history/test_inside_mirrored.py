@@ -181,6 +181,24 @@ def test_no_transaction_is_left_open(stage: Stage) -> None:
     assert stage.stop(2, batch(2, 9)) == ["stop-reset", "stop-producers", "stop-tail"]
 
 
+@pytest.mark.parametrize(("same_event", "expected"), [(True, []), (False, ["stop-reset", "stop-producers"])])
+def test_what_waited_for_a_stop_may_be_written_in_the_event_that_ends_it(
+    stage: Stage, same_event: bool, expected: list[str]
+) -> None:
+    log = stage.leader.log
+    stage.fill(log, batch(0, 4))
+    stage.look(stage.stops.judge, STOPPING)
+    stage.lead_in(9)
+    plan = StopPlan(2, 9, ())
+    stage.fill(log, mirror_pid_reset(base_offset=2, leader_epoch=9, timestamp_ms=0, source_cluster_id="id-b"))
+    if same_event:
+        stage.look(stage.stops.judge, STOPPING, stop=plan)
+    stage.fill(log, stage.marker(1, commit=False, epoch=9))
+    if not same_event:
+        stage.look(stage.stops.judge, STOPPING, stop=plan)
+    assert stage.look(stage.stops.judge, STOPPED) == expected
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_whose_marker_was_cut_ends_as_it_had_ended(stage: Stage, commit: bool) -> None:
     stage.fill(stage.leader.log, batch(0, 4, producer_id=1))
