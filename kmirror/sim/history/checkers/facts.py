@@ -245,6 +245,11 @@ class Facts:
         """Return whether the topic was deleted in this time."""
         return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
 
+    def was_deleted_unheard(self, place: Place, begin: Instant, end: Instant) -> bool:
+        """Return whether the topic was deleted in this time, or before it and a broker had not heard of it by then."""
+        is_behind = self.may_be_behind(place[0], begin - UNAWARE, begin)
+        return self.was_deleted(place, begin - (UNAWARE if is_behind else LATE), end)
+
     def is_absent(self, place: Place, at: Instant) -> bool:
         """Return whether the cluster had no such topic at this moment, because it had been deleted."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (place[0], place[1].topic)]

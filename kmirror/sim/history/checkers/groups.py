@@ -13,7 +13,7 @@ from itertools import combinations
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import UNAWARE
-from kmirror.sim.history.checkers.facts import LATE, Facts
+from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen, Owned
@@ -156,10 +156,11 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
     if not done:
         return None
     last = max(done, key=lambda row: row.sent_at)
-    is_gone, since = not look.token, last.sent_at
+    is_gone = not look.token
+    if is_gone and was_deleted(facts, key, last.sent_at, look.at):
+        return None
     # The coordinator may have taken the commit before it knew that the topic had been deleted.
-    since -= UNAWARE if facts.may_be_behind(cluster, since - UNAWARE, since) else LATE
-    if is_gone and was_deleted(facts, key, since, look.at):
+    if is_gone and facts.was_deleted_unheard((cluster, tp), last.sent_at, look.at):
         return None
     if shard_lost(facts, cluster, group, last.sent_at, look.at):
         return None

@@ -82,13 +82,14 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
 def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[Anomaly]:
     """Yield the first record that the transaction passed over, if a read_committed consumer is given it.
 
-    Its records were read after `since`, when the transaction before it was committed.
+    Its records were read after `since`, when the transaction before it was committed; maybe from a leader that did not
+    know that the topic had been deleted.
     """
     place = row.cluster, row.tp
     look = facts.look_after(place, row.at)
     if (
         look is None
-        or facts.was_deleted(place, since, look.at)
+        or facts.was_deleted_unheard(place, since, look.at)
         or _may_begin_elsewhere(facts, (row.group, row.cluster, row.tp), facts.account.groups.sent[row.token], look.at)
     ):
         return

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.kernel.clock import SECOND
 from kmirror.sim.history.group_account import OffsetSent, Transformed
-from tests.unit.sim.history.hand import TP, Hand
+from tests.unit.sim.history.hand import TP, Hand, rows
 
 
 class Transforming(Hand):
@@ -36,4 +36,16 @@ def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
 ) -> None:
     hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=2, at=6)
     hand.topic("a", "former", at=0).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=3)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(("line_is_down", "expected"), [(True, []), (False, ["exactly-once"])])
+def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_was_deleted(
+    line_is_down: bool, expected: list[str]
+) -> None:
+    hand = Transforming().took(5, 0, sent=15, at=16).took(0, 2, sent=18, at=19)
+    hand.topic("a", "former", at=0).topic("a", "former", at=10, exists=False).topic("a", "next", at=11)
+    hand.look("a", rows("x0", "x1"), at=20)
+    if line_is_down:
+        hand.away("line", "a-1|a-100", 9, 17)
     assert hand.found() == expected
