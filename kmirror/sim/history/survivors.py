@@ -121,9 +121,9 @@ def parted(
         alive = [None if row is None or row.is_tombstone else row for row in values]
         if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
             (row,) = (row for row in alive if row is not None)
-            if row.offset in left and row.offset in right:
-                continue  # Its transaction ends above `until`: one of them has read its marker.
             at = max(row.offset for row in values if row is not None)
+            if any(offset in left and offset in right for offset in (row.offset, at)):
+                continue  # Its transaction, or its tombstone's, ends above `until`: one of them has read its marker.
             first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
             return at, first, second
     return None

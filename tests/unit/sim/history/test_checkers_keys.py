@@ -183,6 +183,18 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
     assert [name for name in found if name == "divergence"] == expected
 
 
+@pytest.mark.parametrize(("deletes", "expected"), [([GONE], []), ([], ["divergence"])])
+def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended(
+    deletes: list[LogRow], expected: list[str]
+) -> None:
+    """The source has read it, and has cleaned away what the tombstone deletes."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
+    hand.final("a", [GONE, OTHER], stable=3, high=4, end=4)
+    undecided = [replace(record, visible=False) for record in (*deletes, OTHER)]
+    found = hand.final("b", [OLD, *undecided], stable=1, high=3, end=3).found()
+    assert [name for name in found if name == "divergence"] == expected
+
+
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize(
