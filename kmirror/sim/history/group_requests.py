@@ -111,8 +111,8 @@ class GroupDesk:
     ) -> Script[dict[TopicPartition, Position] | None]:
         """Return what the group has committed for some partitions, or for all for which it has.
 
-        None if that is not known now, or not stable though it has to be. Only what the shard's leader says goes into
-        the account: one that was deposed may not know it.
+        None if that is not known now, or not stable though it has to be. The account tells what the shard's leader says
+        from what others say: one that was deposed may not know it.
         """
         scene = self.desk.scene
         stable = stable and self.offers(cluster, "OffsetFetch", STABLE_FROM)
@@ -140,10 +140,10 @@ class GroupDesk:
                 elif row.committed_offset >= 0:
                     found[tp] = Position(row.committed_offset, row.committed_leader_epoch)
                     seen[tp] = row.committed_offset, row.metadata or ""
-        if leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster):
-            asked = None if partitions is None else tuple(partitions)
-            look = OffsetsSeen(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
-            scene.account.groups.seen.append(look)
+        asked = None if partitions is None else tuple(partitions)
+        look = OffsetsSeen(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
+        leads = leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster)
+        (scene.account.groups.seen if leads else scene.account.groups.told_by_others).append(look)
         return None if unstable else found
 
     # -- committing ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.clock import SECOND
-from kmirror.sim.history.group_account import OffsetSent, Transformed
+from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen, Transformed
 from tests.unit.sim.history.hand import TP, Hand, rows
 
 
@@ -48,4 +48,18 @@ def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_w
     hand.look("a", rows("x0", "x1"), at=20)
     if line_is_down:
         hand.away("line", "a-1|a-100", 9, 17)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "offset", "expected"),
+    [(5, 2, []), (5, 3, ["exactly-once"]), (3, 2, ["exactly-once"]), (7, 2, ["exactly-once"])],
+)
+def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
+    at: float, offset: int, expected: list[str]
+) -> None:
+    """A member asks it after the last commit, and begins there again."""
+    hand = Transforming().took(0, 2, sent=1, at=2).took(2, 5, sent=3.5, at=4).took(2, 9, sent=6, at=8)
+    told = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
+    hand.account.groups.told_by_others.append(told)
     assert hand.found() == expected
