@@ -157,10 +157,9 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
         return None
     last = max(done, key=lambda row: row.sent_at)
     is_gone = not look.token
-    if is_gone and was_deleted(facts, key, last.sent_at, look.at):
-        return None
     # The coordinator may have taken the commit before it knew that the topic had been deleted.
-    if is_gone and facts.was_deleted_unheard((cluster, tp), last.sent_at, look.at):
+    unheard = facts.was_deleted_unheard((cluster, tp), last.sent_at, look.at)
+    if is_gone and (unheard or was_deleted(facts, key, last.sent_at, look.at)):
         return None
     if shard_lost(facts, cluster, group, last.sent_at, look.at):
         return None
