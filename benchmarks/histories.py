@@ -16,7 +16,7 @@ from struct import Struct
 
 from benchmarks.harness import Case, no_runs
 from kmirror.cli.quick_start import collect_rarely
-from kmirror.sim.history.run import run_history
+from kmirror.histories.run import run_history
 
 ROUNDS = 650_000
 SUBJECTS = 64

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.client.consumer import ConsumerRecord
-    from kmirror.cluster.hooks.hooks import Hooks
     from kmirror.errors import (
         CorruptBatch,
         KafkaError,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         SimulationFailure,
         UsageError,
     )
+    from kmirror.hooks.hooks import Hooks
     from kmirror.kernel.ids import TopicPartition
     from kmirror.logdir.load import read_log_dirs, read_sample
     from kmirror.logdir.write import write_log_dirs
@@ -45,7 +45,7 @@ _HOME = {
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
     "Consumer": "kmirror.sim.consumer",
-    "Hooks": "kmirror.cluster.hooks.hooks",
+    "Hooks": "kmirror.hooks.hooks",
     "ConsumerRecord": "kmirror.client.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",

@@ -30,7 +30,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "disk_work",
         "checkers",
     ),
-    "kmirror.sim.history": (
+    "kmirror.histories": (
         "run",
         "plan",
         "verdict",
@@ -46,7 +46,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.assembly": ("inside",),
     "kmirror.net": ("admin", "cluster", "mirror", "node", "running"),
     "kmirror.assembly.journal": ("recorder", "replay"),
-    "kmirror.cluster.hooks": ("hooks", "hook", "received"),
+    "kmirror.hooks": ("hooks", "hook", "received"),
     "kmirror.client": (
         "producer",
         "consumer",

@@ -27,16 +27,16 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.experiments.failover_figures import Figures
 from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
+from kmirror.histories import profiles
+from kmirror.histories.actions import ACTIONS
+from kmirror.histories.checkers import CHECKERS
+from kmirror.histories.fault_actions import STRIKE_ROWS
+from kmirror.histories.inside.table import BY_SUBJECT
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.sights import SIGHTS
+from kmirror.histories.workloads import KINDS
 from kmirror.protocol.registry import by_name, find_key, names
 from kmirror.report.dashboard import dashboard
-from kmirror.sim.history import profiles
-from kmirror.sim.history.actions import ACTIONS
-from kmirror.sim.history.checkers import CHECKERS
-from kmirror.sim.history.fault_actions import STRIKE_ROWS
-from kmirror.sim.history.inside.table import BY_SUBJECT
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
-from kmirror.sim.history.sights import SIGHTS
-from kmirror.sim.history.workloads import KINDS
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs, metrics

@@ -31,7 +31,7 @@ def _stop(signal_number: int, frame: FrameType | None) -> None:
 
 def run(seed: int, profile: str) -> str:
     """Run a history; return the names of checkers and rules, or how it ended, "" if it is clean."""
-    from kmirror.sim import run_history
+    from kmirror.histories import run_history
 
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS_MAX)

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from kmirror.cli.commands import CONTEXT
+from kmirror.explorer.model import Model
+from kmirror.explorer.rules import NAMED, WITHOUT, rules_named
+from kmirror.explorer.scopes import SCOPES, Scope, scope_named
+from kmirror.explorer.search import Ending, Outcome, explore
+from kmirror.explorer.stories import StoryStep, draw, tell
 from kmirror.kernel.names import counted
-from kmirror.sim.explorer.model import Model
-from kmirror.sim.explorer.rules import NAMED, WITHOUT, rules_named
-from kmirror.sim.explorer.scopes import SCOPES, Scope, scope_named
-from kmirror.sim.explorer.search import Ending, Outcome, explore
-from kmirror.sim.explorer.stories import StoryStep, draw, tell
 
 EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
 STATES_MAX = 20_000_000

@@ -19,7 +19,7 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import complain
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.cli.serve import Signals, tell
-from kmirror.cluster.hooks.hook import Held
+from kmirror.hooks.hook import Held
 from kmirror.kernel.events import Node, Note
 from kmirror.proxy.mutating import Broken, Mutating
 from kmirror.proxy.proxy import Proxy

@@ -1,7 +1,7 @@
 """`kmirror sim`: whole histories of two or three clusters, drawn from seeds and judged.
 
 Rule 1: stdout has what was found, or with `-o json` one object a line and nothing else; progress goes to stderr.
-Rule 2: the exit codes are those of `kmirror.sim.history.verdict.Exit`, of many histories the worst. What cannot be run
+Rule 2: the exit codes are those of `kmirror.histories.verdict.Exit`, of many histories the worst. What cannot be run
 is one line on stderr and exit code 2. Ctrl-C tells what was found so far, and is 130.
 Rule 3: of many that failed the first seed of the worst kind is shrunk and told.
 """
@@ -19,10 +19,10 @@ from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
 from kmirror.cli.sim_spark import on_spark
 from kmirror.errors import UsageError
 from kmirror.experiments.plan_file import read_plan
+from kmirror.histories.profiles import PROFILES
+from kmirror.histories.shrink import RUNS_MAX
+from kmirror.histories.verdict import Exit
 from kmirror.kernel.rng import SEED_MAX
-from kmirror.sim.history.profiles import PROFILES
-from kmirror.sim.history.shrink import RUNS_MAX
-from kmirror.sim.history.verdict import Exit
 
 PROFILE = "full"
 RESULTS = "sim.results"

@@ -23,15 +23,15 @@ from kmirror.cli.screen import make_console
 from kmirror.cli.sim_tally import HistoryTally
 from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
+from kmirror.histories.coverage.table import lines as coverage_lines
+from kmirror.histories.plan import Plan
+from kmirror.histories.run import run_history
+from kmirror.histories.shrink import Shrinker
+from kmirror.histories.story import tell
+from kmirror.histories.summary import as_row
+from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.names import counted
 from kmirror.report.history_page import history_page
-from kmirror.sim.history.coverage.table import lines as coverage_lines
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.shrink import Shrinker
-from kmirror.sim.history.story import tell
-from kmirror.sim.history.summary import as_row
-from kmirror.sim.history.verdict import Exit, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class HistoryOptions:
     save: Path | None
     html: Path | None
     coverage: bool = False
-    """Count which rows of kmirror.sim.history.coverage are reached."""
+    """Count which rows of kmirror.histories.coverage are reached."""
 
 
 def runner() -> Callable[..., Outcome]:

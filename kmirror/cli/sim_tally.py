@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kmirror.histories.summary import findings, worst
+from kmirror.histories.verdict import Exit
 from kmirror.kernel.names import counted
-from kmirror.sim.history.summary import findings, worst
-from kmirror.sim.history.verdict import Exit
 
 NAME = 42
 
 
 @dataclass(slots=True)
 class HistoryTally:
-    """Counts rows of histories (kmirror.sim.history.summary) as they come."""
+    """Counts rows of histories (kmirror.histories.summary) as they come."""
 
     profile: str
     first_seed: int

@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from kmirror.sim.history.summary import as_row
-from kmirror.sim.history.verdict import Exit, Outcome
+from kmirror.histories.summary import as_row
+from kmirror.histories.verdict import Exit, Outcome
 
 RunSeed = Callable[..., Outcome]
 """`run_history`, called with `seed` and `profile`."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kmirror.errors import UsageError
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.plan_check import problem
+from kmirror.histories.plan import Plan
+from kmirror.histories.plan_check import problem
 
 
 def read_plan(file: Path) -> Plan:

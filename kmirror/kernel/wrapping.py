@@ -21,6 +21,10 @@ class Wrapper:
         """Return the effects of `event`."""
         return self.inner.handle(now, event)
 
+    def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
+        """Return the versions of an API that clients are offered, of those that the innermost node serves; or None."""
+        return self.inner.cap(key, range_) if isinstance(self.inner, Wrapper) else range_
+
 
 def innermost(node: Node) -> Node:
     """Return the node inside all wrappers."""

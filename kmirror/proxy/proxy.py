@@ -14,9 +14,9 @@ from typing import Any
 
 from kmirror.assembly.metrics import Metrics
 from kmirror.client.remote_cluster import parse_servers
-from kmirror.cluster.hooks.hook import Hook
-from kmirror.cluster.hooks.hooks import Hooks, On
 from kmirror.errors import UsageError
+from kmirror.hooks.hook import Hook
+from kmirror.hooks.hooks import Hooks, On
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
 from kmirror.kernel.ids import Endpoint

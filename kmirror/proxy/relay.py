@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kmirror.cluster.hooks.inside import Fetched, Inside
 from kmirror.errors import ProtocolError
+from kmirror.hooks.inside import Fetched, Inside
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmirror.cluster.hooks.hook import Hook
-from kmirror.cluster.hooks.hooks import Hooks, On
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.experiments.toml_file import read_toml
+from kmirror.hooks.hook import Hook
+from kmirror.hooks.hooks import Hooks, On
 from kmirror.protocol.registry import by_api_name
 from kmirror.spec.error_codes import ErrorCode
 

@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from kmirror.histories.account import Order
+from kmirror.histories.diagram import side_by_side
+from kmirror.histories.shrink import first_anomaly
+from kmirror.histories.story import FOUND, headline, setting, story
+from kmirror.histories.verdict import Anomaly, Exit, Outcome
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
@@ -29,11 +34,6 @@ from kmirror.report.drawing import (
     y_of,
 )
 from kmirror.report.page import page, table
-from kmirror.sim.history.account import Order
-from kmirror.sim.history.diagram import side_by_side
-from kmirror.sim.history.shrink import first_anomaly
-from kmirror.sim.history.story import FOUND, headline, setting, story
-from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
 
 HEIGHT = HALF + 4
 SPANS = {

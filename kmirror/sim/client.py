@@ -14,11 +14,11 @@ from kmirror.client.node import ClientNode, OnTimer
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
-from kmirror.cluster.hooks.node import HookedNode
 from kmirror.errors import KafkaError
 from kmirror.kernel.arguments import instance
 from kmirror.kernel.events import OutboundLink, Send
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.headers import encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
@@ -70,7 +70,7 @@ class Client:
             return row.first, row.last
         served = process.inside.context.api_versions().get(row.key)
         node = process.node
-        return node.cap(row.key, served) if served is not None and isinstance(node, HookedNode) else served
+        return node.cap(row.key, served) if served is not None and isinstance(node, Wrapper) else served
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:
         """Return the newest version that the node there serves, up to the last one in which `body` makes sense.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kmirror.sim.explorer.model import Model, State
-from kmirror.sim.explorer.packing import pack, unpack
-from kmirror.sim.explorer.rules import Rules
-from kmirror.sim.explorer.scopes import Scope
-from kmirror.sim.explorer.search import Ending, Outcome
+from kmirror.explorer.model import Model, State
+from kmirror.explorer.packing import pack, unpack
+from kmirror.explorer.rules import Rules
+from kmirror.explorer.scopes import Scope
+from kmirror.explorer.search import Ending, Outcome
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,7 +6,7 @@
     ks.run_histories(spark, range(3000), "full", "sim.results")     # once more: runs what is missing
     ks.read_histories("sim.results", range(3000), "full")           # rows, in the order of the seeds
 
-A row has what `kmirror.sim.history.summary` lists, and run_id, status (the verdict), cpu_seconds, wall_ms, versions. A
+A row has what `kmirror.histories.summary` lists, and run_id, status (the verdict), cpu_seconds, wall_ms, versions. A
 failed history has its plan as JSON text, for `kmirror sim --plan`. A run is named by profile, seed and the version of
 kmirror, so another version runs them anew.
 """
@@ -28,17 +28,17 @@ from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.one_run import provenance
 from kmirror.experiments.results import Results, Row, keep_each
+from kmirror.histories.profiles import checked_profile
+from kmirror.histories.summary import findings
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.names import counted
 from kmirror.kernel.rng import SEED_MAX
-from kmirror.sim.history.profiles import checked_profile
-from kmirror.sim.history.summary import findings
 from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RUNNER = "kmirror.sim.history.run:run_history"
+RUNNER = "kmirror.histories.run:run_history"
 """Where executors find what runs a history, as module:name."""
 _ANOMALY = pa.struct(
     [

@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 
 from kmirror.experiments.plan_file import read_plan
+from kmirror.histories.plan import Plan
+from kmirror.histories.run import run_history
+from kmirror.histories.shrink import shrink
+from kmirror.histories.story import tell
+from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.arguments import instance, whole_number
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.shrink import shrink
-from kmirror.sim.history.story import tell
-from kmirror.sim.history.verdict import Exit, Outcome
 
 
 def assert_history_clean(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.differential.side import MARK
@@ -19,6 +18,7 @@ from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.targets.brokers import BrokersTarget, stream
 from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.hooks.hooks import Hooks
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import SERVED
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic

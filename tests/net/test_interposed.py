@@ -10,9 +10,9 @@ import pytest
 from kmirror.assembly.journal.recorder import Journals
 from kmirror.assembly.journal.replay import replay
 from kmirror.cli.journal_files import JournalFiles
-from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.received import ReceivedRequest
 from kmirror.errors import KafkaError
+from kmirror.hooks.hooks import Hooks
+from kmirror.hooks.received import ReceivedRequest
 from kmirror.kernel.events import Node
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest

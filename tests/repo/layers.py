@@ -24,15 +24,18 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("mirror", "mm2"),
     ("assembly",),
     ("sim", "net"),
+    ("hooks",),
+    ("histories", "explorer"),
     ("experiments", "fuzz"),
     ("spark", "report", "proxy"),
     ("cli", "testing"),
 )
 RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
-# The pure core: everything up to and with these packages, and the simulator, which stands beside `net`. `logdir` reads
+# The pure core: everything up to and with these packages, and what stands beside `net` and above it. `logdir` reads
 # files, so it is none of it, and the core may not import it.
-CORE = (frozenset(p for p in RANK if RANK[p] <= RANK["assembly"]) | {"sim"}) - {"logdir"}
+BESIDE_NET = frozenset({"sim", "hooks", "histories", "explorer"})
+CORE = frozenset(p for p in RANK if RANK[p] <= RANK["assembly"]) - {"logdir"} | BESIDE_NET
 WORLD_MODULES = frozenset(
     """
     _thread asyncio concurrent datetime fileinput glob http logging mmap multiprocessing os pathlib queue

@@ -25,7 +25,7 @@ PACKAGES = (
     "kmirror",
     "kmirror.records",
     "kmirror.protocol",
-    "kmirror.sim",
+    "kmirror.histories",
     "kmirror.spark",
     "kmirror.testing.strategies",
 )

@@ -11,9 +11,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from kmirror.sim.history.coverage.row import Row
-from kmirror.sim.history.coverage.table import ROWS
-from kmirror.sim.history.run import run_history
+from kmirror.histories.coverage.row import Row
+from kmirror.histories.coverage.table import ROWS
+from kmirror.histories.run import run_history
 from tests.sim.test_history_seeds import COVERING, ONCE_FAILED, seeded
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"

@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kmirror.sim.history.coverage.table import ROWS
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.run import run_history
+from kmirror.histories.coverage.table import ROWS
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import Plan
+from kmirror.histories.run import run_history
 from tests.sim.test_history_seeds import COVERING, COVERING_FILE, ONCE_FAILED, seeded
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kmirror.sim.history.draw_racks import SELECTOR
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.draw_racks import SELECTOR
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 
 CONFIGS = {
     **SELECTOR,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 
 CONFIGS = {
     "min.insync.replicas": "1",

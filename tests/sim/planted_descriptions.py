@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmirror.histories import describing
 from kmirror.mirror import fetchers
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.sim.history import describing
 from tests.sim.planted import Patch, fault
 
 

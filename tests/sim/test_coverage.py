@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kmirror.histories.coverage.codes import error_codes
+from kmirror.histories.coverage.table import ROWS, lines, unlisted
+from kmirror.histories.run import run_history
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
-from kmirror.sim.history.coverage.codes import error_codes
-from kmirror.sim.history.coverage.table import ROWS, lines, unlisted
-from kmirror.sim.history.run import run_history
 from kmirror.spec.error_codes import ErrorCode
 
 SEED, PROFILE = 3, "smoke"

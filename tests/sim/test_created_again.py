@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.topic_check import NOT_CONFIRMED, TopicCheck
 from kmirror.protocol.gen.delete_records_request import (

@@ -8,20 +8,20 @@ from typing import cast
 
 import pytest
 
+from kmirror.histories.account import Ack, LogRow, LogSeen, Transaction
+from kmirror.histories.checkers import logs
+from kmirror.histories.checkers.elections import lost_by_election
+from kmirror.histories.checkers.facts import Facts, Look
+from kmirror.histories.checkers.groups import shard_lost
+from kmirror.histories.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
+from kmirror.histories.checkers.reasons import stays_back
+from kmirror.histories.checkers.sessions import NEVER, NOBODY, Pointing, Stay
+from kmirror.histories.checkers.transactions import _spans_a_stay
+from kmirror.histories.group_account import CoordinatorLogLost, GroupAccount, OffsetSent, TransactionsLost
+from kmirror.histories.plan import Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Exit
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Ack, LogRow, LogSeen, Transaction
-from kmirror.sim.history.checkers import logs
-from kmirror.sim.history.checkers.elections import lost_by_election
-from kmirror.sim.history.checkers.facts import Facts, Look
-from kmirror.sim.history.checkers.groups import shard_lost
-from kmirror.sim.history.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
-from kmirror.sim.history.checkers.reasons import stays_back
-from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
-from kmirror.sim.history.checkers.transactions import _spans_a_stay
-from kmirror.sim.history.group_account import CoordinatorLogLost, GroupAccount, OffsetSent, TransactionsLost
-from kmirror.sim.history.plan import Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Exit
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 from tests.sim.test_planted_faults import OFTEN, by_hand, client
 

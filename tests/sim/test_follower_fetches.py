@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic

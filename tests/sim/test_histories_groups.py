@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kmirror.histories.draw import draw
+from kmirror.histories.membership import assign
+from kmirror.histories.plan import ClientPlan, Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.membership import assign
-from kmirror.sim.history.plan import ClientPlan, Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Exit, Outcome
 from tests.sim import group_plans
 
 

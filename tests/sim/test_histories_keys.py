@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from kmirror.histories.account import Account, LogRow, Write
+from kmirror.histories.draw import draw
+from kmirror.histories.draw_keys import TOPIC
+from kmirror.histories.draw_requests import COMPACTED, SMALL
+from kmirror.histories.plan import ClusterPlan, Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.survivors import missed_tombstones, parted
+from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account, LogRow, Write
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.draw_keys import TOPIC
-from kmirror.sim.history.draw_requests import COMPACTED, SMALL
-from kmirror.sim.history.plan import ClusterPlan, Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.survivors import missed_tombstones, parted
-from kmirror.sim.history.verdict import Exit
 from tests.sim.test_planted_faults import keys_and_tombstones
 
 TP = TopicPartition("t0", 0)

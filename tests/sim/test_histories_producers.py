@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.segment_list import SegmentList
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Exit, Outcome
 
 TP = TopicPartition("t", 0)
 CONFIGS = {**draw(0).clusters[0].configs, "min.insync.replicas": "1", "transaction.state.log.min.isr": "1"}

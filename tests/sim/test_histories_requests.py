@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
+from kmirror.histories.asking import ABOUT, QUESTIONS
+from kmirror.histories.coverage.table import unlisted
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.run import run_history
+from kmirror.histories.scene import Scene
+from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.ids import TopicPartition
 from kmirror.records.codecs import Compression
-from kmirror.sim.history.asking import ABOUT, QUESTIONS
-from kmirror.sim.history.coverage.table import unlisted
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.scene import Scene
-from kmirror.sim.history.verdict import Exit, Outcome
 from tests.sim.group_plans import CONFIGS
 
 TP = TopicPartition("t", 0)

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.run import play
+from kmirror.histories.verdict import Outcome
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.run import play
-from kmirror.sim.history.verdict import Outcome
 
 SCRIPT = """
 import json, sys
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.run import play
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import Plan
+from kmirror.histories.run import play
 found = {}
 for seed, profile in ((1, "full"), (2, "smoke"), (3, "topologies")):
     plan = Plan.from_json(draw(seed, profile).to_json())

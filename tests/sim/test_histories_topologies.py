@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.run import run_history
+from kmirror.histories.shapes import OF_EVERY_KIND, SHAPES
+from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import SECOND
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.shapes import OF_EVERY_KIND, SHAPES
-from kmirror.sim.history.verdict import Exit
 
 ONCE_FAILED = Path(__file__).parents[1] / "data" / "histories" / "once-failed.jsonl"
 CONFIGS = {"min.insync.replicas": "1", "broker.session.timeout.ms": "1500", "replica.lag.time.max.ms": "1500"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kmirror.histories.account import LogRow
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.run import play
+from kmirror.histories.verdict import Outcome
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import LogRow
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
-from kmirror.sim.history.run import play
-from kmirror.sim.history.verdict import Outcome
 
 TP = TopicPartition("t", 0)
 CONFIGS = {**draw(0).clusters[0].configs, "min.insync.replicas": "1", "transaction.state.log.min.isr": "1"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kmirror.sim.history.account import Described
-from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.plan import Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Outcome
+from kmirror.histories.account import Described
+from kmirror.histories.checkers import judge
+from kmirror.histories.plan import Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Outcome
 from tests.sim.test_planted_faults import by_hand, client, killed_in_the_end
 
 

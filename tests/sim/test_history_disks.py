@@ -11,11 +11,11 @@ from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoo
 from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.errors import UsageError
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.run import play, run_history
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.run import play, run_history
 
 CONFIGS = {**draw(0, "smoke").clusters[0].configs, "min.insync.replicas": "1"}
 AB: dict[str, Value] = {"mirror": "m", "source": "a", "destination": "b"}

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
+from kmirror.histories.draw import draw
+from kmirror.histories.profiles import PROFILES
+from kmirror.histories.run import run_history
 from kmirror.kernel.clock import MILLISECOND
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.profiles import PROFILES
-from kmirror.sim.history.run import run_history
 from tests.sim.follower_plans import client, in_racks, readers
 
 KINDS = ("read_committed", "library_read", "session_read", "read_uncommitted")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.sim.history.run import run_history
+from kmirror.histories.run import run_history
 from tests.sim.planted import planted
 from tests.sim.test_planted_faults import late_joiner
 

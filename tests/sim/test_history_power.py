@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from kmirror.histories.account import Account, PowerLoss
+from kmirror.histories.checkers import judge
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Outcome
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import MemoryDisk
 from kmirror.mirror.fetchers import MirrorFetchers
-from kmirror.sim.history.account import Account, PowerLoss
-from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Outcome
 from tests.sim.test_history_disks import TP, site_without_power
 
 UNFLUSHED = {"cluster": "a", "topic": "t", "name": "flush.messages", "value": "1000000"}

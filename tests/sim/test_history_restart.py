@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.histories.account import Account
+from kmirror.histories.checkers import judge
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import Plan
+from kmirror.histories.restarting import Restart
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Outcome
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account
-from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.restarting import Restart
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Outcome
 from tests.sim.test_planted_faults import killed_in_the_end
 
 T0 = TopicPartition("t0", 0)

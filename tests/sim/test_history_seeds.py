@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.sim.history.coverage.table import ROWS, unlisted
-from kmirror.sim.history.plan import Plan
+from kmirror.histories.coverage.table import ROWS, unlisted
+from kmirror.histories.plan import Plan
 from kmirror.testing.histories import assert_history_clean
 
 PLANS = Path(__file__).parents[1] / "data" / "histories"

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.sim.history.draw import draw
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.run import play, run_history
-from kmirror.sim.history.sights import SIGHTS
-from kmirror.sim.history.verdict import Outcome
+from kmirror.histories.draw import draw
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.run import play, run_history
+from kmirror.histories.sights import SIGHTS
+from kmirror.histories.verdict import Outcome
 
 CONFIGS = {
     **draw(0, "smoke").clusters[0].configs,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.hooks.answers import can_split
-from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.requests import names_partitions, names_topics
+from kmirror.hooks.answers import can_split
+from kmirror.hooks.hooks import Hooks
+from kmirror.hooks.requests import names_partitions, names_topics
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from kmirror.protocol.gen.describe_log_dirs_response import DescribeLogDirsResponse

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.received import ReceivedRequest
 from kmirror.errors import UsageError
+from kmirror.hooks.hooks import Hooks
+from kmirror.hooks.received import ReceivedRequest
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import TopicPartition

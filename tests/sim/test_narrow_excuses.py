@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.histories.account import Read
+from kmirror.histories.checkers import judge
+from kmirror.histories.group_account import OffsetsSeen, TransactionsLost
+from kmirror.histories.plan import Plan, Step
+from kmirror.histories.run import run_history
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Read
-from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.group_account import OffsetsSeen, TransactionsLost
-from kmirror.sim.history.plan import Plan, Step
-from kmirror.sim.history.run import run_history
 from tests.sim import test_planted_faults as plans
 from tests.sim.planted import planted
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut

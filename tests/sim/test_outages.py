@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.sim.history.outages import OPTION
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan
-from kmirror.sim.history.run import run_history
+from kmirror.histories.outages import OPTION
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan
+from kmirror.histories.run import run_history
 
 CONFIGS = {"min.insync.replicas": "1", "broker.heartbeat.interval.ms": "300", "broker.session.timeout.ms": "1500"}
 

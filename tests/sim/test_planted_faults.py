@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.sim.history.checkers import CHECKERS
-from kmirror.sim.history.inside.table import RULES
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
-from kmirror.sim.history.run import run_history
-from kmirror.sim.history.verdict import Outcome
+from kmirror.histories.checkers import CHECKERS
+from kmirror.histories.inside.table import RULES
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.run import run_history
+from kmirror.histories.verdict import Outcome
 from tests.sim import (
     follower_plans,
     group_plans,

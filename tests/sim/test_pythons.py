@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.sim import run_history
+from kmirror.histories import run_history
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = (3, 4)
 SCRIPT = f"""
 import json, sys
-from kmirror.sim import run_history
+from kmirror.histories import run_history
 json.dump([run_history(seed=seed, profile="smoke").digest for seed in {SEEDS}], sys.stdout)
 """
 

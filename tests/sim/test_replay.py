@@ -12,8 +12,9 @@ from kmirror.assembly.journal.entries import CALL, beginning, entries, entry
 from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.assembly.journal.replay import Replay, replay
 from kmirror.cluster.authorizer import ALLOW_ALL
-from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import ProtocolError, UsageError
+from kmirror.histories import run
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node, TimerKey
 from kmirror.kernel.ids import TopicPartition
@@ -23,7 +24,6 @@ from kmirror.log.flushing import Flush
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.disk_work import DiskOptions
-from kmirror.sim.history import run
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import SMALL, WrittenLogs, plain

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest

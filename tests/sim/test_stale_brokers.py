@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.syncs.report import SyncProblem

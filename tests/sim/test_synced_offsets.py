@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.hooks.hook import Held
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hook import Held
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.state_records import StateKey, mirror_partition, state_partition
 from kmirror.mirror.sync_errors import SyncKind

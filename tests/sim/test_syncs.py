@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.producers import ProducerEntry
 from kmirror.protocol.gen.add_partitions_to_txn_request import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 
 CONFIGS = {
     "min.insync.replicas": "1",

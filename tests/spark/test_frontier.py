@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmirror.sim.explorer.model import Model
-from kmirror.sim.explorer.rules import rules_named
-from kmirror.sim.explorer.scopes import scope_named
-from kmirror.sim.explorer.search import Ending, explore
-from kmirror.sim.explorer.stories import tell
+from kmirror.explorer.model import Model
+from kmirror.explorer.rules import rules_named
+from kmirror.explorer.scopes import scope_named
+from kmirror.explorer.search import Ending, explore
+from kmirror.explorer.stories import tell
 from kmirror.spark.frontier import explore_on_spark
 
 

@@ -14,13 +14,13 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.results import Results
+from kmirror.histories.plan import Plan
 from kmirror.report.notebook import load
-from kmirror.sim.history.plan import Plan
 from kmirror.spark.histories import SCHEMA, read_histories, run_histories
 from tests.spark.consumed import ROOT
-from tests.unit.sim.history.fake import draw, run_history
+from tests.unit.histories.fake import draw, run_history
 
-FAKE = "tests.unit.sim.history.fake:run_history"
+FAKE = "tests.unit.histories.fake:run_history"
 
 
 def test_every_seed_once_and_what_is_there_is_not_run_again(spark: Any, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_rows_are_what_one_process_tells_in_the_order_of_seeds(spark: Any, tmp_p
 
 
 def test_what_the_runner_raises_is_kept_as_a_crash_and_stops_nothing(spark: Any, tmp_path: Path) -> None:
-    report = run_histories(spark, range(2), "full", str(tmp_path), runner="tests.unit.sim.history.fake:raise_odd")
+    report = run_histories(spark, range(2), "full", str(tmp_path), runner="tests.unit.histories.fake:raise_odd")
     assert report.statuses == {"crash": 1, "safety": 1}
     rows = read_histories(str(tmp_path), range(2), "full")
     assert [row["verdict"] for row in rows] == ["safety", "crash"]

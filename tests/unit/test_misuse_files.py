@@ -12,8 +12,8 @@ from kmirror import UsageError, read_log_dirs, read_sample
 from kmirror.experiments.failover import run
 from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.sweep_file import parse_sweep
-from kmirror.sim import run_history
-from kmirror.sim.history.plan import Plan
+from kmirror.histories import run_history
+from kmirror.histories.plan import Plan
 from kmirror.testing.histories import assert_history_clean
 
 ANY: Any = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.hooks.inside import BROKER
 from kmirror.fuzz.asked import Asked
 from kmirror.fuzz.clients.sending import Sending
 from kmirror.fuzz.clients.session import Session
 from kmirror.fuzz.clients.ways import Way
+from kmirror.hooks.inside import BROKER
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     CloseLink,

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kmirror.cluster.hooks.hook import Hook
+from kmirror.hooks.hook import Hook
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 import kmirror.testing
-from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.received import ReceivedRequest
+from kmirror.hooks.hooks import Hooks
+from kmirror.hooks.received import ReceivedRequest
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from tests.load import QUIET

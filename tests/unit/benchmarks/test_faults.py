@@ -18,7 +18,7 @@ from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, histori
 from benchmarks.faults.reach import REACHED, by_fault, probed
 from benchmarks.faults.report import summary, table
 from benchmarks.faults.rows import FILES, FINDINGS, ROOT, Fault, controls, read_faults, to_toml
-from kmirror.sim.history.profiles import PROFILES
+from kmirror.histories.profiles import PROFILES
 
 FAULT = Fault("one", "kmirror/log/epochs.py", "The mistake.", "    return 1\n", "    return 2\n")
 

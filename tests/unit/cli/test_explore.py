@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kmirror.cli.explore import command
-from kmirror.sim.explorer.rules import NAMED, WITHOUT
-from kmirror.sim.explorer.scopes import SCOPES
+from kmirror.explorer.rules import NAMED, WITHOUT
+from kmirror.explorer.scopes import SCOPES
 
 
 def run(*words: str) -> Result:

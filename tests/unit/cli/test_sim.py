@@ -16,9 +16,9 @@ import pytest
 
 from kmirror.cli import main, sim_histories
 from kmirror.cli import sim as sim_command
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.verdict import Exit
-from tests.unit.sim.history.fake import draw, run_history
+from kmirror.histories.plan import Plan
+from kmirror.histories.verdict import Exit
+from tests.unit.histories.fake import draw, run_history
 
 ROOT = Path(__file__).resolve().parents[3]
 PROFILES = {"full": "Everything, in any order.", "clean": "Nothing fails.", "mixed": "Every third fails."}
@@ -271,7 +271,7 @@ def test_what_the_runner_itself_raises_is_a_crash_of_that_seed_and_stops_no_othe
 PROGRAM = """if True:
     import sys
     from kmirror.cli import main, sim, sim_histories
-    from tests.unit.sim.history.fake import run_history
+    from tests.unit.histories.fake import run_history
     if __name__ == "__main__":
         sim_histories.runner = lambda: run_history
         sim.profiles = lambda: {"slow": "", "full": ""}

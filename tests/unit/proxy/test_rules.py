@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.cluster.hooks.actions import Action, Answer, Close, Delay, Hold, Silence, Slow, Throttle
-from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import UsageError
+from kmirror.hooks.actions import Action, Answer, Close, Delay, Hold, Silence, Slow, Throttle
+from kmirror.hooks.hooks import Hooks
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.proxy.rules import order, parse_rules, read_rules

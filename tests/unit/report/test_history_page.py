@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from kmirror.histories.plan import Plan
 from kmirror.report.history_page import history_page
-from kmirror.sim.history.plan import Plan
-from tests.unit.sim.history.fake import SECOND, run_history
+from tests.unit.histories.fake import SECOND, run_history
 
 AGAIN = "kmirror sim --seed 7 --profile full"
 VOID = {"meta", "link", "rect", "circle", "line", "img", "br"}

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.testing import histories
 from kmirror.testing.histories import assert_history_clean
-from tests.unit.sim.history.fake import draw, run_history
+from tests.unit.histories.fake import draw, run_history
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.hooks.hooks import Hooks
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation

@@ -1,0 +1,114 @@
+"""The engine's objects for the leader of a cluster; what D30 and D35 decide, they decide here too.
+
+Replica `place` of a cluster is broker `place` here, so the leader is broker 0. The persisted list and the state are
+those of a `MirrorPartition`; what the leader knows of its followers is in a `Partition`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.replication.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
+from kmirror.explorer.cluster import CUT, IDLE, OWES_NOTHING, Cluster, Replica
+from kmirror.explorer.logs import ModelLog
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.sharing import NOTHING
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.cut_rules import SESSION, Uncut
+from kmirror.mirror.naming import Assignment
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState, Wish
+from kmirror.mirror.uncut_replicas import apply_uncut
+
+if TYPE_CHECKING:
+    from kmirror.log.partition_log import PartitionLog
+
+TP = TopicPartition("t", 0)
+ASSIGNMENT = Assignment("m", Wish.MIRROR)
+NOW = 0
+
+
+class LeaderLog:
+    """What the engine asks of the leader's log: a model log, and the high watermark."""
+
+    __slots__ = ("epochs", "high_watermark", "log_end_offset")
+    log_start_offset = 0
+    is_flush_due = False
+
+    def __init__(self, log: ModelLog, high_watermark: int) -> None:
+        self.epochs = log.epochs
+        self.log_end_offset = log.log_end_offset
+        self.high_watermark = high_watermark
+
+    @property
+    def segments(self) -> LeaderLog:
+        return self
+
+    @property
+    def end_offset(self) -> int:
+        return self.log_end_offset
+
+    def update_high_watermark(self, offset: int) -> int:
+        self.high_watermark = max(self.high_watermark, offset)
+        return self.high_watermark
+
+
+class Leader:
+    """The leader of one cluster, as the engine has it; what is done to it, `taken` reads back."""
+
+    def __init__(self, cluster: Cluster, log: ModelLog, ends: list[int], *, is_new: bool = False) -> None:
+        """Begin where `cluster` is; a new leader has read the persisted list only, and demands all cuts of it."""
+        self.log = LeaderLog(log, cluster.hw)
+        self.partition = Partition(0, TP, Uuid.ZERO, cast("PartitionLog", self.log))
+        isr, followers, owing = [], {}, {}
+        for place, replica in enumerate(cluster.replicas):
+            if replica.in_isr:
+                isr.append(place)
+            if place:
+                followers[place] = Follower(ends[replica.log] if replica.heard else UNKNOWN_OFFSET)
+                if replica.must_cut and not is_new:
+                    owing[place] = replica.owes
+        places = tuple(range(len(cluster.replicas)))
+        self.partition.image = PartitionImage(places, tuple(isr), 0, cluster.epoch, 0)
+        self.partition.followers = followers
+        # The epoch's start is not in the model: until all of the ISR has fetched, it counts as the log end.
+        self.partition.epoch_start_offset = 0 if cluster.has_heard_all else self.log.log_end_offset
+        self.mp = MirrorPartition(TP, Uuid.ZERO, ASSIGNMENT, cluster.state, cluster.lme)
+        if cluster.state is MirrorState.PREPARING and cluster.phase != IDLE:
+            self.mp.cut_epoch = cluster.cut_epoch
+            self.mp.cut_at = self.log.log_end_offset if cluster.phase == CUT else None
+        apply_uncut(self.mp, self.partition, cluster.uncut)
+        if not is_new:
+            self.partition.must_cut = owing or NOTHING
+
+    def ignore_list(self) -> None:
+        """Demand no cut and admit everybody, for rules by which the list is not in force."""
+        self.partition.must_cut, self.partition.not_admitted = NOTHING, NOBODY
+
+    def persist(self, uncut: Uncut) -> None:
+        """Have the list persisted."""
+        apply_uncut(self.mp, self.partition, uncut)
+
+    def reign_on(self, epoch: int) -> None:
+        """Lead on in a later epoch, and read the persisted state anew."""
+        state, uncut = self.mp.state, self.mp.uncut
+        image = self.partition.image
+        self.partition.apply(NOW, replace(image, leader_epoch=epoch, partition_epoch=image.partition_epoch + 1))
+        self.mp = self.mp.for_new_leader()
+        self.mp.state = state
+        apply_uncut(self.mp, self.partition, uncut)
+
+    def taken(self, cluster: Cluster) -> Cluster:
+        """Return the cluster with what its leader knows now: the list, and who has confirmed."""
+        replicas = tuple(self._replica(place, replica) for place, replica in enumerate(cluster.replicas))
+        return cluster._replace(replicas=replicas, session=self.mp.uncut.get(SESSION, OWES_NOTHING))
+
+    def _replica(self, place: int, replica: Replica) -> Replica:
+        owes = self.mp.uncut.get(place, OWES_NOTHING)
+        if place == 0:
+            return Replica(replica.log, replica.in_isr, True, False, owes)
+        paid = owes != OWES_NOTHING and place not in self.partition.must_cut
+        heard = self.partition.followers[place].log_end != UNKNOWN_OFFSET
+        return Replica(replica.log, replica.in_isr, heard, paid, owes)

@@ -1,0 +1,49 @@
+"""The list of D30 as each set of rules has it: the engine's, changed where the rules are others on purpose."""
+
+from __future__ import annotations
+
+from kmirror.explorer.leader import Leader
+from kmirror.explorer.rules import Listing, Rules, Written
+from kmirror.mirror.cut_rules import SESSION, Uncut
+from kmirror.mirror.preparing import PrepareStep, facts_of, list_of, next_step
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.uncut_replicas import still_uncut
+
+
+def may_cut(rules: Rules, leader: Leader, left: int) -> bool:
+    """Return whether a leader in PREPARING may cut its log to `left` records: it has to be listed first (D30)."""
+    if rules.listing is Listing.EPOCH:
+        return next_step(facts_of(leader.mp, leader.partition, "")) is PrepareStep.CUT
+    return left == leader.log.log_end_offset
+
+
+def before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
+    """Return the list that PREPARING persists before the leader cuts its log to `left` records."""
+    known, epoch = leader.mp.uncut, leader.mp.cut_epoch
+    listed = list_of(leader.mp, leader.partition)
+    if rules.listing is Listing.NOTHING:
+        return {SESSION: listed[SESSION]}
+    if rules.listing is Listing.OFFSET:
+        return {row: owes if row == SESSION else min(known.get(row, left), left) for row, owes in listed.items()}
+    if rules.replaced and epoch is not None:
+        return {row: owes if row == SESSION else epoch for row, owes in listed.items()}
+    return listed
+
+
+def written_with(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
+    """Return the list that is persisted with `state`: the replicas that have not confirmed."""
+    before, known, epoch = leader.mp.state, leader.mp.uncut, leader.mp.cut_epoch
+    uncut = still_uncut(leader.mp, leader.partition, state)
+    if before is MirrorState.PREPARING and state is MirrorState.MIRRORING and epoch is not None:
+        session = {SESSION: uncut[SESSION]}
+        end = leader.log.log_end_offset
+        if rules.listing is Listing.NOTHING:
+            uncut = session
+        elif rules.listing is Listing.OFFSET:
+            uncut = {row: min(known.get(row, end), end) for row in uncut} | session
+        elif rules.written is Written.IF_REMOVING:
+            uncut = {row: known[row] for row in uncut if row in known} | session
+        elif rules.replaced:
+            uncut = dict.fromkeys(uncut, epoch) | session
+    strikes_leader = rules.stop_strikes_leader or MirrorState.MIRRORING in (before, state)
+    return uncut if strikes_leader or 0 not in known else {**uncut, 0: known[0]}

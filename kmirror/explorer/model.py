@@ -1,0 +1,289 @@
+"""What can two clusters that mirror each other do next, and is what they have come to still right?
+
+A state is one integer: the index of cluster A, of cluster B, and of the records that must not vanish. All that one
+cluster does by itself depends on that cluster alone, and what it does with the other on little of that, so every step
+is worked out once and looked up after that.
+
+Both clusters run the same rules. A destination's question, and a fetch with its answer, are one step: answers that come
+late are not in the model. Neither are transactions, retention, and a mirror's deletion.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kmirror.explorer.cluster import IDLE, OWN_EPOCHS, Cluster, Move
+from kmirror.explorer.logs import Answer, Logs, is_reset
+from kmirror.explorer.rules import Rules, cut_epoch_for
+from kmirror.explorer.scopes import Scope
+from kmirror.explorer.steps import Steps
+from kmirror.mirror.states import MirrorState
+
+SHIFT = 28
+MASK = (1 << SHIFT) - 1
+UNCLEAN = "unclean"
+ORDERS = ("add", "remove")
+
+State = int
+Kept = frozenset[tuple[int, int]]
+"""(offset, entry) of clients' records that both clusters had committed when an order came."""
+
+
+class Next(NamedTuple):
+    """One step of the whole: which cluster moves, how, and the state after it."""
+
+    side: int
+    move: Move
+    state: State
+
+
+class Local(NamedTuple):
+    """What one cluster can do, by index, in the order of `moves`."""
+
+    moves: tuple[Move, ...]
+    plain: tuple[int, ...]
+    orders: tuple[int, ...]
+    unclean: tuple[int, ...]
+    targets: tuple[int, ...]
+
+
+class Model:
+    """The steps and the judgement of one scope under one set of rules."""
+
+    def __init__(self, scope: Scope, rules: Rules) -> None:
+        self.scope = scope
+        self.rules = rules
+        self.logs = Logs()
+        self.steps = Steps(rules, scope, self.logs)
+        self.clusters: list[Cluster] = []
+        self._index: dict[tuple[int, Cluster], int] = {}
+        self._sides: list[int] = []
+        self._locals: list[Local | None] = []
+        self._faces: list[int] = []
+        self._face_index: dict[tuple[int, int, int, MirrorState, int], int] = {}
+        self._held: list[Kept] = []
+        self.wrong: list[str] = []
+        """For each cluster what is wrong within it, or an empty string."""
+        self._pulls: dict[int, tuple[Move, int] | None] = {}
+        self._kept: list[Kept] = [frozenset()]
+        self._kept_index: dict[Kept, int] = {frozenset(): 0}
+        self._common: dict[int, Kept] = {}
+        self._unequal: dict[int, str] = {}
+
+    def first(self) -> State:
+        """Return the state before anything has happened."""
+        return self._intern(0, self.steps.first(0)) | self._intern(1, self.steps.first(1)) << SHIFT
+
+    def pair(self, state: State) -> tuple[Cluster, Cluster]:
+        return self.clusters[state & MASK], self.clusters[state >> SHIFT & MASK]
+
+    def kept(self, state: State) -> Kept:
+        """Return the records that must not vanish from here on."""
+        return self._kept[state >> 2 * SHIFT]
+
+    def state(self, a: Cluster, b: Cluster, kept: Kept) -> State:
+        """Return the state that consists of these."""
+        return self._kept_at(kept) << 2 * SHIFT | self._intern(1, b) << SHIFT | self._intern(0, a)
+
+    # -- clusters by index --------------------------------------------------------------------
+
+    def _intern(self, side: int, cluster: Cluster) -> int:
+        found = self._index.get((side, cluster))
+        if found is None:
+            found = self._index[side, cluster] = len(self.clusters)
+            self.clusters.append(cluster)
+            self._sides.append(side)
+            self._locals.append(None)
+            face = (cluster.leader.log, cluster.hw, cluster.epoch, cluster.state, cluster.lme)
+            self._faces.append(self._face_index.setdefault(face, len(self._face_index)))
+            logs = [self.logs.logs[replica.log].entries for replica in cluster.replicas if replica.in_isr]
+            self._held.append(frozenset(at for entries in logs for at in enumerate(entries)))
+            self.wrong.append(self._wrong_within(cluster))
+        return found
+
+    def _local(self, index: int) -> Local:
+        known = self._locals[index]
+        if known is None:
+            side = self._sides[index]
+            # A step that changes nothing, and a second way to the same, add nothing to the search.
+            moves: dict[int, Move] = {}
+            for move in self.steps.of(self.clusters[index], side):
+                moves.setdefault(self._intern(side, move.after), move)
+            moves.pop(index, None)
+            plain = tuple(at for at, m in moves.items() if m.kind != UNCLEAN and m.kind not in ORDERS)
+            orders = tuple(at for at, m in moves.items() if m.kind in ORDERS)
+            unclean = tuple(at for at, m in moves.items() if m.kind == UNCLEAN)
+            known = Local(tuple(moves.values()), plain, orders, unclean, tuple(moves))
+            self._locals[index] = known
+        return known
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def successors(self, state: State) -> list[State]:
+        """Return the states after one step, some of them twice."""
+        a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
+        mine, theirs = self._local(a), self._local(b)
+        found = [state - a + after for after in mine.plain]
+        found += [state + (after - b << SHIFT) for after in theirs.plain]
+        if mine.orders or theirs.orders:
+            if mine.orders and self._may_be_added(a, b):
+                base = self._keep(kept, a, b) << 2 * SHIFT | b << SHIFT
+                found += [base | after for after in mine.orders]
+            if theirs.orders:
+                base = self._keep(kept, b, a) << 2 * SHIFT | a
+                found += [base | after << SHIFT for after in theirs.orders]
+        # After an unclean election nothing that is lost is the rules' fault.
+        if mine.unclean and self._may_be_unclean(a, b):
+            found += [b << SHIFT | after for after in mine.unclean]
+        if theirs.unclean and self._may_be_unclean(b, a):
+            found += [after << SHIFT | a for after in theirs.unclean]
+        pulled = self._pull(a, b)
+        if pulled is not None:
+            found.append(state - a + pulled[1])
+        pulled = self._pull(b, a)
+        if pulled is not None:
+            found.append(state + (pulled[1] - b << SHIFT))
+        return found
+
+    def steps_of(self, state: State) -> list[Next]:
+        """Return the same steps with what they are: for stories, not for speed."""
+        a, b = state & MASK, state >> SHIFT & MASK
+        reached = dict.fromkeys(self.successors(state))
+        found = []
+        for side, (index, other) in enumerate(((a, b), (b, a))):
+            known = self._local(index)
+            rows = list(zip(known.moves, known.targets, strict=True))
+            pulled = self._pull(index, other)
+            for move, target in [*rows, *([] if pulled is None else [pulled])]:
+                for after in reached:
+                    pair = (after & MASK, after >> SHIFT & MASK)
+                    if pair == ((target, b) if side == 0 else (a, target)):
+                        found.append(Next(side, move, after))
+        return found
+
+    def _may_be_unclean(self, index: int, other: int) -> bool:
+        if not self.scope.unclean_while_stopped:
+            return True
+        return self.clusters[index].state in OWN_EPOCHS and self.clusters[other].state is MirrorState.STOPPED
+
+    def _may_be_added(self, a: int, b: int) -> bool:
+        """May A be given the order that is next? Add is one of them in the states in which it is writable."""
+        other = self.clusters[b]
+        has_mirrored = other.state is MirrorState.STOPPED and other.lme >= 0
+        return has_mirrored or not self.scope.b_is_new or self.clusters[a].is_foreign
+
+    # -- between clusters ---------------------------------------------------------------------
+
+    def _pull(self, index: int, other: int) -> tuple[Move, int] | None:
+        """Return what the destination `index` does with the source `other`, a question or a fetch, or None."""
+        state = self.clusters[index].state
+        if state is not MirrorState.PREPARING and state is not MirrorState.MIRRORING:
+            return None
+        key = index << SHIFT | self._faces[other]
+        if key not in self._pulls:
+            move = self._work_out(self.clusters[index], self.clusters[other])
+            target = index if move is None else self._intern(self._sides[index], move.after)
+            self._pulls[key] = None if move is None or target == index else (move, target)
+        return self._pulls[key]
+
+    def _work_out(self, cluster: Cluster, source: Cluster) -> Move | None:
+        if cluster.state is MirrorState.PREPARING:
+            if cluster.phase != IDLE or self.steps.has_news(cluster):
+                return None
+            is_empty = self.logs.ends[cluster.leader.log] == 0
+            cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, is_empty=is_empty)
+            return None if cut_epoch is None else self.steps.move("ask", 0, self.steps.decided(cluster, cut_epoch))
+        answer, log = self._mirror_fetch(cluster, source)
+        epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
+        if answer is Answer.SERVED:
+            after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
+            return self.steps.move("mirror", 0, self.steps.reigns_on(after, epoch))
+        return self.steps.move("mirror-cut", 0, self.steps.reigns_on(self.steps.shortened(cluster, log), epoch))
+
+    def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[Answer, int]:
+        return self.logs.fetch(
+            cluster.leader.log, source.leader.log, foreign=source.is_foreign, bound=source.hw,
+            one=self.scope.one_by_one,
+        )  # fmt: skip
+
+    # -- records that both had ----------------------------------------------------------------
+
+    def _keep(self, kept: int, index: int, other: int) -> int:
+        """Return the index of what must not vanish once `index` was given an order in this state.
+
+        That is what both have. If `index` shall mirror a cluster that has stopped, and neither ever mirrored the other,
+        it is also what it has by itself: no other cluster can have it (D25).
+        """
+        if not self.scope.copies:
+            return kept
+        key = index << SHIFT | other
+        common = self._common.get(key)
+        if common is None:
+            mine = self._committed(index)
+            peer = self.clusters[other]
+            cluster = self.clusters[index]
+            has_mirrored = cluster.lme >= 0 or peer.lme >= 0
+            is_alone = peer.state is MirrorState.STOPPED and not has_mirrored and not cluster.is_foreign
+            common = self._common[key] = mine if is_alone else mine & self._committed(other)
+        if common <= self._kept[kept]:
+            return kept
+        return self._kept_at(self._kept[kept] | common)
+
+    def _kept_at(self, kept: Kept) -> int:
+        found = self._kept_index.get(kept)
+        if found is None:
+            found = self._kept_index[kept] = len(self._kept)
+            self._kept.append(kept)
+        return found
+
+    def _committed(self, index: int) -> Kept:
+        cluster = self.clusters[index]
+        entries = self.logs.logs[cluster.leader.log].entries[: cluster.hw]
+        return frozenset((offset, number) for offset, number in enumerate(entries) if not is_reset(number))
+
+    # -- judgement ----------------------------------------------------------------------------
+
+    def verdict(self, state: State) -> str:
+        """Return what is wrong with a state, or an empty string."""
+        a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
+        return (
+            self.wrong[a] or self.wrong[b] or self._wrong_between(a, b) or self._wrong_between(b, a)
+            or (self._lost(kept, a, b) if kept else "")
+        )  # fmt: skip
+
+    def _wrong_within(self, cluster: Cluster) -> str:
+        log = self.logs.logs[cluster.leader.log].entries
+        for replica in cluster.replicas[1:]:
+            if replica.in_isr and self.logs.logs[replica.log].entries[: cluster.hw] != log[: cluster.hw]:
+                return "divergence: two members of the ISR do not hold the same records below the high watermark"
+        if len(log) < cluster.committed:
+            return "acked-lost: the leader lacks a record that its cluster had committed"
+        return ""
+
+    def _wrong_between(self, index: int, other: int) -> str:
+        """Return whether a destination that the protocol holds for caught up differs from its source."""
+        cluster = self.clusters[index]
+        if cluster.state is not MirrorState.MIRRORING:
+            return ""
+        source = self.clusters[other]
+        mine, theirs = cluster.leader.log, source.leader.log
+        key = (mine << SHIFT | self._faces[other]) << 1 | source.is_foreign
+        found = self._unequal.get(key)
+        if found is None:
+            answer, log = self._mirror_fetch(cluster, source)
+            caught_up = answer is Answer.SERVED and log == mine
+            end = min(self.logs.ends[mine], source.hw)
+            is_equal = self.logs.logs[mine].entries[:end] == self.logs.logs[theirs].entries[:end]
+            found = (
+                ""
+                if is_equal or not caught_up
+                else ("divergence: the destination has caught up, and holds other records than its source")
+            )
+            self._unequal[key] = found
+        return found
+
+    def _lost(self, kept: int, a: int, b: int) -> str:
+        missing = self._kept[kept] - self._held[a]
+        if missing and not missing <= self._held[b]:
+            return "last-copy-lost: no ISR has a record any more that both clusters had committed at an order"
+        return ""

@@ -1,0 +1,61 @@
+"""What is a state to another process? Bytes that are equal where the states are, whichever process made them.
+
+In a `Model` a state is an index into tables that were filled in the order of that search. Packed, it holds the logs
+themselves, and followers stand in an order that does not come from such tables.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Iterable
+
+from kmirror.explorer.cluster import Cluster, Replica, canonical
+from kmirror.explorer.model import Model, State
+from kmirror.mirror.states import MirrorState
+
+MARSHAL_VERSION = 2
+"""The last protocol without back references, which would make bytes depend on how a state came to be."""
+
+PackedLog = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+PackedReplica = tuple[PackedLog, int, int, int, int]
+PackedCluster = tuple[tuple[int, ...], tuple[PackedReplica, ...]]
+
+
+def pack(model: Model, state: State) -> bytes:
+    """Return a state as bytes."""
+    a, b = (_packed(model, cluster) for cluster in model.pair(state))
+    return marshal.dumps((a, b, tuple(sorted(model.kept(state)))), MARSHAL_VERSION)
+
+
+def unpack(model: Model, data: bytes) -> State:
+    """Return the state that `data` holds, as a model of the same scope and rules has it."""
+    a, b, kept = marshal.loads(data)
+    return model.state(_unpacked(model, a), _unpacked(model, b), frozenset(kept))
+
+
+def _packed(model: Model, cluster: Cluster) -> PackedCluster:
+    leader, *followers = (_packed_replica(model, replica) for replica in cluster.replicas)
+    return tuple(int(value) for value in cluster[:-1]), (leader, *sorted(followers))
+
+
+def _packed_replica(model: Model, replica: Replica) -> PackedReplica:
+    log = model.logs.logs[replica.log]
+    starts = tuple((start.epoch, start.start_offset) for start in log.epochs.entries)
+    return (log.entries, starts), int(replica.in_isr), int(replica.heard), int(replica.paid), replica.owes
+
+
+def _unpacked(model: Model, packed: PackedCluster) -> Cluster:
+    values, replicas = packed
+    names = dict(zip(Cluster._fields, values, strict=False))
+    cluster = Cluster(
+        epoch=names["epoch"], hw=names["hw"], committed=names["committed"], state=MirrorState(names["state"]),
+        lme=names["lme"], session=names["session"], phase=names["phase"], cut_epoch=names["cut_epoch"],
+        appends=names["appends"], clean=names["clean"], unclean=names["unclean"], sessions=names["sessions"],
+        replicas=tuple(_unpacked_replicas(model, replicas)),
+    )  # fmt: skip
+    return canonical(cluster, range(len(replicas)))[0]
+
+
+def _unpacked_replicas(model: Model, replicas: Iterable[PackedReplica]) -> Iterable[Replica]:
+    for (entries, starts), in_isr, heard, paid, owes in replicas:
+        yield Replica(model.logs.of(entries, starts), bool(in_isr), bool(heard), bool(paid), owes)

@@ -1,0 +1,351 @@
+"""What can one cluster do by itself? Appends, fetches of followers, elections, and the steps of a mirrored partition.
+
+A step is what lies between two writes to `__mirror_state`, so a leader may be gone between
+any two of them; a write and what it says are one step. What D30 and D35 decide, the engine's own objects decide
+(`leader`): the list that a write persists, who has confirmed a cut, and what PREPARING does next.
+
+The high watermark is that of the leader. A new leader's is 0 until every ISR member has fetched from it: as low as one
+can be that a follower got with its last fetch. Otherwise it is the least log end in the ISR at once, without the extra
+fetch. A stop cuts to it: there are no transactions here, and what lies above it stands for what lies above the LSO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kmirror.cluster.replication.truncation import is_cut
+from kmirror.explorer.cluster import (
+    CUT,
+    DECIDED,
+    IDLE,
+    OWES_NOTHING,
+    OWN_EPOCHS,
+    Cluster,
+    Move,
+    Replica,
+    canonical,
+)
+from kmirror.explorer.leader import NOW, Leader
+from kmirror.explorer.lists import before_cut, may_cut, written_with
+from kmirror.explorer.logs import EMPTY, Answer, Logs, entry, epoch_of, is_reset, last_epoch_of
+from kmirror.explorer.rules import Listing, Rules, Written, epoch_of_stop, settled_epoch
+from kmirror.explorer.scopes import Scope
+from kmirror.mirror.cut_rules import cut_offset
+from kmirror.mirror.preparing import PrepareStep, facts_of, missing_of, next_step
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+from kmirror.mirror.states import MirrorState, Wish, next_state
+from kmirror.mirror.stopping import reason_not_level
+from kmirror.mirror.uncut_replicas import has_new_confirmation
+
+
+class Steps:
+    """All local steps under one set of rules, in one scope."""
+
+    def __init__(self, rules: Rules, scope: Scope, logs: Logs) -> None:
+        self.rules = rules
+        self.scope = scope
+        self.logs = logs
+        self._high_watermarks: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def first(self, side: int) -> Cluster:
+        """Return cluster `side` before anything happened: nothing was written, all replicas are in the ISR."""
+        scope = self.scope
+        log = self.logs.enter(EMPTY, 0)
+        return Cluster(
+            epoch=0, hw=0, committed=0, state=MirrorState.UNKNOWN, lme=NOT_SETTLED, session=OWES_NOTHING, phase=IDLE,
+            cut_epoch=0, appends=scope.appends[side], clean=scope.clean[side], unclean=scope.unclean[side],
+            sessions=scope.sessions[side],
+            replicas=(Replica(log, True, True, False, OWES_NOTHING),) * scope.replicas[side],
+        )  # fmt: skip
+
+    def of(self, cluster: Cluster, side: int) -> Iterator[Move]:
+        """Yield every step that the cluster can take by itself."""
+        yield from self._appends(cluster, side)
+        yield from self._follows(cluster)
+        yield from self._leaves(cluster)
+        yield from self._elections(cluster)
+        yield from self._orders(cluster)
+        if cluster.phase != DECIDED and self.has_news(cluster):
+            yield self.move("strike", 0, self._written(cluster, cluster.state))
+        elif cluster.state is MirrorState.PREPARING:
+            yield from self._prepares(cluster)
+        elif cluster.state is MirrorState.STOPPING:
+            yield from self._stops(cluster, side)
+
+    def move(self, kind: str, place: int, after: Cluster, places: Iterable[int] | None = None) -> Move:
+        after, order_after = canonical(self._raised(after), range(len(after.replicas)) if places is None else places)
+        return Move(kind, place, after, order_after)
+
+    def _raised(self, cluster: Cluster) -> Cluster:
+        """Return the cluster with its high watermark raised as far as the ISR allows."""
+        ends = self.logs.ends
+        known = tuple(ends[row.log] if row.heard else -1 for row in cluster.replicas if row.in_isr)
+        key = (cluster.hw, (ends[cluster.leader.log], *known))
+        hw = self._high_watermarks.get(key)
+        if hw is None:
+            leader = self._leader(cluster)
+            leader.partition.advance_high_watermark()
+            hw = self._high_watermarks[key] = leader.log.high_watermark
+        return cluster if hw == cluster.hw else cluster._replace(hw=hw, committed=max(hw, cluster.committed))
+
+    # -- the list of D30 ----------------------------------------------------------------------
+
+    def _leader(self, cluster: Cluster, *, is_new: bool = False) -> Leader:
+        return Leader(cluster, self.logs.logs[cluster.leader.log], self.logs.ends, is_new=is_new)
+
+    def _enforcing(self, cluster: Cluster) -> Leader:
+        """Return the leader as it enforces the list where the rules have it in force."""
+        leader = self._leader(cluster)
+        if not self._is_in_force(cluster):
+            leader.ignore_list()
+        return leader
+
+    def _is_in_force(self, cluster: Cluster) -> bool:
+        return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
+
+    def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
+        """Return whether a follower is answered with a cut, and not with records."""
+        return replica.must_cut and self._is_in_force(cluster)
+
+    def has_news(self, cluster: Cluster) -> bool:
+        """Return whether a row of the list is to be struck off."""
+        if not any(replica.paid for replica in cluster.replicas):
+            return False
+        leader = self._leader(cluster)
+        return has_new_confirmation(leader.mp, leader.partition)
+
+    def _written(self, cluster: Cluster, state: MirrorState) -> Cluster:
+        """Return the cluster once its leader has persisted `state`, and with it who is still on the list."""
+        leader = self._leader(cluster)
+        leader.persist(written_with(self.rules, leader, state))
+        return leader.taken(cluster)._replace(state=state)
+
+    def reigns_on(self, cluster: Cluster, epoch: int) -> Cluster:
+        """Return the cluster in another leader epoch of the same leader, which reads the list anew."""
+        if epoch == cluster.epoch:
+            return cluster
+        leader = self._leader(cluster)
+        leader.reign_on(epoch)
+        return leader.taken(cluster)._replace(epoch=epoch)
+
+    # -- replication --------------------------------------------------------------------------
+
+    def session_of(self, cluster: Cluster, side: int) -> int:
+        return self.scope.sessions[side] - cluster.sessions
+
+    def _appends(self, cluster: Cluster, side: int) -> Iterator[Move]:
+        is_new = self.scope.b_is_new and side == 1 and cluster.state is MirrorState.UNKNOWN
+        if cluster.appends and cluster.state in OWN_EPOCHS and not is_new:
+            number = entry(cluster.epoch, side, self.session_of(cluster, side))
+            log = self.logs.append(cluster.leader.log, (number,))
+            yield self.move("append", 0, _with_leader(cluster, log)._replace(appends=cluster.appends - 1))
+
+    def _follows(self, cluster: Cluster) -> Iterator[Move]:
+        if cluster.phase == DECIDED:
+            return  # The leader cuts its own log before it serves anybody.
+        for place in range(1, len(cluster.replicas)):
+            kind, after = self._follow(cluster, place)
+            if after != cluster:
+                yield self.move(kind, place, after)
+
+    def _follow(self, cluster: Cluster, place: int) -> tuple[str, Cluster]:
+        """Return what a fetch of a follower is, and the cluster after it."""
+        replica, leader_log = cluster.replicas[place], cluster.leader.log
+        if self._must_cut(cluster, replica) and not self._is_cut(replica):
+            return "ordered", _with(cluster, place, replica._replace(log=self._as_ordered(cluster, replica)))
+        answer, log = self.logs.fetch(
+            replica.log, leader_log, foreign=cluster.is_foreign, bound=self.logs.ends[leader_log],
+            one=self.scope.one_by_one,
+        )  # fmt: skip
+        if answer is not Answer.SERVED:
+            return "diverged", _with(cluster, place, replica._replace(log=log))
+        leader = self._enforcing(cluster)
+        leader.partition.on_follower_fetch(NOW, place, self.logs.ends[log])
+        leader.partition.confirm_cut(place)
+        in_isr = replica.in_isr or leader.partition.may_join(place)
+        after = leader.taken(cluster).replicas[place]
+        paid = after.paid and self._is_in_force(cluster)
+        return "fetch", _with(cluster, place, after._replace(log=log, in_isr=in_isr, paid=paid))
+
+    def _is_cut(self, replica: Replica) -> bool:
+        if self.rules.listing is Listing.OFFSET:
+            return self.logs.ends[replica.log] <= replica.owes
+        return is_cut(replica.owes, last_epoch_of(self.logs.logs[replica.log]))
+
+    def _as_ordered(self, cluster: Cluster, replica: Replica) -> int:
+        if self.rules.listing is Listing.OFFSET:
+            return self.logs.cut(replica.log, replica.owes)
+        return self.logs.cut_as_ordered(replica.log, cluster.leader.log, replica.owes)
+
+    def _leaves(self, cluster: Cluster) -> Iterator[Move]:
+        for place in range(1, len(cluster.replicas)):
+            replica = cluster.replicas[place]
+            if replica.in_isr:
+                yield self.move("leaves", place, _with(cluster, place, replica._replace(in_isr=False)))
+
+    # -- elections ----------------------------------------------------------------------------
+
+    def _elections(self, cluster: Cluster) -> Iterator[Move]:
+        for place, replica in enumerate(cluster.replicas):
+            if replica.in_isr and cluster.clean:
+                after = self._elected(cluster._replace(clean=cluster.clean - 1), place)
+                yield self.move("elected", place, after, _first(place, len(cluster.replicas)))
+            elif not replica.in_isr and cluster.unclean:
+                alone = tuple(r._replace(in_isr=False) for r in cluster.replicas)
+                after = cluster._replace(unclean=cluster.unclean - 1, committed=0, replicas=alone)
+                yield self.move("unclean", place, self._elected(after, place), _first(place, len(cluster.replicas)))
+
+    def _elected(self, cluster: Cluster, place: int) -> Cluster:
+        """Return the cluster led by the replica at `place`, which knows nothing but what is persisted.
+
+        A leader that has missed a cut makes up for it before it serves anything, and is struck off the list (D30).
+        """
+        chosen = cluster.replicas[place]
+        log, committed, epoch, owes = chosen.log, cluster.committed, cluster.epoch + 1, chosen.owes
+        if owes != OWES_NOTHING and self._is_in_force(cluster):
+            log = self._made_up(log, owes)
+            committed, owes = min(committed, self.logs.ends[log]), OWES_NOTHING
+        if not cluster.is_foreign:
+            log = self.logs.enter(log, epoch)
+        others = [replica for other, replica in enumerate(cluster.replicas) if other != place]
+        followers = (r._replace(heard=False, paid=False) for r in others)
+        after = cluster._replace(
+            epoch=epoch, hw=0, committed=committed, phase=IDLE, cut_epoch=0,
+            replicas=(Replica(log, True, True, False, owes), *followers),
+        )  # fmt: skip
+        return self._leader(after, is_new=True).taken(after)
+
+    def _made_up(self, log: int, owes: int) -> int:
+        if self.rules.listing is Listing.OFFSET:
+            return self.logs.cut(log, owes)
+        return self._cut_at_epoch(log, owes)
+
+    def _cut_at_epoch(self, log: int, cut_epoch: int) -> int:
+        # As in the engine, a cut from scratch takes epochs without records too.
+        return EMPTY if cut_epoch < 0 else self.logs.cut(log, cut_offset(self.logs.logs[log], cut_epoch))
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def _orders(self, cluster: Cluster) -> Iterator[Move]:
+        if cluster.state in OWN_EPOCHS and cluster.sessions:
+            after = self._written(cluster, next_state(Wish.MIRROR, cluster.state))
+            yield self.move("add", 0, after._replace(sessions=cluster.sessions - 1))
+        out_of_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
+        if cluster.state is MirrorState.MIRRORING or (out_of_preparing and cluster.phase != DECIDED):
+            yield self.move("remove", 0, self._removed(cluster))
+
+    def _removed(self, cluster: Cluster) -> Cluster:
+        lme = cluster.lme
+        if cluster.state is MirrorState.PREPARING:  # Nothing was mirrored in this session: no new epoch (D37).
+            settles = self.rules.prepared_stop_settles
+            lme = NOT_SETTLED if settles else NEVER_MIRRORED if lme == NOT_SETTLED else lme
+        state = next_state(Wish.REMOVE, cluster.state)
+        return self._written(cluster, state)._replace(lme=lme, phase=IDLE, cut_epoch=0)
+
+    # -- PREPARING ----------------------------------------------------------------------------
+
+    def decided(self, cluster: Cluster, cut_epoch: int) -> Cluster:
+        """Return the cluster once the cut epoch is known: replicas that have to cut are listed, persistently (D30).
+
+        Where the leader has nothing to cut, or all are listed, nothing is written, unless the rules say so.
+        """
+        after = cluster._replace(phase=DECIDED, cut_epoch=cut_epoch)
+        leader, left = self._leader(after), self.logs.ends[self._cut_at_epoch(cluster.leader.log, cut_epoch)]
+        if may_cut(self.rules, leader, left) and self.rules.written is not Written.AT_EVERY_CUT:
+            return self._cut(after)
+        leader.persist(before_cut(self.rules, leader, left))
+        return leader.taken(after)
+
+    def _cut(self, cluster: Cluster) -> Cluster:
+        """Return the cluster after the leader's cut; a fetch from before it confirms nothing (D35)."""
+        log = self._cut_at_epoch(cluster.leader.log, cluster.cut_epoch)
+        return self._log_was_cut(self.shortened(cluster, log))._replace(phase=CUT)
+
+    def _prepares(self, cluster: Cluster) -> Iterator[Move]:
+        if cluster.phase == DECIDED:
+            # Rules that keep no epochs on the list have written it with the decision.
+            if self.rules.listing is not Listing.EPOCH or may_cut(self.rules, self._leader(cluster), 0):
+                yield self.move("cut", 0, self._cut(cluster))
+        elif cluster.phase == CUT and self._is_all_cut(cluster):
+            after = self._written(cluster, MirrorState.MIRRORING)
+            yield self.move("mirroring", 0, after._replace(lme=NOT_SETTLED, phase=IDLE, cut_epoch=0))
+
+    def shortened(self, cluster: Cluster, log: int) -> Cluster:
+        """Return the cluster after its leader cut its log to `log`; if that removed records, no follower is known."""
+        end = self.logs.ends[log]
+        after = _with_leader(cluster, log)._replace(hw=min(cluster.hw, end), committed=min(cluster.committed, end))
+        return after if end == self.logs.ends[cluster.leader.log] else self._log_was_cut(after)
+
+    def _log_was_cut(self, cluster: Cluster) -> Cluster:
+        leader = self._leader(cluster)
+        leader.partition.log_was_cut(NOW)
+        return leader.taken(cluster)
+
+    def _is_all_cut(self, cluster: Cluster) -> bool:
+        """Return whether every replica that must has confirmed the cut."""
+        all_replicas = self.rules.all_replicas
+        if self.rules.fetches_confirm:
+            leader = self._enforcing(cluster)
+            missing = missing_of(leader.mp, leader.partition, all_replicas=all_replicas)
+            return next_step(facts_of(leader.mp, leader.partition, missing)) is PrepareStep.FINISH
+        ends, end = self.logs.ends, self.logs.ends[cluster.leader.log]
+        return all(ends[row.log] <= end if row.in_isr else not all_replicas for row in cluster.replicas[1:])
+
+    # -- STOPPING -----------------------------------------------------------------------------
+
+    def _stops(self, cluster: Cluster, side: int) -> Iterator[Move]:
+        is_untouched = self.rules.untouched_stays and cluster.session == OWES_NOTHING
+        if is_untouched and cluster.lme != NOT_SETTLED:
+            yield self.move("stopped", 0, self._stopped(cluster))
+        elif cluster.lme == NOT_SETTLED and cluster.phase == IDLE and not is_untouched:
+            if cluster.has_heard_all or not self.rules.stop_waits:
+                yield self.move("stop-cut", 0, self._stop_cut(cluster))
+        elif self._is_behind(cluster):
+            return
+        elif cluster.lme == NOT_SETTLED:
+            lme = settled_epoch(last_epoch_of(self.logs.logs[cluster.leader.log]))
+            yield self.move("settle", 0, self._written(cluster, cluster.state)._replace(lme=lme))
+        elif self._is_reset(cluster):
+            yield self.move("stopped", 0, self._stopped(cluster))
+        else:
+            yield self.move("reset", 0, self._reset(cluster, side))
+
+    def _is_behind(self, cluster: Cluster) -> bool:
+        """Return whether a member of the ISR has less or more than the leader, as far as the leader knows (D37)."""
+        return bool(reason_not_level(self._enforcing(cluster).partition))
+
+    def _stop_cut(self, cluster: Cluster) -> Cluster:
+        """Return the cluster cut to its high watermark; what was committed above it stays on record (ghost)."""
+        after = self.shortened(cluster, self.logs.cut(cluster.leader.log, cluster.hw))
+        return after._replace(phase=CUT, committed=cluster.committed)
+
+    def _is_reset(self, cluster: Cluster) -> bool:
+        """Return whether the log ends in our own producer reset, in an epoch above all of this session."""
+        entries = self.logs.logs[cluster.leader.log].entries
+        before = cluster.lme if cluster.session == OWES_NOTHING else max(cluster.lme, cluster.session)
+        return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before
+
+    def _reset(self, cluster: Cluster, side: int) -> Cluster:
+        log = self.logs.logs[cluster.leader.log]
+        epoch = epoch_of_stop(self.rules, cluster.epoch, cluster.lme, log.latest_epoch)
+        number = entry(epoch, side, self.session_of(cluster, side), is_reset=True)
+        after = self.reigns_on(cluster, epoch)
+        return _with_leader(after, self.logs.append(cluster.leader.log, (number,)))
+
+    def _stopped(self, cluster: Cluster) -> Cluster:
+        log = self.logs.enter(cluster.leader.log, cluster.epoch)
+        return _with_leader(self._written(cluster, MirrorState.STOPPED), log)._replace(phase=IDLE)
+
+
+def _with(cluster: Cluster, place: int, replica: Replica) -> Cluster:
+    replicas = cluster.replicas
+    return cluster._replace(replicas=(*replicas[:place], replica, *replicas[place + 1 :]))
+
+
+def _with_leader(cluster: Cluster, log: int) -> Cluster:
+    return _with(cluster, 0, cluster.leader._replace(log=log))
+
+
+def _first(place: int, count: int) -> tuple[int, ...]:
+    """Return the places with `place` in front."""
+    return (place, *(other for other in range(count) if other != place))

@@ -1,0 +1,224 @@
+"""How did it come to this? The way to a state as numbered sentences, each with the logs of all replicas after it.
+
+In a search replicas have no names: followers are in whatever order makes equal states equal. Here each keeps the name
+that it began with, and records are named by cluster in the order in which they are written: a1, a2, b1; a producer
+reset is R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from kmirror.explorer.cluster import CUT, OWES_NOTHING, Cluster
+from kmirror.explorer.logs import cluster_of, epoch_of, is_reset
+from kmirror.explorer.model import Model, Next, State
+from kmirror.kernel.names import counted
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+
+SIDES = "AB"
+NO_EPOCH = {NOT_SETTLED: "-", NEVER_MIRRORED: "never mirrored"}
+
+
+class ReplicaRow(NamedTuple):
+    """One replica's log."""
+
+    replica: str
+    is_leader: bool
+    in_isr: bool
+    uncut: int | None
+    """What it owes by D30's list: a cut epoch (in rules that are wrong on purpose an offset), -1 from scratch."""
+    cells: tuple[str, ...]
+    """`epoch:record` for each offset."""
+
+
+class Picture(NamedTuple):
+    """One cluster after a step."""
+
+    cluster: str
+    state: str
+    epoch: int
+    high_watermark: int
+    last_mirrored_epoch: str
+    rows: tuple[ReplicaRow, ...]
+
+
+class StoryStep(NamedTuple):
+    """One step of a story."""
+
+    number: int
+    text: str
+    pictures: tuple[Picture, Picture]
+
+
+class _Names:
+    """The names of replicas and records along one path."""
+
+    def __init__(self, model: Model, first: State) -> None:
+        self.model = model
+        self.replicas = [
+            [f"{name}{place + 1}" for place in range(len(cluster.replicas))]
+            for name, cluster in zip(SIDES, model.pair(first), strict=True)
+        ]
+        self._records: dict[tuple[int, int], str] = {}
+        self._counts = [0, 0]
+
+    def record(self, offset: int, number: int) -> str:
+        if is_reset(number):
+            return "R"
+        name = self._records.get((offset, number))
+        if name is None:
+            side = cluster_of(number)
+            self._counts[side] += 1
+            name = self._records[offset, number] = f"{SIDES[side].lower()}{self._counts[side]}"
+        return name
+
+    def cells(self, log: int) -> tuple[str, ...]:
+        entries = self.model.logs.logs[log].entries
+        return tuple(f"{epoch_of(number)}:{self.record(offset, number)}" for offset, number in enumerate(entries))
+
+    def picture(self, side: int, cluster: Cluster) -> Picture:
+        rows = [
+            ReplicaRow(name, place == 0, replica.in_isr, None if replica.owes == OWES_NOTHING else replica.owes,
+                self.cells(replica.log))
+            for place, (name, replica) in enumerate(zip(self.replicas[side], cluster.replicas, strict=True))
+        ]  # fmt: skip
+        lme = NO_EPOCH.get(cluster.lme, str(cluster.lme))
+        return Picture(SIDES[side], cluster.state.name, cluster.epoch, cluster.hw, lme, tuple(sorted(rows)))
+
+
+class _Scene(NamedTuple):
+    """What a sentence can speak of: a step, before and after."""
+
+    model: Model
+    names: _Names
+    side: int
+    actor: str
+    leader: str
+    before: Cluster
+    after: Cluster
+    log_before: int
+    log_after: int
+
+    @property
+    def cluster(self) -> str:
+        return SIDES[self.side]
+
+    @property
+    def source(self) -> str:
+        return SIDES[1 - self.side]
+
+    @property
+    def end_before(self) -> int:
+        return self.model.logs.ends[self.log_before]
+
+    @property
+    def end(self) -> int:
+        return self.model.logs.ends[self.log_after]
+
+    @property
+    def fetched(self) -> str:
+        return self._records(self.end - self.end_before) if self.end > self.end_before else "nothing new"
+
+    def _records(self, count: int) -> str:
+        return counted(count, "record")
+
+    @property
+    def cut(self) -> str:
+        gone = self.end_before - self.end
+        return f"cuts {self._records(gone)}" if gone > 0 else "has nothing to cut"
+
+
+def _fetch(scene: _Scene) -> str:
+    text = f"{scene.actor} fetches {scene.fetched} from {scene.leader}"
+    joined = sum(row.in_isr for row in scene.after.replicas) > sum(row.in_isr for row in scene.before.replicas)
+    paid = sum(row.paid for row in scene.after.replicas) > sum(row.paid for row in scene.before.replicas)
+    text += ": its fetch shows that it is cut" if paid else ""
+    return text + (", joins the ISR" if joined else "")
+
+
+def _elected(scene: _Scene) -> str:
+    subject = f"{scene.actor} restarts and leads on" if scene.actor == scene.leader else f"{scene.actor} is elected"
+    return f"{subject}, epoch {scene.after.epoch}{_makes_up(scene)}"
+
+
+def _unclean(scene: _Scene) -> str:
+    return f"unclean election: {scene.actor} leads, epoch {scene.after.epoch}{_makes_up(scene)}"
+
+
+def _makes_up(scene: _Scene) -> str:
+    return f"; it makes up for a cut that it missed, and ends at {scene.end}" if scene.end < scene.end_before else ""
+
+
+def _ask(scene: _Scene) -> str:
+    what = "from scratch" if scene.after.cut_epoch < 0 else f"to epoch {scene.after.cut_epoch}"
+    text = f"{scene.leader} asks {scene.source}: cut {what}"
+    if scene.after.phase == CUT:
+        return f"{text}; its log has nothing to cut"
+    return text + ("; all replicas are listed" if scene.after.leader.owes != OWES_NOTHING else "")
+
+
+SENTENCES: dict[str, Callable[[_Scene], str]] = {
+    "append": lambda s: f"{s.actor} writes {s.names.cells(s.log_after)[-1]} at offset {s.end - 1}",
+    "fetch": _fetch,
+    "diverged": lambda s: f"{s.actor} fetches from {s.leader}, is told of a divergence and {s.cut}",
+    "ordered": lambda s: f"{s.actor} has missed a cut: {s.leader} has it make up for it, it {s.cut}",
+    "strike": lambda s: f"{s.leader} strikes off the list who has shown that it is cut",
+    "leaves": lambda s: f"{s.actor} leaves the ISR",
+    "elected": _elected,
+    "unclean": _unclean,
+    "add": lambda s: f"{s.cluster} is added as a mirror of {s.source}",
+    "remove": lambda s: f"{s.cluster} is removed from the mirror, in {s.before.state.name}",
+    "ask": _ask,
+    "cut": lambda s: f"{s.leader} {s.cut}",
+    "mirroring": lambda s: f"{s.cluster} has every replica cut that must be",
+    "mirror": lambda s: f"{s.leader} fetches {s.fetched} from {s.source}",
+    "mirror-cut": lambda s: f"{s.leader} fetches from {s.source}, is told of a divergence and {s.cut}",
+    "stop-cut": lambda s: f"{s.leader} stops fetching and {s.cut} above the high watermark",
+    "settle": lambda s: f"{s.leader} settles the last mirrored epoch: {NO_EPOCH.get(s.after.lme, s.after.lme)}",
+    "reset": lambda s: f"{s.leader} writes the producer reset in epoch {s.after.epoch}",
+    "stopped": lambda s: f"{s.cluster} is STOPPED, writable",
+}  # fmt: skip
+
+
+def tell(model: Model, path: Sequence[State]) -> list[StoryStep]:
+    """Return the story that leads along `path`."""
+    names = _Names(model, path[0])
+    story = []
+    for number, (state, target) in enumerate(pairwise(path), 1):
+        step = next(found for found in model.steps_of(state) if found.state == target)
+        scene = _scene(model, names, state, step)
+        names.replicas[step.side] = [names.replicas[step.side][place] for place in step.move.places]
+        text = SENTENCES[step.move.kind](scene)
+        a, b = (names.picture(side, cluster) for side, cluster in enumerate(model.pair(target)))
+        story.append(StoryStep(number, text, (a, b)))
+    return story
+
+
+def _scene(model: Model, names: _Names, state: State, step: Next) -> _Scene:
+    before = model.pair(state)[step.side]
+    place = step.move.place
+    after = step.move.after
+    return _Scene(
+        model, names, step.side, names.replicas[step.side][place], names.replicas[step.side][0], before, after,
+        before.replicas[place].log, after.replicas[step.move.places.index(place)].log,
+    )  # fmt: skip
+
+
+def draw(step: StoryStep) -> list[str]:
+    """Return a step as lines: its sentence, then every replica's log, one column an offset."""
+    lines = [f"{step.number:>3}. {step.text}"]
+    count = max((len(row.cells) for picture in step.pictures for row in picture.rows), default=0)
+    width = max((len(cell) for picture in step.pictures for row in picture.rows for cell in row.cells), default=1)
+    header = " ".join(str(offset).center(width) for offset in range(count))
+    lines.append(f"{'':22}{header}".rstrip())
+    for picture in step.pictures:
+        for row in picture.rows:
+            marks = f"{'leader' if row.is_leader else '':6} {'ISR' if row.in_isr else '':3}"
+            cells = [cell.ljust(width) for cell in row.cells] + [" " * width] * (count - len(row.cells))
+            owed = "" if row.uncut is None else f"  uncut: {row.uncut}"
+            lines.append(f"      {row.replica:3} {marks}  {' '.join(cells)}{owed}".rstrip())
+        about = f"{picture.state} epoch {picture.epoch} HW {picture.high_watermark} LME {picture.last_mirrored_epoch}"
+        lines.append(f"      {picture.cluster}: {about}")
+    return lines

@@ -1,0 +1,238 @@
+"""Which steps can a plan have? One row of ACTIONS each: orders of an operator, and faults.
+
+A fault with `for_ms` ends by itself after that time, and every fault ends when the plan says that faults end. A
+step that makes no sense any more, such as killing a broker that is down, is skipped, and the story says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories import fault_actions
+from kmirror.histories.fault_actions import kill_role, lose_power, turn
+from kmirror.histories.hands import Action, Args, Hands, StepSkipped
+from kmirror.histories.orders import NOBODY, ORDERS
+from kmirror.histories.plan import ClusterPlan, Plan, Step
+from kmirror.histories.scene import Trap
+from kmirror.histories.workloads import KINDS
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.cluster import CLOCK_PPM_MAX
+from kmirror.spec.configs import LONG_MAX
+
+# -- carrying out -----------------------------------------------------------------------------
+
+
+def _for_ms(args: Args) -> int:
+    return int(args.get("for_ms", 0))
+
+
+def _kill(hands: Hands, args: Args) -> None:
+    hands.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
+
+
+def _lose_power(hands: Hands, args: Args) -> None:
+    lose_power(hands, str(args["cluster"]), int(args["broker"]), _for_ms(args))
+
+
+def _kill_controller(hands: Hands, args: Args) -> None:
+    hands.kill(str(args["cluster"]), CONTROLLER_ID, _for_ms(args))
+
+
+def _kill_cluster(hands: Hands, args: Args) -> None:
+    cluster = str(args["cluster"])
+    nodes = [
+        n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids) if hands.scene.clusters[cluster].runs(n)
+    ]
+    if not nodes:
+        raise StepSkipped(f"all of {cluster} is down")
+    for node_id in nodes:
+        hands.kill(cluster, node_id, _for_ms(args))
+
+
+def _kill_replica(hands: Hands, args: Args) -> None:
+    tp = TopicPartition(str(args["topic"]), int(args.get("partition", 0)))
+    kill_role(hands, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
+
+
+def _kill_when(hands: Hands, args: Args) -> None:
+    scene = hands.scene
+    victim = str(args["victim"])
+    cluster = str(args["source"] if victim.startswith("source") else args["cluster"])
+    role = victim.removeprefix("source_")
+    on = str(args["on"])
+
+    def spring(tp: TopicPartition) -> None:
+        try:
+            scene.note(f"{tp} came to {on}: now the {role} in {cluster}")
+            kill_role(hands, cluster, tp, role, _for_ms(args))
+        except StepSkipped as skipped:
+            scene.note(f"nobody dies: {skipped}")
+
+    scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
+
+
+def _line_down(hands: Hands, args: Args) -> None:
+    way = ">" if args.get("one_way", False) else "|"
+    hands.take_down(f"{args['one']}{way}{args['other']}", _for_ms(args))
+
+
+def _line_slow(hands: Hands, args: Args) -> None:
+    hands.disturb("slow", f"{args['one']}|{args['other']}", int(args["ms"]), _for_ms(args))
+
+
+def _line_lossy(hands: Hands, args: Args) -> None:
+    hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
+
+
+def _rest(hands: Hands, args: Args) -> None:
+    """Producers end their batch, transactions stay open and time out."""
+    hands.scene.resting_until = hands.scene.now + _for_ms(args) * MILLISECOND
+
+
+ROWS: tuple[Action, ...] = (
+    Action(
+        "create_mirror",
+        "Create a mirror; `servers` names the cluster that it points to, or nobody.",
+        "mirror source destination",
+        takes="servers timeout_ms topics",
+    ),
+    Action(
+        "add",
+        "Add topics to a mirror, with their ids at the source unless `named` is false.",
+        "mirror source destination topics",
+        takes="named",
+    ),
+    Action("remove", "Remove topics from a mirror: failover.", "mirror source destination topics"),
+    Action("pause", "Pause topics of a mirror.", "mirror source destination topics"),
+    Action("resume", "Resume paused topics of a mirror.", "mirror source destination topics"),
+    Action("delete_mirror", "Delete a mirror; refused unless all its topics are STOPPED.", "mirror destination"),
+    Action("describe_mirror", "Describe a mirror; whatever the answer, nothing changes.", "mirror destination"),
+    Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
+    Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
+    Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
+    Action("reset_topic", "Take back what is set for a config of a topic.", "cluster topic name", where="cluster"),
+    Action("alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", where="cluster"),
+    Action("reset_cluster", "Take back what is set for a config of all brokers.", "cluster name", where="cluster"),
+    Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
+    Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
+    Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
+    Action(
+        "delete_records",
+        "Delete the records of a partition below an offset, -1 for all that are committed.",
+        "cluster topic partition offset",
+        where="cluster",
+    ),
+    Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
+    Action("rest", "All clients rest for a while; brokers and mirrors do not.", "for_ms", _rest),
+    Action("kill_broker", "Kill a broker.", "cluster broker", _kill, takes="for_ms"),
+    Action(
+        "lose_power",
+        "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
+        "cluster broker",
+        _lose_power,
+        takes="for_ms",
+    ),
+    Action(
+        "kill_replica",
+        "Kill whoever leads a partition, or follows: `victim`.",
+        "cluster topic victim",
+        _kill_replica,
+        takes="partition for_ms",
+    ),
+    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller, takes="for_ms"),
+    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster, takes="for_ms"),
+    Action(
+        "kill_when",
+        "Kill `victim` in the event after a partition comes to a state, or its log is cut.",
+        "cluster source topic on victim",
+        _kill_when,
+        takes="for_ms",
+    ),
+    Action(
+        "line_down",
+        "Take down the line between two sites or nodes, both ways or one way.",
+        "one other",
+        _line_down,
+        takes="one_way for_ms",
+    ),
+    Action(
+        "line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow, takes="for_ms"
+    ),
+    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy, takes="for_ms"),
+    *fault_actions.ROWS,
+)
+ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
+INT_MAX = 2**31 - 1
+LATEST_MS = 10**12
+"""About thirty years."""
+NUMBERS: Mapping[str, tuple[int, int]] = {
+    "ahead_ms": (-LATEST_MS, LATEST_MS),
+    "broker": (0, INT_MAX),
+    "delay_ms": (0, LATEST_MS),
+    "for_ms": (0, LATEST_MS),
+    "ms": (0, LATEST_MS),
+    "number": (0, INT_MAX),
+    "offset": (-LONG_MAX, LONG_MAX),
+    "partition": (0, INT_MAX),
+    "partitions": (-INT_MAX, INT_MAX),
+    "ppm": (0, 1_000_000),
+    "timeout_ms": (0, INT_MAX),
+    "within_ms": (0, LATEST_MS),
+}
+"""Argument to the least and the greatest whole number that it takes."""
+LIMITS: Mapping[tuple[str, str], tuple[int, int]] = {("set_clock", "ppm"): (-CLOCK_PPM_MAX, CLOCK_PPM_MAX)}
+"""The same where an argument is another one in this action."""
+assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"
+
+
+def problem_with(plan: Plan) -> str | None:
+    """Say why a plan, such as one from a file, cannot be carried out; None if it can."""
+    clusters = {cluster.name: cluster for cluster in plan.clusters}
+    for client in plan.clients:
+        if client.kind not in KINDS or client.cluster not in clusters:
+            return f"client {client.name}: kind {client.kind!r} in cluster {client.cluster!r} is not known"
+    for topic, text in plan.topics.items():
+        count, _, name = text.partition("@")
+        if not count.isdecimal() or name not in clusters:
+            return f"topic {topic}: {text!r} is not a number of partitions and a cluster, such as 2@a"
+    for number, step in enumerate(plan.steps):
+        problem = _problem_with_step(step, clusters)
+        if problem is not None:
+            return f"step {number}: {problem}"
+    return None
+
+
+def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str | None:
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"there is no action {step.action!r}"
+    missing = [name for name in action.needs.split() if name not in step.args]
+    if missing:
+        return f"{step.action} needs {', '.join(missing)}"
+    unknown = [name for name in step.args if name not in (*action.needs.split(), *action.takes.split())]
+    if unknown:
+        return f"{step.action} takes no {', '.join(unknown)}"
+    for name, value in step.args.items():
+        limits = LIMITS.get((step.action, name)) or NUMBERS.get(name)
+        if limits is not None and (type(value) is not int or not limits[0] <= value <= limits[1]):
+            return f"{name} is a whole number from {limits[0]} to {limits[1]}, not {value!r}"
+    if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
+        return wrong
+    for name in ("cluster", "source", "destination"):
+        if name in step.args and step.args[name] not in clusters:
+            return f"there is no cluster {step.args[name]!r}"
+    if step.args.get("servers", NOBODY) not in (NOBODY, *clusters):
+        return f"servers is a cluster or {NOBODY}, not {step.args['servers']!r}"
+    nodes = [str(step.args[name]) for name in ("one", "other") if name in step.args]
+    if "broker" in step.args:
+        nodes.append(f"{step.args['cluster']}-{step.args['broker']}")
+    for node in nodes:
+        cluster, dash, text = node.partition("-")
+        ids = (CONTROLLER_ID, *range(1, clusters[cluster].brokers + 1)) if cluster in clusters else ()
+        if not ids or (dash and (not text.isdecimal() or int(text) not in ids)):
+            return f"there is no node or site {node!r}"
+        if dash and nodes.count(node) > 1:
+            return f"no line lies between {node!r} and itself"
+    return None

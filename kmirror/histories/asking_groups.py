@@ -1,0 +1,229 @@
+"""Questions about groups, and members that do it wrong, in groups of which nobody else is a member."""
+
+from __future__ import annotations
+
+from kmirror.histories.asker import NO_GROUP, Asker, Question
+from kmirror.histories.scripts import Script, Sleep
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kmirror.protocol.gen.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.message import Message
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.wire_values import CoordinatorType
+
+IDS_FROM = {"OffsetFetch": 10, "OffsetCommit": 10}
+"""The first versions that name topics by their ids."""
+MEMBERS_FROM = {"JoinGroup": 5, "LeaveGroup": 3, "TxnOffsetCommit": 3}
+"""The first versions that know static members."""
+STALE = "a-member-of-before"
+SESSION_MS = 6_000
+REBALANCE_MS = 1_000
+STAY_MS = 3_000
+
+
+def _group(asker: Asker) -> str:
+    """Return a group of this client's, or one that there is not."""
+    return NO_GROUP if asker.rng.chance(1, 4) else asker.own("group")
+
+
+def _at(asker: Asker, group: str) -> Endpoint:
+    return asker.coordinator(GROUP_TOPIC, group)
+
+
+def knows_static(asker: Asker) -> bool:
+    """Return whether the cluster's brokers know static members in every request that may name one."""
+    last = asker.desk.scene.last_version
+    return all(last(asker.cluster, api) >= version for api, version in MEMBERS_FROM.items())
+
+
+def _describe(asker: Asker) -> Script[None]:
+    group = _group(asker)
+    yield from asker.ask(DescribeGroupsRequest([group]), _at(asker, group))
+
+
+def _list(asker: Asker) -> Script[None]:
+    yield from asker.ask(ListGroupsRequest())
+
+
+def _delete(asker: Asker) -> Script[None]:
+    group = _group(asker)
+    yield from asker.ask(DeleteGroupsRequest([group]), _at(asker, group))
+
+
+def _delete_offset(asker: Asker) -> Script[None]:
+    group, tp = _group(asker), asker.partition()
+    row = OffsetDeleteRequestTopic(tp.topic, [OffsetDeleteRequestPartition(tp.partition)])
+    yield from asker.ask(OffsetDeleteRequest(group, [row]), _at(asker, group))
+
+
+def _offsets(asker: Asker) -> Script[None]:
+    """Ask for a group's offsets, of a topic named by its id."""
+    group, topic = _group(asker), asker.topic()
+    if asker.desk.scene.last_version(asker.cluster, "OffsetFetch") < IDS_FROM["OffsetFetch"]:
+        return
+    row = OffsetFetchRequestTopics(topic_id=asker.topic_id(topic), partition_indexes=[0])
+    yield from asker.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=[row])]), _at(asker, group))
+
+
+def _commit(asker: Asker) -> Script[None]:
+    """Commit without being a member; now and then of a generation that there is not, or for a topic's id."""
+    group, tp, rng = asker.own("group"), asker.partition(), asker.rng
+    row = OffsetCommitRequestPartition(
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+    )
+    request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1)
+    version = NAMED_TOPICS_LAST[request.NAME]
+    if rng.chance(1, 3) and asker.desk.scene.last_version(asker.cluster, "OffsetCommit") >= IDS_FROM["OffsetCommit"]:
+        request.topics = [OffsetCommitRequestTopic(topic_id=asker.topic_id(tp.topic), partitions=[row])]
+        version += 1
+    else:
+        request.topics = [OffsetCommitRequestTopic(name=tp.topic, partitions=[row])]
+        request.generation_id_or_member_epoch = rng.choice((-1, -1, 7))
+    yield from asker.ask(request, _at(asker, group), version)
+
+
+def _stranger(asker: Asker) -> Script[None]:
+    """Be a member that the group does not know (any more)."""
+    group = _group(asker)
+    found: list[Message] = [
+        HeartbeatRequest(group_id=group, generation_id=1, member_id=STALE),
+        SyncGroupRequest(
+            group_id=group, generation_id=1, member_id=STALE, protocol_type="consumer", protocol_name="range"
+        ),
+        _joining(group, STALE, ""),
+    ]
+    if knows_static(asker):
+        found.append(LeaveGroupRequest(group_id=group, members=[MemberIdentity(STALE)]))
+    yield from asker.ask(asker.rng.choice(found), _at(asker, group))
+
+
+def _member(asker: Asker) -> Script[None]:
+    """Be a static member that is started a second time, and say as the first one and as the second what is refused.
+
+    It does not always send SyncGroup, and it leaves, or is forgotten.
+    """
+    group, rng = asker.own("group"), asker.rng
+    at = _at(asker, group)
+    twice = yield from joined_twice(asker, group, at)
+    if twice is None:
+        return
+    first, second, instance = twice
+    # In COMPLETING_REBALANCE nobody may commit; the present member first, for it has not sent SyncGroup.
+    for member, generation in (
+        (second.member_id, second.generation_id), (first.member_id, first.generation_id),
+        (second.member_id, second.generation_id - 1),
+    ):  # fmt: skip
+        for request, version in _said(asker, group, member, instance, generation):
+            yield from asker.ask(request, at, version)
+    yield from asker.ask(DeleteGroupsRequest([group]), at)
+    wrong = _joining(group, second.member_id, instance)
+    wrong.protocol_type = "another"
+    yield from asker.ask(wrong, at)
+    if rng.chance(1, 2):
+        yield Sleep(rng.between(0, STAY_MS))
+    yield from asker.ask(LeaveGroupRequest(group_id=group, members=[MemberIdentity(first.member_id, instance)]), at)
+    yield from asker.ask(LeaveGroupRequest(group_id=group, members=[MemberIdentity(second.member_id, instance)]), at)
+
+
+def joined_twice(
+    asker: Asker, group: str, at: Endpoint
+) -> Script[tuple[JoinGroupResponse, JoinGroupResponse, str] | None]:
+    """Join as a static member, and again as the same one; return both answers and its name, None if one was refused."""
+    if not knows_static(asker):
+        return None
+    instance = f"{asker.desk.plan.name}-instance"
+    first = yield from asker.ask(_joining(group, "", instance), at)
+    if not isinstance(first, JoinGroupResponse) or first.error_code:
+        return None
+    if asker.rng.chance(2, 3):
+        yield from asker.ask(_syncing(group, first.member_id, instance, first.generation_id), at)
+    second = yield from asker.ask(_joining(group, "", instance), at)
+    if not isinstance(second, JoinGroupResponse) or second.error_code:
+        return None
+    return first, second, instance
+
+
+def _said(asker: Asker, group: str, member: str, instance: str, generation: int) -> list[tuple[Message, int | None]]:
+    """Return what a member says: that it lives, its offsets, and that it wants its assignment."""
+    tp = asker.partition()
+    row = OffsetCommitRequestPartition(
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+    )
+    commit = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=generation,
+        member_id=member,
+        group_instance_id=instance,
+        topics=[OffsetCommitRequestTopic(name=tp.topic, partitions=[row])],
+    )
+    beat = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member, group_instance_id=instance)
+    return [
+        (commit, NAMED_TOPICS_LAST[commit.NAME]), (beat, None), (_joining(group, member, instance), None),
+        (_syncing(group, member, instance, generation), None),
+    ]  # fmt: skip
+
+
+def _joining(group: str, member: str, instance: str) -> JoinGroupRequest:
+    request = JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        member_id=member,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol("range", b"")],
+    )
+    if instance:
+        request.group_instance_id = instance
+    return request
+
+
+def _syncing(group: str, member: str, instance: str, generation: int) -> SyncGroupRequest:
+    return SyncGroupRequest(
+        group_id=group,
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=instance,
+        protocol_type="consumer",
+        protocol_name="range",
+        assignments=[SyncGroupRequestAssignment(member, b"")],
+    )
+
+
+def _find(asker: Asker) -> Script[None]:
+    """Ask who coordinates a group; the first such question creates the topic that groups are kept in."""
+    yield from asker.desk.find_coordinator(asker.cluster, CoordinatorType.GROUP, asker.own("group"))
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("coordinator", "groups", _find, 1),
+    Question("describe groups", "groups", _describe, 3),
+    Question("list groups", "groups", _list, 1),
+    Question("delete a group", "groups", _delete, 4),
+    Question("delete an offset", "groups", _delete_offset, 4),
+    Question("offsets by topic id", "groups", _offsets, 2),
+    Question("commit", "groups", _commit, 4),
+    Question("stranger", "groups", _stranger, 10),
+    Question("member", "groups", _member, 4),
+)

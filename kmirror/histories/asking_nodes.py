@@ -1,0 +1,155 @@
+"""Requests that nodes send each other, as from a broker that was registered before, or that knows what is not so.
+
+None of them may be accepted: each names a broker epoch, a member, a topic or a state that there is not.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.asker import NO_MIRROR, NO_PARTITION, NO_TOPIC, Asker, Question
+from kmirror.histories.scripts import Script
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest, DirectoryData
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import PartitionData as AssignedPartition
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import TopicData as AssignedTopic
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
+from kmirror.protocol.gen.bump_leader_epochs_request import (
+    BumpLeaderEpochsRequest,
+    LeaderEpochState,
+    TopicState,
+)
+from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest, PartitionSnapshot, SnapshotId
+from kmirror.protocol.gen.fetch_snapshot_request import TopicSnapshot as SnapshotOf
+from kmirror.protocol.gen.read_mirror_states_request import PartitionData as ReadPartition
+from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
+from kmirror.protocol.gen.read_mirror_states_request import TopicData as ReadTopic
+from kmirror.protocol.gen.write_mirror_states_request import PartitionData as WrittenPartition
+from kmirror.protocol.gen.write_mirror_states_request import TopicData as WrittenTopic
+from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kmirror.spec.topics import METADATA_TOPIC
+
+NO_STATE = 99
+NO_EPOCH = 10**6
+"""A broker epoch that no broker has."""
+
+
+def _broker(asker: Asker) -> tuple[int, int] | None:
+    """Return id and epoch of a broker that is registered; None if there is none."""
+    brokers = asker.image.brokers
+    if not brokers:
+        return None
+    broker_id = asker.rng.choice(sorted(brokers))
+    return broker_id, brokers[broker_id].epoch
+
+
+def _former(asker: Asker) -> Script[None]:
+    """Be a broker of before: its epoch is another broker's now, or nobody's."""
+    broker = _broker(asker)
+    if broker is None:
+        return
+    broker_id, _ = broker
+    tp = asker.partition()
+    topic_id = asker.topic_id(tp.topic)
+    rows = [AssignedTopic(topic_id, [AssignedPartition(tp.partition)])]
+    proposal = PartitionData(partition_index=tp.partition, leader_epoch=0, partition_epoch=0)
+    requests = (
+        BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=NO_EPOCH),
+        AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=NO_EPOCH),
+        AssignReplicasToDirsRequest(broker_id, NO_EPOCH, [DirectoryData(Uuid(asker.rng.octets(16)), rows)]),
+        AlterPartitionRequest(broker_id, NO_EPOCH, [TopicData(topic_id, [proposal])]),
+    )
+    yield from asker.ask(asker.rng.choice(requests), asker.controller())
+
+
+def _proposal(asker: Asker) -> Script[None]:
+    """Propose an ISR of members that have restarted since, of this partition epoch or of one that is still to come."""
+    tp = asker.partition()
+    known, topic_id = asker.image.partition(tp), asker.topic_id(tp.topic)
+    leader = None if known is None else asker.image.brokers.get(known.leader)
+    if known is None or leader is None:
+        return
+    row = PartitionData(
+        partition_index=tp.partition,
+        leader_epoch=known.leader_epoch,
+        new_isr_with_epochs=[BrokerState(member, NO_EPOCH) for member in known.replicas],
+        partition_epoch=known.partition_epoch + asker.rng.choice((0, 0, 3)),
+    )
+    request = AlterPartitionRequest(known.leader, leader.epoch, [TopicData(topic_id, [row])])
+    yield from asker.ask(request, asker.controller())
+
+
+def _directories(asker: Asker) -> Script[None]:
+    """Say where a replica lies that the broker does not have, or of a partition that does not exist."""
+    broker = _broker(asker)
+    tp = asker.partition()
+    topic = asker.image.topics.get(tp.topic)
+    known = asker.image.partition(tp)
+    if broker is None or topic is None or (known is not None and broker[0] in known.replicas):
+        return
+    rows = [AssignedTopic(topic.topic_id, [AssignedPartition(tp.partition)])]
+    directory = DirectoryData(Uuid(asker.rng.octets(16)), rows)
+    yield from asker.ask(AssignReplicasToDirsRequest(*broker, [directory]), asker.controller())
+
+
+def _snapshot(asker: Asker) -> Script[None]:
+    """Ask for a snapshot of the metadata log that was never written."""
+    row = PartitionSnapshot(partition=0, current_leader_epoch=0, snapshot_id=SnapshotId(1, 0), position=0)
+    request = FetchSnapshotRequest(replica_id=-1, max_bytes=1_000, topics=[SnapshotOf(METADATA_TOPIC, [row])])
+    yield from asker.ask(request, asker.controller())
+
+
+def _states(asker: Asker) -> Script[None]:
+    """Read the states of a topic, or write a state that there is not, or of a topic or mirror that there is not."""
+    tp, rng = asker.partition(), asker.rng
+    if rng.chance(1, 2):
+        read = ReadTopic(name=tp.topic, partitions=[ReadPartition(tp.partition)])
+        yield from asker.ask(ReadMirrorStatesRequest(mirror_name=asker.mirror(), topics=[read]))
+        return
+    written = WrittenPartition(partition_index=tp.partition, state=NO_STATE, leader_epoch=0)
+    request = WriteMirrorStatesRequest(mirror_name=asker.mirror())
+    name = tp.topic
+    if rng.chance(1, 2):
+        written.state = 0
+        if rng.chance(1, 2):
+            name = NO_TOPIC
+        else:
+            request.mirror_name = NO_MIRROR
+    request.topics = [WrittenTopic(name=name, topic_id=asker.topic_id(name), partitions=[written])]
+    yield from asker.ask(request)
+
+
+def _bumps(asker: Asker) -> Script[None]:
+    """Want a leader epoch for a partition, or for a topic, that does not exist."""
+    topic = asker.topic()
+    rows = [LeaderEpochState(partition_index=NO_PARTITION, min_leader_epoch=0)]
+    request = BumpLeaderEpochsRequest(topics=[TopicState(asker.topic_id(topic), rows)])
+    yield from asker.ask(request, asker.controller())
+
+
+def _markers(asker: Asker) -> Script[None]:
+    """End a transaction in a partition that does not exist."""
+    marker = WritableTxnMarker(
+        producer_id=0,
+        producer_epoch=0,
+        transaction_result=False,
+        topics=[WritableTxnMarkerTopic(asker.topic(), [NO_PARTITION])],
+        coordinator_epoch=0,
+    )
+    yield from asker.ask(WriteTxnMarkersRequest(markers=[marker]))
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("former broker", "nodes", _former, 4),
+    Question("proposal", "nodes", _proposal, 4),
+    Question("directories", "nodes", _directories),
+    Question("snapshot", "nodes", _snapshot, 1),
+    Question("mirror states", "nodes", _states, 6),
+    Question("leader epochs", "nodes", _bumps, 2),
+    Question("markers", "nodes", _markers, 2),
+)

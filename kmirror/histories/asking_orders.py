@@ -1,0 +1,92 @@
+"""Orders that are refused: about what is not there, is there already, or may not be."""
+
+from __future__ import annotations
+
+from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
+from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, Asker, Question
+from kmirror.histories.scripts import Script
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kmirror.spec.releases import NOT_SERVED
+from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
+
+NO_CONFIG = "no.such.config"
+
+
+def _configs(asker: Asker) -> Script[None]:
+    """Set a config that a topic does not have."""
+    topic = asker.topic()
+    row = LegacyResource(
+        resource_type=ResourceType.TOPIC, resource_name=topic, configs=[LegacyConfig(name=NO_CONFIG, value="1")]
+    )
+    yield from asker.ask(AlterConfigsRequest(resources=[row], validate_only=True))
+    if asker.desk.scene.last_version(asker.cluster, "IncrementalAlterConfigs") > NOT_SERVED:
+        config = AlterableConfig(name=NO_CONFIG, config_operation=ConfigOp.SET, value="1")
+        changed = AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=[config])
+        yield from asker.ask(IncrementalAlterConfigsRequest(resources=[changed], validate_only=True))
+
+
+def _partitions(asker: Asker) -> Script[None]:
+    """Want one more partition, on no broker."""
+    topic = asker.topic()
+    known = asker.image.topics.get(topic)
+    count = 1 if known is None else len(known.partitions) + 1
+    row = CreatePartitionsTopic(name=topic, count=count, assignments=[])
+    yield from asker.ask(CreatePartitionsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
+
+
+def _topics(asker: Asker) -> Script[None]:
+    """Want a topic with the default number of partitions, with some, or with fewer than there can be."""
+    count = asker.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
+    row = CreatableTopic(name=NO_TOPIC, num_partitions=count, replication_factor=USE_DEFAULT)
+    yield from asker.ask(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
+
+
+def _features(asker: Asker) -> Script[None]:
+    row = FeatureUpdateKey(feature="no.such.feature", max_version_level=1)
+    yield from asker.ask(UpdateFeaturesRequest(timeout_ms=1_000, feature_updates=[row], validate_only=True))
+
+
+def _mirror_topics(asker: Asker) -> Script[None]:
+    """Order something of a topic that there is not, or of a mirror that there is not."""
+    mirror, topic = asker.mirror(), NO_TOPIC
+    if mirror == NO_MIRROR:
+        topic = asker.topic()
+    row = AddedTopic(topic_name=topic)
+    orders = [removing_topics(mirror, [topic]), pausing_topics(mirror, [topic]), resuming_topics(mirror, [topic])]
+    if mirror == NO_MIRROR:
+        orders.append(AddTopicsToMirrorRequest(mirror_name=mirror, topics=[row]))
+    yield from asker.ask(asker.rng.choice(orders))
+
+
+def _removed_topics(asker: Asker) -> Script[None]:
+    """Want topics that were removed from a mirror in another one that there is not: they may not have stopped yet."""
+    image = asker.image
+    wishes = {name: parse(image.topic_config(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
+    removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
+    if removed:
+        topics = [AddedTopic(topic_name=name) for name in (NO_TOPIC, *removed)]
+        yield from asker.ask(AddTopicsToMirrorRequest(mirror_name=NO_MIRROR, topics=topics))
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("wrong configs", "orders", _configs),
+    Question("partitions on no broker", "orders", _partitions),
+    Question("topics", "orders", _topics),
+    Question("unknown feature", "orders", _features, 1),
+    Question("removed topics", "orders", _removed_topics, 4),
+    Question("topics of a mirror", "orders", _mirror_topics, 4),
+)

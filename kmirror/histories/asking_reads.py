@@ -1,0 +1,140 @@
+"""Questions about topics, logs, configs and brokers, as tools and consumers ask them; none changes anything."""
+
+from __future__ import annotations
+
+from kmirror.histories.asker import Asker, Question
+from kmirror.histories.scripts import Script
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_log_dirs_request import DescribeLogDirsRequest
+from kmirror.protocol.gen.describe_producers_request import DescribeProducersRequest
+from kmirror.protocol.gen.describe_producers_request import TopicRequest as ProducersOf
+from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.wire_values import OffsetSpec, ResourceType
+
+METADATA_IDS_FROM = 12
+"""The first version of Metadata that asks by ids."""
+ONLY_ALIVE_LAST = 0
+"""The last version of Metadata that leaves out replicas which do not live."""
+UNSETTLED_LAST = 4
+"""The last version of ListOffsets that has no OFFSET_NOT_AVAILABLE."""
+FETCH_IDS = 13
+BYTES_MAX = 1 << 16
+
+
+def _metadata(asker: Asker) -> Script[None]:
+    """Ask by id, by name, or for all topics in the oldest version."""
+    topic, rng = asker.topic(), asker.rng
+    if asker.desk.scene.last_version(asker.cluster, "Metadata") >= METADATA_IDS_FROM and rng.chance(1, 2):
+        row = MetadataRequestTopic(topic_id=asker.topic_id(topic), name=None)
+        yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
+    elif rng.chance(1, 2):
+        yield from asker.ask(MetadataRequest(topics=[]), version_max=ONLY_ALIVE_LAST)
+    else:
+        row = MetadataRequestTopic(name=topic)
+        yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
+
+
+def _topic_partitions(asker: Asker) -> Script[None]:
+    request = DescribeTopicPartitionsRequest(topics=[TopicRequest(asker.topic())], response_partition_limit=10)
+    yield from asker.ask(request)
+
+
+def _cluster(asker: Asker) -> Script[None]:
+    yield from asker.ask(DescribeClusterRequest())
+
+
+def _log_dirs(asker: Asker) -> Script[None]:
+    yield from asker.ask(DescribeLogDirsRequest(topics=None))
+
+
+def _configs(asker: Asker) -> Script[None]:
+    kind, name = asker.rng.choice(
+        ((ResourceType.TOPIC, asker.topic()), (ResourceType.MIRROR, asker.mirror()))
+    )  # fmt: skip
+    row = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+    yield from asker.ask(DescribeConfigsRequest(resources=[row]))
+
+
+def _producers(asker: Asker) -> Script[None]:
+    tp = asker.partition()
+    request = DescribeProducersRequest([ProducersOf(tp.topic, [tp.partition])])
+    yield from asker.ask(request, asker.leader(tp))
+
+
+def _list_offsets(asker: Asker) -> Script[None]:
+    """Ask where a log begins or ends, or which offset a time has; now and then as a client of an early release."""
+    tp, rng = asker.partition(), asker.rng
+    is_early, some_time = rng.chance(1, 2), asker.desk.scene.simulation.now_ms - rng.between(0, 20_000)
+    row = ListOffsetsPartition(
+        partition_index=tp.partition,
+        current_leader_epoch=-1 if is_early else asker.epoch(tp),
+        timestamp=rng.choice((some_time, some_time, OffsetSpec.LATEST, OffsetSpec.LATEST, OffsetSpec.EARLIEST)),
+    )
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[row])])
+    yield from asker.ask(request, asker.leader(tp), UNSETTLED_LAST if is_early else None)
+
+
+def _epoch_end(asker: Asker) -> Script[None]:
+    tp = asker.partition()
+    row = OffsetForLeaderPartition(
+        partition=tp.partition, current_leader_epoch=asker.epoch(tp), leader_epoch=asker.rng.below(5)
+    )
+    request = OffsetForLeaderEpochRequest(
+        replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[row])]
+    )
+    yield from asker.ask(request, asker.leader(tp))
+
+
+def _fetch_session(asker: Asker) -> Script[None]:
+    """Begin a fetch session, go on in it rightly or wrongly, and end it."""
+    tp = asker.partition()
+    endpoint = asker.leader(tp)
+    reply = yield from asker.ask(_fetch(tp, 0, 0), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
+    if not isinstance(reply, FetchResponse) or not reply.session_id:
+        return
+    last = asker.desk.scene.last_version(asker.cluster, "Fetch")
+    match asker.rng.below(3):
+        case 0:
+            epoch, version = asker.rng.between(2, 9), NAMED_TOPICS_LAST["FetchRequest"]
+        case 1 if last >= FETCH_IDS:
+            epoch, version = 1, FETCH_IDS
+        case _:
+            epoch, version = 1, NAMED_TOPICS_LAST["FetchRequest"]
+    yield from asker.ask(_fetch(None, reply.session_id, epoch), endpoint, version)
+    yield from asker.ask(_fetch(None, reply.session_id, -1), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
+
+
+def _fetch(tp: TopicPartition | None, session_id: int, epoch: int) -> FetchRequest:
+    topics = []
+    if tp is not None:
+        row = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=BYTES_MAX)
+        topics = [FetchTopic(topic=tp.topic, partitions=[row])]
+    return FetchRequest(
+        replica_id=-1, max_wait_ms=0, min_bytes=1, max_bytes=BYTES_MAX, session_id=session_id, session_epoch=epoch,
+        topics=topics,
+    )  # fmt: skip
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("metadata", "reads", _metadata, 4),
+    Question("topic partitions", "reads", _topic_partitions, 1),
+    Question("cluster", "reads", _cluster, 1),
+    Question("log dirs", "reads", _log_dirs, 1),
+    Question("configs", "reads", _configs),
+    Question("producers", "reads", _producers, 1),
+    Question("offsets", "reads", _list_offsets, 8),
+    Question("end of an epoch", "reads", _epoch_end),
+    Question("fetch session", "reads", _fetch_session),
+)

@@ -1,0 +1,190 @@
+"""Questions about transactions, and producers that do it wrong, under transactional ids that nobody else uses."""
+
+from __future__ import annotations
+
+from kmirror.histories.asker import NO_PARTITION, Asker, Question
+from kmirror.histories.asking_groups import joined_twice
+from kmirror.histories.scripts import Script, Sleep
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from kmirror.protocol.gen.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.list_transactions_request import ListTransactionsRequest
+from kmirror.protocol.gen.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
+from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
+
+TRANSACTION_MS = 3_000
+STAY_MS = 3_000
+BEFORE_FENCED = {"InitProducerId": 3, "AddPartitionsToTxn": 1, "AddOffsetsToTxn": 1}
+"""The last versions that do not know PRODUCER_FENCED."""
+WITH_PRODUCER_FROM = 3
+"""The first version of InitProducerId in which a producer goes on with its id."""
+BATCHED_FROM = 4
+"""The first version of AddPartitionsToTxn, which brokers send, that may only verify."""
+STATIC = 3
+"""The first version of TxnOffsetCommit that names a member."""
+
+Producer = tuple[int, int]
+"""Producer id and epoch."""
+
+
+def _at(asker: Asker, name: str) -> Endpoint:
+    return asker.coordinator(TRANSACTION_TOPIC, name)
+
+
+def _last(asker: Asker, api: str) -> int | None:
+    """Return a version of an API: now and then one that does not know PRODUCER_FENCED, else the last for clients."""
+    return BEFORE_FENCED[api] if asker.rng.chance(1, 4) else TRANSACTIONS_V1_LAST.get(f"{api}Request")
+
+
+def _describe(asker: Asker) -> Script[None]:
+    name = asker.own("id")
+    yield from asker.ask(DescribeTransactionsRequest([name]), _at(asker, name))
+
+
+def _list(asker: Asker) -> Script[None]:
+    yield from asker.ask(ListTransactionsRequest())
+
+
+def _adding(asker: Asker, name: str, producer: Producer, *, exists: bool) -> AddPartitionsToTxnRequest:
+    tp = asker.partition()
+    topics = [AddPartitionsToTxnTopic(tp.topic, [tp.partition])]
+    if not exists:
+        topics.append(AddPartitionsToTxnTopic(tp.topic, [NO_PARTITION]))
+    return AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=name,
+        v3_and_below_producer_id=producer[0],
+        v3_and_below_producer_epoch=producer[1],
+        v3_and_below_topics=topics,
+    )
+
+
+def _verifying(asker: Asker, name: str, producer: Producer) -> AddPartitionsToTxnRequest:
+    """Return what a leader asks before it takes a batch of a transaction."""
+    tp = asker.partition()
+    row = AddPartitionsToTxnTransaction(
+        name, producer[0], producer[1], verify_only=True, topics=[AddPartitionsToTxnTopic(tp.topic, [tp.partition])]
+    )
+    return AddPartitionsToTxnRequest(transactions=[row])
+
+
+def _stranger(asker: Asker) -> Script[None]:
+    """Name a producer id and an epoch that the transactional id does not have."""
+    name, rng = asker.own("id"), asker.rng
+    nobody = rng.below(3) - 1, rng.below(3)
+    init = InitProducerIdRequest(
+        transactional_id=name, transaction_timeout_ms=TRANSACTION_MS, producer_id=10**9, producer_epoch=0
+    )
+    asked: tuple[tuple[Message, int | None], ...] = (
+        (_adding(asker, name, nobody, exists=rng.chance(1, 2)), _last(asker, "AddPartitionsToTxn")),
+        (AddOffsetsToTxnRequest(name, *nobody, asker.own("group")), _last(asker, "AddOffsetsToTxn")),
+        (EndTxnRequest(name, *nobody, committed=True), TRANSACTIONS_V1_LAST["EndTxnRequest"]),
+        (init, _last(asker, "InitProducerId")),
+    )
+    request, version = rng.choice(asked)
+    if request is init and asker.desk.scene.last_version(asker.cluster, "InitProducerId") < WITH_PRODUCER_FROM:
+        return
+    yield from asker.ask(request, _at(asker, name), version)
+
+
+def _producer(asker: Asker) -> Script[None]:
+    """Be a producer that is started a second time, and ask as the first one and as the second.
+
+    Its transactions have no records: it adds a group's offsets, and nothing is committed.
+    """
+    name, rng = asker.own("id"), asker.rng
+    at, group = _at(asker, name), asker.own("group")
+    first = yield from _begin(asker, name, at)
+    second = yield from _begin(asker, name, at)
+    if first is None or second is None:
+        return
+    if rng.chance(1, 3):
+        yield Sleep(rng.between(0, STAY_MS))
+    for producer in (first, (second[0], second[1] + 5)):
+        yield from asker.ask(_adding(asker, name, producer, exists=True), at, _last(asker, "AddPartitionsToTxn"))
+        yield from asker.ask(AddOffsetsToTxnRequest(name, *producer, group), at, _last(asker, "AddOffsetsToTxn"))
+        yield from asker.ask(EndTxnRequest(name, *producer, committed=True), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
+    last = asker.desk.scene.last_version(asker.cluster, "InitProducerId")
+    if last >= WITH_PRODUCER_FROM:
+        for producer in ((first[0] + 1, first[1]), second):
+            init = InitProducerIdRequest(name, TRANSACTION_MS, producer[0], producer[1])
+            reply = yield from asker.ask(init, at, _last(asker, "InitProducerId"))
+            if isinstance(reply, InitProducerIdResponse) and not reply.error_code:
+                second = reply.producer_id, reply.producer_epoch
+    yield from asker.ask(
+        _adding(asker, name, second, exists=False), at, TRANSACTIONS_V1_LAST["AddPartitionsToTxnRequest"]
+    )
+    if asker.desk.scene.last_version(asker.cluster, "AddPartitionsToTxn") >= BATCHED_FROM:
+        yield from asker.ask(_verifying(asker, name, second), at)
+    yield from _commit_offsets(asker, name, second)
+    yield from asker.ask(EndTxnRequest(name, *second, committed=False), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
+    # Its markers are on their way.
+    yield from asker.ask(AddOffsetsToTxnRequest(name, *second, group), at)
+    yield from asker.ask(
+        _adding(asker, name, second, exists=True), at, TRANSACTIONS_V1_LAST["AddPartitionsToTxnRequest"]
+    )
+    yield Sleep(rng.between(0, 500))
+    yield from asker.ask(EndTxnRequest(name, *second, committed=False), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
+
+
+def _begin(asker: Asker, name: str, at: Endpoint) -> Script[Producer | None]:
+    reply = yield from asker.ask(InitProducerIdRequest(name, TRANSACTION_MS), at)
+    if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
+        return None
+    return reply.producer_id, reply.producer_epoch
+
+
+def _commit_offsets(asker: Asker, name: str, producer: Producer) -> Script[None]:
+    """Commit offsets as members of a group that they are not: before the transaction has the group, and after."""
+    group, rng = asker.own("group"), asker.rng
+    at, known = asker.coordinator(GROUP_TOPIC, group), TRANSACTIONS_V1_LAST["TxnOffsetCommitRequest"]
+    yield from asker.ask(_committing(asker, group, name, producer), at, rng.choice((STATIC, known)))
+    twice = yield from joined_twice(asker, group, at)
+    yield from asker.ask(AddOffsetsToTxnRequest(name, *producer, group), _at(asker, name))
+    request = _committing(asker, group, name, producer)
+    request.generation_id, request.member_id = 3, "a-stranger"
+    yield from asker.ask(request, at, known)
+    if twice is None:
+        return
+    first, second, instance = twice
+    for member, generation in ((first.member_id, first.generation_id), (second.member_id, second.generation_id - 1)):
+        request = _committing(asker, group, name, producer)
+        request.generation_id, request.member_id, request.group_instance_id = generation, member, instance
+        yield from asker.ask(request, at, known)
+
+
+def _committing(asker: Asker, group: str, name: str, producer: Producer) -> TxnOffsetCommitRequest:
+    tp = asker.partition()
+    row = TxnOffsetCommitRequestPartition(
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+    )
+    return TxnOffsetCommitRequest(
+        transactional_id=name,
+        group_id=group,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        generation_id=-1,
+        member_id="",
+        topics=[TxnOffsetCommitRequestTopic(name=tp.topic, partitions=[row])],
+    )
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("describe transactions", "transactions", _describe, 1),
+    Question("list transactions", "transactions", _list, 1),
+    Question("stranger", "transactions", _stranger, 6),
+    Question("producer", "transactions", _producer, 4),
+)

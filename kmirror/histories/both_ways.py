@@ -1,0 +1,82 @@
+"""A client that commits one group's offset in a transaction and outside of it, before the transaction ends.
+
+The later record of the two counts, whenever the marker comes. No client reads with this group.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.producing import Desk
+from kmirror.histories.scripts import Ask, Script, Sleep
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
+from kmirror.spec.wire_values import CoordinatorType
+
+OPTION = "both_ways"
+"""Name of the option of an application that has such a client beside it."""
+PAUSE_MS = (500, 3_000)
+TRANSACTION_MS = 3_000
+
+
+def commit_both_ways(desk: Desk, group: str) -> Script[None]:
+    """Commit repeatedly until the history ends."""
+    rng = desk.scene.rng(f"both ways {desk.plan.name}")
+    name = f"{group}-both"
+    while desk.goes_on():
+        yield Sleep(rng.between(*PAUSE_MS))
+        cluster, partitions = desk.cluster, desk.partitions()
+        groups = yield from desk.find_coordinator(cluster, CoordinatorType.GROUP, name)
+        transactions = yield from desk.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
+        if not partitions or groups is None or transactions is None:
+            continue
+        tp = rng.choice(partitions)
+        commits = rng.chance(3, 4)
+        plain = rng.below(2)  # Of the two commits the one that is outside of the transaction.
+        yield from _commit(cluster, name, tp, groups, transactions, plain=plain, commits=commits)
+
+
+def _commit(
+    cluster: str, name: str, tp: TopicPartition, groups: Endpoint, transactions: Endpoint, *, plain: int, commits: bool
+) -> Script[None]:
+    reply = yield Ask(cluster, transactions, InitProducerIdRequest(name, TRANSACTION_MS))
+    if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
+        return
+    producer = reply.producer_id, reply.producer_epoch
+    yield Ask(cluster, transactions, AddOffsetsToTxnRequest(name, *producer, name))
+    for number in range(2):
+        request = _plainly(name, tp) if number == plain else _in_transaction(name, tp, *producer)
+        last = {**NAMED_TOPICS_LAST, **TRANSACTIONS_V1_LAST}[request.NAME]
+        yield Ask(cluster, groups, request, last)
+    end = EndTxnRequest(name, *producer, committed=commits)
+    yield Ask(cluster, transactions, end, TRANSACTIONS_V1_LAST[end.NAME])
+
+
+def _plainly(name: str, tp: TopicPartition) -> Message:
+    row = OffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=0, committed_metadata="plain")
+    topic = OffsetCommitRequestTopic(name=tp.topic, partitions=[row])
+    return OffsetCommitRequest(group_id=name, topics=[topic])
+
+
+def _in_transaction(name: str, tp: TopicPartition, producer_id: int, epoch: int) -> Message:
+    row = TxnOffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=0, committed_metadata="in one")
+    return TxnOffsetCommitRequest(
+        transactional_id=name,
+        group_id=name,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        topics=[TxnOffsetCommitRequestTopic(name=tp.topic, partitions=[row])],
+    )

@@ -1,0 +1,93 @@
+"""Which rules must every history keep? Named checkers over the account of one, and `judge`, which asks them all.
+
+A checker is a pure function of what clients and operators saw. It must stay silent about a right engine in any history,
+so each excuse is as wide as the account leaves things open; and each is held to finding real losses by faults that
+tests plant (tests/sim/planted.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kmirror.histories.account import Account
+from kmirror.histories.checkers import (
+    configs,
+    descriptions,
+    disks,
+    failbacks,
+    groups,
+    keys,
+    logs,
+    losses,
+    mirrors,
+    restarts,
+    stops,
+    transactions,
+    transforms,
+)
+from kmirror.histories.checkers.facts import Facts
+from kmirror.histories.checkers.words import Finding
+from kmirror.histories.plan import Plan
+from kmirror.histories.verdict import Accepted, Anomaly
+
+Check = Callable[[Facts], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    find: Check
+
+    @property
+    def doc(self) -> str:
+        """Return the rule's breach in one sentence."""
+        return (self.find.__doc__ or "").strip()
+
+
+CHECKERS: dict[str, Checker] = {
+    "acked-lost": Checker(losses.acked_lost),
+    "mirrored-lost": Checker(losses.mirrored_lost),
+    "last-copy-lost": Checker(losses.last_copy_lost),
+    "key-lost": Checker(keys.key_lost),
+    "key-came-back": Checker(keys.key_came_back),
+    "divergence": Checker(logs.divergence),
+    "half-transaction": Checker(transactions.half_transaction),
+    "aborted-read": Checker(transactions.aborted_read),
+    "hanging-transaction": Checker(transactions.hanging_transaction),
+    "pid-collision": Checker(transactions.pid_collision),
+    "duplicate-at-offset": Checker(logs.duplicate_at_offset),
+    "epoch-regression": Checker(logs.epoch_regression),
+    "hw-regression": Checker(logs.hw_regression),
+    "lme-loss": Checker(mirrors.lme_loss),
+    "read-only-breach": Checker(mirrors.read_only_breach),
+    "pause-breach": Checker(mirrors.pause_breach),
+    "unordered-stop": Checker(stops.unordered_stop),
+    "config-regression": Checker(configs.config_regression),
+    "failback-copies-again": Checker(failbacks.failback_copies_again),
+    "stuck-state": Checker(mirrors.stuck_state),
+    "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
+    "offset-lost": Checker(groups.offset_lost),
+    "offset-regression": Checker(groups.offset_regression),
+    "aborted-offset": Checker(groups.aborted_offset),
+    "double-ownership": Checker(groups.double_ownership),
+    "exactly-once": Checker(transforms.exactly_once),
+    "disk-use": Checker(disks.disk_use),
+    "described-wrong": Checker(descriptions.described_wrong),
+    "broken-invariant": Checker(logs.broken_invariant),
+    "changed-by-restart": Checker(restarts.changed_by_restart),
+}
+"""Name to checker, in the order in which findings are reported."""
+
+
+def judge(account: Account, plan: Plan) -> tuple[list[Anomaly], list[Accepted]]:
+    """Return every anomaly of a history, and the losses that the KIP or a decision accepts, counted."""
+    facts = Facts(account, plan)
+    found: list[Anomaly] = []
+    counted: list[Accepted] = []
+    for checker in CHECKERS.values():
+        for finding in checker.find(facts):
+            if isinstance(finding, Anomaly):
+                found.append(finding)
+            else:
+                counted.append(finding)
+    return found, counted

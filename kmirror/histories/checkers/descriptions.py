@@ -1,0 +1,205 @@
+"""Does DescribeMirrors tell the truth?
+
+State, offsets, lag and reason are judged at each look. How far an answer may lag behind is bounded: a leader hears of
+its source with every answer to a fetch, and of what went wrong when a request has timed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.histories.account import Described, Span
+from kmirror.histories.checkers.elections import may_be_shorter
+from kmirror.histories.checkers.facts import Facts, Look, Place, ends_of
+from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.words import Finding, clock
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import SECOND, Duration, Instant
+
+WAITING = ("PREPARING", "FAILED")
+CALM: Duration = 10 * SECOND
+"""So long nothing has failed or moved where lag and reason are judged: requests have timed out and were repeated."""
+HEARS: Duration = 6 * SECOND
+"""So long after the source has acknowledged a record its mirror knows of it, one lost request included."""
+SILENT: Duration = 5 * SECOND
+"""So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
+FIRST_ANSWER: Duration = 2 * SECOND
+"""Time from MIRRORING to the first answer of the source."""
+REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has")
+"""Beginnings of reasons that may stand although all is mirrored (D38)."""
+
+
+def described_wrong(facts: Facts) -> Iterator[Finding]:
+    """DescribeMirrors says a state that the leader is not in, an offset or epoch that is not there, a lag that they do
+    not give or that the source's acknowledged records contradict, a reason though nothing fails, or none for what does.
+    """
+    last = max((row.at for row in facts.account.described), default=-1)
+    for row in facts.account.described:
+        place = (row.cluster, row.tp)
+        wrong = _state(facts, place, row) or _offsets(facts, place, row) or _lag_and_reason(facts, place, row)
+        if not wrong and row.at == last and not facts.account.unsettled:
+            wrong = _at_rest(facts, place, row)
+        if wrong:
+            text = f"broker {row.broker} describes mirror {row.mirror} at {clock(row.at)}: {wrong}"
+            yield Anomaly("described-wrong", *place, -1, text, row.at)
+
+
+def _state(facts: Facts, place: Place, row: Described) -> str:
+    if row.state == "FAILED" and not row.reason:
+        return "FAILED without a reason"
+    seen = [s for s in facts.states.get(place, []) if s.at <= row.at and s.mirror == row.mirror]
+    if not seen or seen[-1].broker != row.broker:
+        return ""
+    # A leader of a new epoch has to read the state first; so has a broker that was restarted.
+    if row.state != seen[-1].state and row.state != "UNKNOWN":
+        return f"state {row.state}, where the leader has entered {seen[-1].state}"
+    if row.state != "STOPPED":
+        return ""
+    if max(seen[-1].last_mirror_epoch, -1) != row.last_mirror_epoch:
+        return f"STOPPED with last mirrored epoch {row.last_mirror_epoch}, which is {seen[-1].last_mirror_epoch}"
+    return ""
+
+
+def _offsets(facts: Facts, place: Place, row: Described) -> str:
+    ours = _look_at(facts, place, row)
+    if ours is not None and ours.log.broker == row.broker and row.destination_offset != ours.log.log_end_offset:
+        return f"destination offset {row.destination_offset}, the log ends at {ours.log.log_end_offset}"
+    if row.lag >= 0 and row.lag != max(0, row.source_offset - row.destination_offset):
+        return f"lag {row.lag} between {row.source_offset} and {row.destination_offset}"
+    stay = _stay(facts, place, row)
+    if row.source_offset < 0 or stay is None or stay.mirroring > row.at:
+        return ""
+    theirs = _look_at(facts, (stay.source, row.tp), row)
+    if theirs is None or row.source_offset <= theirs.log.log_end_offset or _may_have_fallen(facts, stay, row):
+        return ""
+    return f"source offset {row.source_offset}, where the log ends at {theirs.log.log_end_offset}"
+
+
+def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:
+    """Return the stay in the mirror that is described; None if it is open which cluster the mirror has pointed to."""
+    stays = [stay for stay in facts.stays(place) if stay.mirror == row.mirror and stay.began <= row.at <= stay.ended]
+    return stays[0] if len(stays) == 1 else None
+
+
+def _look_at(facts: Facts, place: Place, row: Described) -> Look | None:
+    look = facts.look_before(place, row.at)
+    return None if look is None or look.at != row.at else look
+
+
+def _may_have_fallen(facts: Facts, stay: Stay, row: Described) -> bool:
+    """Return whether the source's log may have been shortened since its end was told."""
+    source = (stay.source, stay.tp)
+    if facts.was_deleted(source, stay.began, row.at) or any(
+        s.overlaps(stay.began, row.at) for s in facts.stays(source)
+    ):
+        return True
+    return may_be_shorter(facts, source, row.source_offset, stay.began, row.at)
+
+
+# -- lag and reason at each look ----------------------------------------------------------------
+
+
+def _lag_and_reason(facts: Facts, place: Place, row: Described) -> str:
+    stay = _stay(facts, place, row)
+    if stay is None or not stay.source or row.state not in ("MIRRORING", "PREPARING"):
+        return ""
+    begin = row.at - CALM
+    if _has_moved(facts, place, row, begin):
+        return ""
+    if _is_out_of_reach(facts, stay, row.at - SILENT, row.at):
+        if row.lag >= 0:
+            return f"lag {row.lag}, though {stay.source} is out of reach"
+        return "" if row.reason else f"{row.state} without a reason, though {stay.source} is out of reach"
+    if not _is_calm(facts, stay, begin, row.at):
+        return ""
+    if row.state == "PREPARING":
+        return "" if row.reason else "PREPARING for long without a reason"
+    if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING) and not facts.may_be_another_topic(stay):
+        return f"MIRRORING with reason {row.reason!r}, though nothing fails"
+    if row.source_offset < row.destination_offset:
+        return f"source offset {row.source_offset}, below the destination's own {row.destination_offset}"
+    known = [ack.offset + 1 for ack in facts.acks.get((stay.source, stay.tp), []) if begin <= ack.at <= row.at - HEARS]
+    if not row.reason and row.source_offset < max(known, default=0):
+        return f"source offset {row.source_offset}, where {stay.source} had acknowledged up to {max(known)} long before"
+    return ""
+
+
+def _has_moved(facts: Facts, place: Place, row: Described, begin: Instant) -> bool:
+    """Return whether the partition has changed its state, its leader or its orders at the destination since `begin`.
+
+    An order is sent just after the look at the logs: at that moment nobody knows of it.
+    """
+    states = [s.at for s in facts.states.get(place, []) if s.mirror == row.mirror and s.at <= row.at]
+    elected = [e.at for e in facts.elections.get(place, []) if e.at <= row.at]
+    orders = [
+        o.answered_at if o.answered_at >= 0 else o.sent_at
+        for o in facts.account.orders
+        if o.destination == row.cluster and (o.mirror == row.mirror or row.tp.topic in o.topics) and o.sent_at < row.at
+    ]
+    return not states or max((*states, *elected, *orders)) > begin
+
+
+def _is_calm(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
+    """Return whether nothing was away or disturbed at either end since `begin`, and nothing was done to the source."""
+    source = (stay.source, stay.tp)
+    if any(begin <= election.at <= end for election in facts.elections.get(source, [])):
+        return False
+    if any(other.overlaps(begin, end) for other in facts.stays(source)):
+        return False
+    if any(
+        row.topic == stay.tp.topic and begin <= row.at <= end and row.cluster == stay.source
+        for row in facts.account.topics
+    ):
+        return False
+    if facts.clocks_differ_by:
+        return False
+    ends = (stay.source, stay.destination)
+    return not any(
+        span.begin <= end and (span.end < 0 or begin <= span.end) and _touches(span, ends)
+        for span in facts.account.spans
+    )
+
+
+def _touches(span: Span, clusters: tuple[str, str]) -> bool:
+    return any(one.partition("-")[0] in clusters for one in ends_of(span.subject))
+
+
+def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
+    """Return whether the line to the source was down, or all of its brokers were, from `begin` to `end`."""
+
+    def lasts(span: Span) -> bool:
+        return span.begin <= begin and (span.end < 0 or span.end >= end)
+
+    ends = {stay.source, stay.destination}
+    if any(span.kind == "line" and set(ends_of(span.subject)) == ends and lasts(span) for span in facts.account.spans):
+        return True
+    down = {span.subject for span in facts.account.spans if span.kind == "broker" and lasts(span)}
+    return all(f"{stay.source}-{number}" in down for number in range(1, facts.brokers.get(stay.source, 1) + 1))
+
+
+# -- at the end ---------------------------------------------------------------------------------
+
+
+def _at_rest(facts: Facts, place: Place, row: Described) -> str:
+    """Return what is wrong once everything has come to rest: then nothing changes any more."""
+    if row.persisted and row.state != row.persisted:
+        return f"state {row.state}, where {row.persisted} is persisted"
+    if row.state in WAITING and not row.reason:
+        return f"{row.state} without a reason, though everything has come to rest"
+    stays = [stay for stay in facts.stays(place) if stay.mirror == row.mirror and stay.ended == NEVER]
+    ours = facts.final(place)
+    theirs = facts.final((stays[0].source, row.tp)) if len(stays) == 1 else None
+    if row.state != "MIRRORING" or ours is None or theirs is None:
+        return ""
+    end = theirs.log.high_watermark
+    if theirs.log.last_stable_offset != end or ours.log.log_end_offset != end:
+        return ""  # It waits for a transaction, or for a source that it may not follow.
+    news = [state.at for state in facts.states.get(place, [])]
+    news += [election.at for election in facts.elections.get((stays[0].source, row.tp), [])]
+    if any(row.at - FIRST_ANSWER < at <= row.at for at in news):
+        return ""  # A topic, or a leader of the source, that came at the last moment: it has not answered yet.
+    if row.lag:
+        return f"lag {row.lag}, though all is mirrored up to {end}"
+    if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING):
+        return f"MIRRORING with reason {row.reason!r}, though all is mirrored up to {end}"
+    return ""

@@ -1,0 +1,105 @@
+"""Does a cluster keep no more than it has to? What is on the disks when all has come to rest.
+
+A log that is mirrored begins where its source's does, whatever the configs on either side say, and holds the same bytes
+from there on (D46). In no mirror, or after its stop, a log obeys its topic's own `retention.ms` and `retention.bytes`.
+What lies below a log start may stay as part of the one segment that the log start lies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.histories.checkers.facts import Facts, Place
+from kmirror.histories.checkers.sessions import NEVER
+from kmirror.histories.checkers.words import Finding
+from kmirror.histories.disk_account import ReplicaKept
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
+
+NAME = "disk-use"
+HEARS: Duration = 2 * SECOND
+"""So long after a log start has risen a follower, or a mirror's leader, has heard of it: the next answer to a fetch
+tells it."""
+
+
+def disk_use(facts: Facts) -> Iterator[Finding]:
+    """At rest, a replica keeps segments or files below its log start, records that its leader, its mirror's source or
+    its retention has given up, or other bytes than the source; or a broker keeps a partition that is not its own.
+    """
+    disks = facts.account.disks
+    waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
+    unsettled = {cluster for cluster, tp in waiting if not tp.topic}
+    for cluster, broker, tp, why in disks.leftovers:
+        if cluster not in unsettled:
+            yield Anomaly(NAME, cluster, tp, -1, f"broker {broker} of {cluster} keeps {tp} on its disk: {why}")
+    leaders = {(row.cluster, row.tp): row for row in disks.replicas if row.is_leader}
+    for row in disks.replicas:
+        place = (row.cluster, row.tp)
+        leader = leaders.get(place)
+        if leader is None or place in waiting or row.cluster in unsettled:
+            continue
+        wrong = _below_the_start(row) or _against_its_leader(row, leader) or _expired(facts, row)
+        if not wrong and row.mirror_state == "MIRRORING":
+            wrong = _against_its_source(facts, place, row, leaders, waiting)
+        if wrong:
+            text = f"broker {row.broker} of {row.cluster}: {wrong}"
+            yield Anomaly(NAME, *place, row.log_start_offset, text, row.at)
+
+
+def _has_looked(row: ReplicaKept) -> bool:
+    """Return whether the broker has looked for old segments since the replica is as it is."""
+    return row.unchanged_since + row.checks <= row.at
+
+
+def _below_the_start(row: ReplicaKept) -> str:
+    first = row.segments[0][0]
+    if row.files_below:
+        return f"the log's first segment begins at {first}, and there is still {', '.join(row.files_below)}"
+    start = row.start_at(row.at - row.checks)
+    if len(row.segments) > 1 and row.segments[1][0] <= start and _has_looked(row):
+        return f"segment {first} is still there, though the log begins at {start} or above"
+    return ""
+
+
+def _against_its_leader(row: ReplicaKept, leader: ReplicaKept) -> str:
+    """A follower raises its log start to its leader's; by its own retention it may begin later."""
+    start = leader.start_at(row.at - HEARS)
+    if row.unchanged_since <= row.at - HEARS and row.log_start_offset < min(start, row.log_end_offset):
+        return f"the log begins at {row.log_start_offset}, its leader's at {start} or above"
+    return ""
+
+
+def _expired(facts: Facts, row: ReplicaKept) -> str:
+    """Return what the topic's own retention should have deleted; of a mirror it deletes nothing."""
+    if row.mirror_state not in ("", "STOPPED") or "delete" not in row.policies or not _has_looked(row):
+        return ""
+    first = row.segments[0]
+    late_ms = (row.checks + facts.clocks_differ_by) // MILLISECOND
+    if row.retention_ms >= 0 and row.first_age_ms - late_ms > row.retention_ms:
+        return f"segment {first[0]} is of {row.first_age_ms} ms ago, and retention.ms is {row.retention_ms}"
+    left = sum(size for _, size in row.segments[1:])
+    if first[1] and 0 <= row.retention_bytes <= left:
+        return f"without segment {first[0]} the log has {left} bytes, and retention.bytes is {row.retention_bytes}"
+    return ""
+
+
+def _against_its_source(
+    facts: Facts,
+    place: Place,
+    row: ReplicaKept,
+    leaders: dict[Place, ReplicaKept],
+    waiting: set[Place],
+) -> str:
+    """Return what a replica of a mirror keeps that its source does not, in offsets and in bytes."""
+    stays = [stay for stay in facts.stays(place) if stay.ended == NEVER]
+    source = leaders.get((stays[0].source, row.tp)) if len(stays) == 1 else None
+    if source is None or (stays[0].source, row.tp) in waiting or facts.source_until(stays[0]) != NEVER:
+        return ""
+    name, start = stays[0].source, source.start_at(row.at - 2 * HEARS)
+    if row.unchanged_since <= row.at - 2 * HEARS and row.log_start_offset < min(start, row.log_end_offset):
+        return f"the log begins at {row.log_start_offset}, that of its source {name} at {start} or above"
+    alike = row.log_start_offset, row.log_end_offset
+    is_cleaned = "compact" in (*row.policies, *source.policies)
+    if alike == (source.log_start_offset, source.log_end_offset) and row.size != source.size and not is_cleaned:
+        return f"it keeps {row.size} bytes between offsets {alike[0]} and {alike[1]}, its source {name} {source.size}"
+    return ""

@@ -1,0 +1,490 @@
+"""An account, indexed: where was a record seen, which nodes could reach which, which stays and elections were there?
+
+Nothing here judges. What the account leaves open is said to be open: a record above a leader's high watermark is
+neither there nor gone, for a new leader's high watermark lags behind what is committed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TypeVar, cast
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.account import (
+    UNAWARE,
+    Account,
+    Ack,
+    CutSeen,
+    Election,
+    LogRow,
+    LogSeen,
+    Order,
+    Span,
+    StateSeen,
+    TopicSeen,
+    Transaction,
+)
+from kmirror.histories.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
+from kmirror.histories.plan import Plan
+from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted, tombstones_stay
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.releases import tells_topic_ids
+
+T = TypeVar("T")
+R = TypeVar("R", Ack, Election, StateSeen)
+Place = tuple[str, TopicPartition]
+"""(cluster, partition)"""
+LATE: Duration = 3 * SECOND
+"""So long before an answer arrived the leader may have looked at its log."""
+
+
+class Seen(Enum):
+    """What one look at a log says of a record."""
+
+    THERE = "there"
+    UNDECIDED = "undecided"
+    """It is there, above the last stable offset."""
+    HIDDEN = "hidden"
+    """It is there below the last stable offset, and no read_committed consumer is given it."""
+    GONE = "gone"
+    OPEN = "open"
+    """It would lie between high watermark and log end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDeletion:
+    """A DeleteRecords that was carried out, or may have been."""
+
+    below: int
+    """The offset below which records go; -1 for the high watermark."""
+    sent_at: Instant
+    answered_at: Instant
+    """-1 if no answer came."""
+
+    def reaches(self, start: int) -> bool:
+        """Return whether the log may begin at `start` because of it."""
+        return self.below < 0 or start <= self.below
+
+
+class Look:
+    """One look at a leader's log."""
+
+    __slots__ = ("by_offset", "by_value", "log")
+
+    def __init__(self, log: LogSeen) -> None:
+        self.log = log
+        self.by_value: dict[str, LogRow] = {}
+        self.by_offset: dict[int, LogRow] = {}
+        for row in log.rows:
+            self.by_offset[row.offset] = row
+            if not is_control(row):
+                self.by_value.setdefault(row.value, row)
+
+    @property
+    def at(self) -> Instant:
+        return self.log.at
+
+    def decided(self) -> Iterable[LogRow]:
+        """Yield the records that a read_committed consumer is given."""
+        stable = self.log.last_stable_offset
+        return (row for row in self.log.rows if row.visible and row.offset < stable and not is_control(row))
+
+    def holds(self, value: str) -> bool:
+        return value in self.by_value
+
+    def seen(self, value: str, offset: int) -> Seen:
+        """Return what this look says of `value`, which had `offset` when it was last seen."""
+        row = self.by_value.get(value)
+        if row is not None:
+            undecided = row.offset >= self.log.last_stable_offset
+            return Seen.UNDECIDED if undecided else Seen.THERE if row.visible else Seen.HIDDEN
+        return Seen.OPEN if self.log.high_watermark <= offset < self.log.log_end_offset else Seen.GONE
+
+
+class Facts:
+    """The account as checkers ask it."""
+
+    def __init__(self, account: Account, plan: Plan) -> None:
+        self.account = account
+        self.plan = plan
+        self.brokers = {cluster.name: cluster.brokers for cluster in plan.clusters}
+        self.versions = {cluster.name: cluster.mirror_version for cluster in plan.clusters}
+        self.tells_ids = {cluster.name: tells_topic_ids(cluster.release) for cluster in plan.clusters}
+        self._stays: dict[Place, list[Stay]] = {}
+        self._found: dict[str, object] = {}
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned at the first call under this name: several checkers share it."""
+        if name not in self._found:
+            self._found[name] = make()
+        return cast(T, self._found[name])
+
+    # -- records ------------------------------------------------------------------------------
+
+    @cached_property
+    def looks(self) -> dict[Place, list[Look]]:
+        """Return every look at every log, in order of time, the last one of all at the end.
+
+        A leader that was deposed without knowing it may lack what its heir acknowledged: looks at one do not count.
+        """
+        found: dict[Place, list[Look]] = {}
+        for log in self.account.logs:
+            if log.leader_epoch >= self.leader_epoch((log.cluster, log.tp), log.at):
+                found.setdefault((log.cluster, log.tp), []).append(Look(log))
+        for place, log in self.account.final.items():
+            found.setdefault(place, []).append(Look(log))
+        return {place: found[place] for place in sorted(found)}
+
+    def final(self, place: Place) -> Look | None:
+        """Return the look at the end of the history, or None if there was no leader to look at."""
+        return self.looks[place][-1] if place in self.account.final else None
+
+    def look_before(self, place: Place, at: Instant) -> Look | None:
+        """Return the last look at or before `at`."""
+        looks = self.looks.get(place, [])
+        number = bisect_right(looks, at, key=lambda look: look.at)
+        return looks[number - 1] if number else None
+
+    def look_after(self, place: Place, at: Instant) -> Look | None:
+        """Return the first look at or after `at`."""
+        return next((look for look in self.looks.get(place, []) if look.at >= at), None)
+
+    @cached_property
+    def acks(self) -> dict[Place, list[Ack]]:
+        """Return acks by place, in order of time."""
+        return _by_place(self.account.acks)
+
+    @cached_property
+    def acked(self) -> dict[tuple[str, str], Ack]:
+        """Return the first ack of each (cluster, value)."""
+        found: dict[tuple[str, str], Ack] = {}
+        for ack in self.account.acks:
+            found.setdefault((ack.cluster, ack.value), ack)
+        return found
+
+    def written_at(self, value: str) -> str:
+        """Return the cluster that `value` was written to, or the empty string for a value that no client sent."""
+        write = self.account.writes.get(value)
+        return "" if write is None else write.cluster
+
+    def transaction(self, value: str) -> Transaction | None:
+        write = self.account.writes.get(value)
+        return None if write is None else self.account.transactions.get(write.transaction)
+
+    # -- elections ----------------------------------------------------------------------------
+
+    @cached_property
+    def elections(self) -> dict[Place, list[Election]]:
+        """Return elections by place, in order of time."""
+        return _by_place(self.account.elections)
+
+    def leader_epoch(self, place: Place, at: Instant) -> int:
+        """Return the leader epoch that the controller had named up to `at`; -1 if none since the beginning."""
+        elections = self.elections.get(place, [])
+        number = bisect_right(elections, at, key=lambda election: election.at)
+        return elections[number - 1].leader_epoch if number else -1
+
+    def led_since(self, place: Place, at: Instant) -> Instant:
+        """Return when the controller named the leader epoch that it had last named up to `at`; 0 for the first one."""
+        named = [election.at for election in self.elections.get(place, []) if election.at <= at]
+        return named[-1] if named else 0
+
+    def leader_named(self, place: Place, at: Instant) -> int | None:
+        """Return the leader that the controller had named up to `at`; None if it named none since the beginning."""
+        elections = self.elections.get(place, [])
+        number = bisect_right(elections, at, key=lambda election: election.at)
+        return elections[number - 1].leader if number else None
+
+    @cached_property
+    def heirs(self) -> dict[Place, list[Look]]:
+        """Return the logs with which leaders from outside the ISR began, by place and in order of time."""
+        found: dict[Place, list[Look]] = {}
+        for log in self.account.heirs:
+            found.setdefault((log.cluster, log.tp), []).append(Look(log))
+        return found
+
+    def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> Iterator[Look | None]:
+        """Yield the log with which each leader began that was elected from outside the ISR in this time.
+
+        Those of up to UNAWARE before are among them; None stands for one that never led.
+        """
+        for election in self.elections.get(place, []):
+            if election.unclean and begin - UNAWARE <= election.at <= end:
+                heirs = (heir for heir in self.heirs.get(place, []) if heir.at >= election.at)
+                yield next(heirs, None)
+
+    def power_losses(self, place: Place, begin: Instant, end: Instant) -> Iterator[tuple[Look, int]]:
+        """Yield the log with which the first leader began after each loss of the site's power in this time, if it had
+        become shorter, and the offset below which that replica had flushed all.
+        """
+        for loss in self.account.power_losses:
+            if (loss.cluster, loss.tp) == place and begin <= loss.at <= end and loss.heir is not None and loss.has_cut:
+                yield Look(loss.heir), loss.kept[loss.heir.broker]
+
+    def cuts(self, place: Place) -> list[CutSeen]:
+        """Return the cuts of the partition by its leaders because of mirroring, in order of time."""
+        return [cut for cut in self.account.cuts if (cut.cluster, cut.tp) == place]
+
+    # -- topics -------------------------------------------------------------------------------
+
+    @cached_property
+    def deletions(self) -> dict[tuple[str, str], list[TopicSeen]]:
+        """Return by (cluster, topic) when the topic was deleted, in order of time."""
+        found: dict[tuple[str, str], list[TopicSeen]] = {}
+        for row in self.account.topics:
+            if not row.exists:
+                found.setdefault((row.cluster, row.topic), []).append(row)
+        return found
+
+    def was_deleted(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
+        """Return whether the topic was deleted in this time."""
+        return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
+
+    def was_deleted_unheard(self, place: Place, begin: Instant, end: Instant) -> bool:
+        """Return whether the topic was deleted in this time, or before it and a broker had not heard of it by then."""
+        is_behind = self.may_be_behind(place[0], begin - UNAWARE, begin)
+        return self.was_deleted(place, begin - (UNAWARE if is_behind else LATE), end)
+
+    def is_absent(self, place: Place, at: Instant) -> bool:
+        """Return whether the cluster had no such topic at this moment, because it had been deleted."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (place[0], place[1].topic)]
+        before = [row for row in rows if row.at <= at]
+        return bool(before) and not before[-1].exists
+
+    def came_or_went(self, cluster: str, topic: str, since: Instant) -> bool:
+        """Return whether the topic was created or deleted in the cluster after this moment."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, topic)]
+        return any(row.at > since for row in rows)
+
+    def deleted_anywhere(self, topic: str, begin: Instant, end: Instant) -> bool:
+        """Return whether a cluster had a topic of this name deleted in this time."""
+        return any(
+            begin <= row.at <= end for (_, name), rows in self.deletions.items() if name == topic for row in rows
+        )
+
+    def may_be_another_topic(self, stay: Stay) -> bool:
+        """Return whether the source's topic was deleted meanwhile, and tells no id by which the next is known (D53)."""
+        return self.source_until(stay) == NEVER and any(
+            row.at >= stay.began and not self.tells_ids[stay.source]
+            for row in self.deletions.get((stay.source, stay.tp.topic), [])
+        )
+
+    def source_until(self, stay: Stay) -> Instant:
+        """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.
+
+        What comes after it under its name is another topic, and entitles nobody to anything (D16), unless it has
+        the same id: then it is a mirror that was made anew (D49), or a topic of a source that tells no ids (D53). The
+        moment is that of the last look at it.
+        """
+        for row in self.deletions.get((stay.source, stay.tp.topic), []):
+            if row.at < stay.began:
+                continue
+            ids = [r.topic_id for r in self._created(stay.source, stay.tp.topic) if r.at >= row.at]
+            if row.topic_id in ids:
+                return NEVER
+            look = self.look_before((stay.source, stay.tp), row.at)
+            return row.at if look is None else max(look.at, stay.began)
+        return NEVER
+
+    def kept_for(self, topic: str, until: Instant) -> Duration:
+        """Return how long records of the topic are kept at least; NEVER if no cluster was ordered to delete by age."""
+        orders = [
+            o for o in self.orders("alter_topic") if topic in o.topics and o.error in TAKEN and o.sent_at <= until
+        ]
+        values = [self.plan.steps[order.number].args for order in orders]
+        times = [int(args["value"]) for args in values if args.get("name") == "retention.ms"]
+        return min((ms * MILLISECOND for ms in times if ms >= 0), default=NEVER)
+
+    def is_expired(self, value: str, at: Instant) -> bool:
+        """Return whether a record may have been deleted by its age, which counts from its making."""
+        write = self.account.writes.get(value)
+        return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) - self.clocks_differ_by <= at
+
+    @cached_property
+    def clocks_differ_by(self) -> Duration:
+        """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+        return clocks_differ_by(self.plan)
+
+    def clock_ahead(self, cluster: str, broker: int) -> Duration:
+        """Return by how much the broker's clock was ahead at most; 0 if it never was."""
+        mine = [args for args in clock_steps(self.plan) if args["cluster"] == cluster and args.get("broker") == broker]
+        end_ms = self.plan.faults_end_ms
+        shown = [int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000 for args in mine]
+        return max([0, *shown]) * MILLISECOND
+
+    def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:
+        """Return whether a record may have been deleted by its age, or because an operator asked for that."""
+        return self.is_expired(value, at) or self._is_asked_to_go(value, offset, at)
+
+    def _is_asked_to_go(self, value: str, offset: int, at: Instant) -> bool:
+        """Return whether DeleteRecords was sent to any cluster for an offset above this one while the record existed.
+
+        A mirror's log begins no earlier than its source's, so what is deleted in one cluster goes in others.
+        """
+        write = self.account.writes.get(value)
+        return write is not None and any(
+            deletion.reaches(offset + 1) and (deletion.answered_at < 0 or write.sent_at <= deletion.answered_at)
+            for cluster in self.brokers
+            for deletion in self.record_deletions((cluster, write.tp), at)
+        )
+
+    def record_deletions(self, place: Place, until: Instant) -> Iterator[RecordDeletion]:
+        """Yield each DeleteRecords for a partition of one cluster that was sent up to `until` and not refused."""
+        for order in self.orders("delete_records"):
+            args = self.plan.steps[order.number].args
+            about = str(args["cluster"]), TopicPartition(str(args["topic"]), int(args["partition"]))
+            if about == place and order.sent_at <= until and order.error in TAKEN:
+                yield RecordDeletion(int(args["offset"]), order.sent_at, order.answered_at)
+
+    def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
+        """Return the id of the topic that there was at this moment; empty if the account says of none."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]
+        return rows[-1].topic_id if rows else ""
+
+    def _created(self, cluster: str, topic: str) -> list[TopicSeen]:
+        return [row for row in self.account.topics if (row.cluster, row.topic, row.exists) == (cluster, topic, True)]
+
+    # -- mirrors ------------------------------------------------------------------------------
+
+    @cached_property
+    def states(self) -> dict[Place, list[StateSeen]]:
+        """Return what was seen of states by place, in order of time."""
+        return _by_place(self.account.states)
+
+    def stays(self, place: Place) -> list[Stay]:
+        """Return the partition's stays in mirrors, by the time they began."""
+        if place not in self._stays:
+            deleted = [row.at for row in self.deletions.get((place[0], place[1].topic), [])]
+            states = self.states.get(place, [])
+            # A cluster without mirrors leaves such orders unanswered, and carries none out.
+            orders = self.account.orders if self.versions.get(place[0], 1) else []
+            self._stays[place] = stays_of(*place, orders, states, self.pointings, deleted)
+        return self._stays[place]
+
+    @cached_property
+    def pointings(self) -> list[Pointing]:
+        """Return where mirrors were pointed to, in order of time."""
+        found = []
+        for order in self.account.orders:
+            if order.action in ("create_mirror", "point_mirror") and order.error in TAKEN:
+                args = self.plan.steps[order.number].args
+                to = str(args.get("servers", order.source))
+                found.append(Pointing(order.destination, order.mirror, to, order.sent_at, order.error == "NONE"))
+        return found
+
+    def state_at(self, place: Place, at: Instant, mirror: str) -> str:
+        """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none."""
+        rows = [row.state for row in self.states.get(place, []) if row.at <= at and row.mirror == mirror]
+        return rows[-1] if rows else ""
+
+    def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
+        """Return whether `mirror` may have been deleted in `cluster` in this time."""
+        return any(
+            order.action == "delete_mirror"
+            and order.destination == cluster
+            and order.mirror == mirror
+            and order.sent_at <= end
+            and (order.answered_at < 0 or begin <= order.answered_at)
+            and order.error in TAKEN
+            for order in self.account.orders
+        )
+
+    def orders(self, *actions: str) -> list[Order]:
+        return [order for order in self.account.orders if order.action in actions]
+
+    # -- which nodes were up -------------------------------------------------------------------
+
+    def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
+        """Return whether a broker of `other` ran while the line to `one` was up, at some moment in [begin, end]."""
+        if end < begin or not other:
+            return False
+        lines = [span for span in self.account.spans if span.kind == "line" and _joins(span.subject, one, other)]
+        brokers = [
+            [span for span in self.account.spans if span.kind == "broker" and span.subject == f"{other}-{number}"]
+            for number in range(1, self.brokers.get(other, 1) + 1)
+        ]
+        moments = [begin, *(span.end for spans in (lines, *brokers) for span in spans if begin <= span.end <= end)]
+        return any(
+            not covers(lines, at) and any(not covers(spans, at) for spans in brokers) for at in moments
+        )  # fmt: skip
+
+    def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
+
+        A broker may then not know yet that it was deposed, or that it follows another leader.
+        """
+        node = f"{cluster}-{CONTROLLER_ID}"
+        return any(
+            node in ends_of(span.subject) and span.begin <= end and (span.end < 0 or begin <= span.end)
+            for span in self.account.spans
+        )
+
+    def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether a node of `cluster` or a line inside it was down at some time in [begin, end]."""
+        return any(
+            _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
+            for span in self.account.spans
+        )
+
+
+def _by_place(rows: Iterable[R]) -> dict[Place, list[R]]:
+    found: dict[Place, list[R]] = {}
+    for row in rows:
+        found.setdefault((row.cluster, row.tp), []).append(row)
+    return found
+
+
+def is_control(row: LogRow) -> bool:
+    return row.value.startswith("<")
+
+
+def is_producer_reset(row: LogRow) -> bool:
+    return row.value.startswith("<MIRROR_PID_RESET")
+
+
+def covers(spans: Iterable[Span], at: Instant) -> bool:
+    """Return whether one of the spans covers the moment `at`."""
+    return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
+
+
+def ends_of(subject: str) -> list[str]:
+    """Return the node, or the two ends of the line, that a span is about."""
+    return subject.replace(">", "|").split("|")
+
+
+def _joins(subject: str, one: str, other: str) -> bool:
+    ends = ends_of(subject)
+    return len(ends) == 2 and ends in ([one, other], [other, one])
+
+
+def _within(span: Span, cluster: str) -> bool:
+    """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in ends_of(span.subject))
+
+
+def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
+    """Return whether the cleaner may have removed records there up to a moment."""
+    key = f"compacted {place}"
+    if not facts.once(key, lambda: may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, NEVER)):
+        return False
+    return may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, until)
+
+
+def was_away(facts: Facts, place: Place, log: LogSeen, written_at: Instant = 0) -> bool:
+    """Return whether the leader could not follow for as long as the topic keeps markers and tombstones.
+
+    As with Kafka it may have missed one that was written, at `written_at`, before it came back.
+    """
+    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, log.at)
+    name = f"{place[0]}-{log.broker}"
+    for span in facts.account.spans:
+        ends = ends_of(span.subject)  # Those of a line, or the node itself.
+        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
+        if name in ends and is_inside and max(span.begin + stay, written_at) <= span.end:
+            return True
+    return False

@@ -1,0 +1,237 @@
+"""Is the latest committed value of each key of a compacted topic there, and what was deleted gone?
+
+Compaction removes a record by right if a later committed one has its key, and a tombstone once `delete.retention.ms`
+have passed. If what supersedes a record is cut away later, which may be right by itself, the key has no value any more:
+each loss has a reason, and together they are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from kmirror.histories.account import Ack, LogRow
+from kmirror.histories.checkers.elections import POWER, UNCLEAN
+from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
+from kmirror.histories.checkers.reasons import SCRATCH, Record, missed_by_clocks, missed_while_away, why_gone
+from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.words import Finding, clock
+from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
+from kmirror.histories.survivors import latest, tombstones_stay
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
+
+GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
+"""So long after a client first sent a record it may still come into a log."""
+
+
+class Keyed(NamedTuple):
+    """A record of a key that was committed in a cluster, or may have been."""
+
+    offset: int
+    """-1 where it is not known."""
+    value: str
+    epoch: int
+    is_tombstone: bool
+    sent_at: Instant
+    last_seen: Instant
+    sure: bool
+    """It was read, or acknowledged and not part of a transaction whose outcome is open."""
+
+
+def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
+    """Return the records of each key in a cluster, by offset; those whose offset is not known come first."""
+    return facts.once(f"keyed {place}", lambda: _keyed(facts, place))
+
+
+def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
+    found: dict[str, Keyed] = {}
+    for look in facts.looks.get(place, []):
+        for row in look.decided():
+            found[row.value] = _seen(facts, row, look.at)
+    for ack in facts.acks.get(place, []):
+        if ack.value not in found:
+            found[ack.value] = _acknowledged(facts, ack)
+    refused = {refusal.value for refusal in facts.account.refusals}
+    for write in facts.account.writes.values():
+        if (write.cluster, write.tp) == place and write.value not in found and write.value not in refused:
+            found[write.value] = Keyed(
+                -1, write.value, -1, write.is_tombstone, write.sent_at, write.sent_at, sure=False
+            )
+    by_key: dict[str, list[Keyed]] = {}
+    for value, known in found.items():
+        sent, transaction = facts.account.writes.get(value), facts.transaction(value)
+        if sent is not None and (known.sure or transaction is None or transaction.asked == "commit"):
+            by_key.setdefault(sent.key, []).append(known)
+    return {key: sorted(rows) for key, rows in by_key.items()}
+
+
+def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
+    write = facts.account.writes.get(row.value)
+    return Keyed(row.offset, row.value, row.epoch, row.is_tombstone, at if write is None else write.sent_at, at, True)
+
+
+def _acknowledged(facts: Facts, ack: Ack) -> Keyed:
+    write, transaction = facts.account.writes[ack.value], facts.transaction(ack.value)
+    sure = transaction is None or (transaction.asked == "commit" and transaction.answered)
+    return Keyed(ack.offset, ack.value, -1, write.is_tombstone, write.sent_at, ack.sent_at, sure)
+
+
+def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Instant) -> bool:
+    """Return whether compaction explains that a record is gone: a later one of its key was committed by then."""
+    write = facts.account.writes.get(value)
+    if write is None or not is_compacted(facts, place, at):
+        return False
+    if write.is_tombstone and _is_due(facts, place, write.sent_at, at):
+        return True
+    # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
+    return any(
+        (row.sure or row.is_tombstone)
+        and row.value != value
+        and row.sent_at <= at
+        and (min(row.offset, offset) < 0 or row.offset > offset)
+        for row in keyed(facts, place).get(write.key, [])
+    )
+
+
+def _is_due(facts: Facts, place: Place, sent_at: Instant, at: Instant) -> bool:
+    """Return whether a tombstone has been there for as long as `delete.retention.ms` says."""
+    return sent_at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, at) <= at
+
+
+# -- the two checkers ---------------------------------------------------------------------------
+
+
+def key_lost(facts: Facts) -> Iterator[Finding]:
+    """The latest committed value of a key is gone at the end, and no later one is there, though none had to go."""
+    yield from _one_of_each_place(_lost(facts))
+
+
+def key_came_back(facts: Facts) -> Iterator[Finding]:
+    """A key that was deleted has a value of before at the end; or a mirror has one where its source has none."""
+    yield from _one_of_each_place(_back(facts))
+
+
+def _one_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
+    by_place: dict[tuple[str, TopicPartition | None], list[Anomaly]] = {}
+    for row in found:
+        by_place.setdefault((row.cluster, row.tp), []).append(row)
+    for rows in by_place.values():
+        more = f"; so it is with {counted(len(rows) - 1, 'more key')}" if len(rows) > 1 else ""
+        yield replace(rows[0], text=rows[0].text + more)
+
+
+def _lost(facts: Facts) -> Iterator[Anomaly]:
+    for place, final, key, row, there in _missing(facts):
+        if not row.is_tombstone:
+            what = "nothing" if there is None else f"{there.value!r}"
+            text = (
+                f"the latest value of key {key} was {row.value!r}, there at {clock(row.last_seen)}; at the end the key "
+                f"has {what} in {place[0]}, and nothing entitled it to drop that value"
+            )
+            yield Anomaly("key-lost", *place, row.offset, text, final.at)
+
+
+def _back(facts: Facts) -> Iterator[Anomaly]:
+    for place, final, key, row, there in _missing(facts):
+        if row.is_tombstone and there is not None and not there.is_tombstone:
+            if was_away(facts, place, final.log, row.sent_at):
+                continue
+            text = (
+                f"key {key} was deleted by {row.value!r} at offset {row.offset}, there at {clock(row.last_seen)}; at "
+                f"the end {there.value!r} can be read again"
+            )
+            yield Anomaly("key-came-back", *place, there.offset, text, final.at)
+    waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
+    for place in facts.looks:
+        for stay in facts.stays(place):
+            if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
+                yield from _back_in_a_mirror(facts, place, stay)
+
+
+def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | None]]:
+    """Yield the latest record of a key that should be there and is not, with what is the key's latest instead."""
+    waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
+    for place in facts.looks:
+        final = facts.final(place)
+        if final is None or place in waiting or not is_compacted(facts, place, final.at):
+            continue
+        there = latest(final.log.rows)
+        upstream = [keyed(facts, source) for source in _upstream(facts, place)]
+        for key, rows in keyed(facts, place).items():
+            mirrored = [row for of_source in upstream for row in of_source.get(key, []) if row.is_tombstone]
+            row = _last_that_counts(facts, place, final, rows, mirrored)
+            found = there.get(key)
+            if row is not None and (found is None or found.offset < row.offset):
+                if row.is_tombstone and found is None:
+                    continue
+                yield place, final, key, row, found
+
+
+def _upstream(facts: Facts, place: Place) -> list[Place]:
+    """Return the logs that a log was mirrored from, through any chain."""
+    found = [place]
+    for each in found:
+        found += dict.fromkeys(source for stay in facts.stays(each) if (source := (stay.source, place[1])) not in found)
+    return found[1:]
+
+
+def _last_that_counts(
+    facts: Facts, place: Place, final: Look, rows: list[Keyed], mirrored: list[Keyed]
+) -> Keyed | None:
+    """Return the last record of a key that nothing but compaction may have taken; None if that cannot be said.
+
+    `mirrored` are the key's tombstones at the sources: they may have come and gone between two looks.
+    """
+    doubtful = [*mirrored, *(row for row in rows if row.is_tombstone and not row.sure)]
+    for row in reversed(rows):
+        if row.offset < 0 or any(_may_follow(tombstone, row) for tombstone in doubtful):
+            return None
+        seen = final.seen(row.value, row.offset)
+        if seen is Seen.THERE:
+            return row
+        if seen in (Seen.UNDECIDED, Seen.OPEN):
+            return None
+        if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
+            continue
+        reason = why_gone(facts, place, Record(row.value, row.offset, row.epoch), row.last_seen, final.at)
+        if reason is not None and reason.decision in (UNCLEAN, POWER):
+            return None  # A replica that has lost it had no longer what it superseded, and may have led since.
+        # What was cut from scratch was to be copied again from the source.
+        if reason is None or (reason.decision == SCRATCH and any(s.ended == NEVER for s in facts.stays(place))):
+            return row
+    return None
+
+
+def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
+    """Return whether a tombstone in doubt may lie above a record, and so have superseded it and gone in its time."""
+    if tombstone.offset >= 0:
+        return tombstone.offset > row.offset
+    return row.sent_at <= tombstone.sent_at + GIVEN_UP
+
+
+def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
+    if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
+        return
+    if not is_compacted(facts, (stay.source, stay.tp), theirs.at) or list(facts.unclean((stay.source, stay.tp))):
+        return
+    if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
+        return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
+    there = latest(theirs.log.rows)
+    start, missed = theirs.log.log_start_offset, missed_by_clocks(facts, stay)
+    missed += missed_while_away(facts, place, ours.log)
+    for key, row in latest(ours.log.rows).items():
+        other = there.get(key)
+        if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
+            continue
+        gone = [known for known in keyed(facts, (stay.source, stay.tp)).get(key, []) if known.is_tombstone]
+        if gone and ours.seen(gone[-1].value, gone[-1].offset) is not Seen.UNDECIDED:
+            text = (
+                f"{stay.source} deleted key {key} by {gone[-1].value!r}, and mirror {stay.mirror}, which says "
+                f"MIRRORING, gives {row.value!r} for it"
+            )
+            yield Anomaly("key-came-back", *place, row.offset, text, ours.at)

@@ -1,0 +1,515 @@
+"""Is there one log, and does it only grow?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.account import NO_NODE, UNAWARE, Election, LogRow, Marks
+from kmirror.histories.checkers.elections import left_open, may_be_shorter
+from kmirror.histories.checkers.facts import (
+    LATE,
+    Facts,
+    Look,
+    Place,
+    is_compacted,
+    is_control,
+    is_producer_reset,
+)
+from kmirror.histories.checkers.losses import fate, losses
+from kmirror.histories.checkers.reasons import Record, missed_by_clocks, missed_while_away, why_gone
+from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.words import Finding, clock, grouped
+from kmirror.histories.hands import DISK
+from kmirror.histories.survivors import parted
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
+from kmirror.kernel.names import counted
+from kmirror.log.config import DAY_MS
+
+SETTLING: Duration = 10 * SECOND
+"""So long a new leader may need until it knows again what was decided."""
+
+# -- divergence -----------------------------------------------------------------------------------
+
+
+def divergence(facts: Facts) -> Iterator[Finding]:
+    """Replicas of a partition differ, or a destination differs from its source where both are decided."""
+    for cluster, tp, broker, where in facts.account.replicas:
+        yield Anomaly("divergence", cluster, tp, -1, f"broker {broker} of {cluster} is in the ISR and differs: {where}")
+    for cluster, tp, broker, where, at in facts.account.joiners:
+        text = f"broker {broker} of {cluster} joins the ISR at {clock(at)} and differs: {where}"
+        yield Anomaly("divergence", cluster, tp, -1, text, at)
+    waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
+    for place in facts.looks:
+        for stay in facts.stays(place):
+            if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
+                continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16), or halts.
+            if facts.may_be_another_topic(stay):
+                continue
+            if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
+                yield from _at_the_end(facts, place, stay)
+            elif stay.ended != NEVER:
+                yield from _at_the_stop(facts, place, stay)
+            yield from _ahead(facts, place, stay)
+            yield from _began_by_itself(facts, place, stay)
+
+
+def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """A mirror that came to rest holds what its source has decided, and nothing else."""
+    ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
+    if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
+        return
+    until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
+    open_one = theirs.by_offset.get(until)
+    # Transactions that only an unclean election left open may end after the look that said all is at rest.
+    unsettled = open_one is not None and left_open(facts, stay.tp, open_one)
+    if unsettled and end <= theirs.log.high_watermark:
+        until = max(until, end)  # A transaction whose marker was lost holds back what the mirror had before.
+    if end != until and not unsettled:
+        text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
+        yield Anomaly("divergence", *place, min(end, until), text, ours.at)
+    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    if is_compacted(facts, place, ours.at) or is_compacted(facts, (stay.source, stay.tp), ours.at):
+        yield from _survivors_differ(facts, place, stay, (ours, theirs), start, min(until, ours.log.high_watermark))
+        return
+    expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
+    found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
+    yield from _compare(place, stay, ours, expected, found, min(until, ours.log.high_watermark))
+
+
+def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """While it follows, a mirror has nothing that its source has not decided yet (D12).
+
+    Not said soon after an election at the source: there a new leader decides anew what its high watermark hides. Nor
+    where a cut may have taken the marker at the source: an unclean election, or a session of its own in a mirror.
+    """
+    source = (stay.source, stay.tp)
+    for ours in facts.looks[place]:
+        theirs = facts.look_before(source, ours.at)
+        if not stay.mirroring < ours.at <= stay.removed or theirs is None or theirs.at != ours.at:
+            continue
+        stable = theirs.log.last_stable_offset
+        open_one = theirs.by_offset.get(stable)
+        if open_one is None or ours.by_offset.get(stable) != open_one or left_open(facts, stay.tp, open_one, ours.at):
+            continue
+        if any(other.overlaps(ours.at - SETTLING, ours.at) for other in facts.stays(source)):
+            continue
+        elections = facts.elections.get(source, [])
+        if not facts.disturbed(stay.source, ours.at - SETTLING, ours.at) and not any(
+            ours.at - SETTLING <= election.at <= ours.at for election in elections
+        ):
+            text = f"mirror {stay.mirror}: {stay.source} has decided up to {stable} only, {place[0]} has what is there"
+            yield Anomaly("divergence", *place, stable, text, ours.at)
+            return
+
+
+def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """While it follows, a mirror's log begins no later than its source's, unless it did so before (D46)."""
+    first = facts.look_after(place, stay.mirroring)
+    before = 0 if first is None else first.log.log_start_offset
+    for ours in facts.looks[place]:
+        theirs = facts.look_before((stay.source, stay.tp), ours.at)
+        if theirs is None or theirs.at != ours.at or not stay.mirroring < ours.at <= stay.removed:
+            continue
+        start = theirs.log.log_start_offset
+        source, begins_at = (stay.source, stay.tp), ours.log.log_start_offset
+        if begins_at > max(start, before) and not (
+            _may_fall(facts, source, stay.began, ours.at, begins_at)
+            or _start_was_forgotten(facts, source, ours.at, begins_at)
+            or _retained_by_its_heir(facts, place, stay, ours, begins_at)
+        ):
+            text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
+            yield Anomaly("divergence", *place, start, text, ours.at)
+            return
+
+
+def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, start: int) -> bool:
+    """Return whether a leader elected in the stay may have deleted up to `start` before it knew of the stay.
+
+    A follower obeys its topic's own retention until its leader answers that the log is mirrored again.
+    """
+    elected = any(stay.began <= election.at <= ours.at for election in facts.elections.get(place, []))
+    before = facts.look_before(place, stay.mirroring)
+    rows = () if before is None else before.log.rows
+    return elected and all(
+        facts.is_expired(row.value, ours.at) for row in rows if row.offset < start and not is_control(row)
+    )
+
+
+def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """Up to its last mirrored epoch a stopped log and its source's are one history: in each epoch one begins the other.
+
+    Each may go on where the other ends, in the same epoch: the source died before it could say where the two part.
+    Not said where a mirror of the source's own may have changed it.
+    """
+    ours = next((look for look in facts.looks[place] if look.at >= stay.ended), None)
+    theirs = facts.look_after((stay.source, stay.tp), stay.ended)
+    if ours is None or theirs is None or stay.mirroring == NEVER or stay.last_mirror_epoch < 0:
+        return
+    later = any(other.began <= ours.at and other.ended > stay.ended for other in facts.stays(place))
+    source = (stay.source, stay.tp)
+    moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays(source))
+    moved = moved or facts.was_deleted(source, stay.began, theirs.at)
+    if later or moved:
+        return
+    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    if is_compacted(facts, place, theirs.at) or is_compacted(facts, source, theirs.at):
+        if not (_is_whole(ours, start) and _is_whole(theirs, start)):
+            return  # The source cleans after the stop, too: what is left is no beginning of what was there.
+        ours, theirs = _without_crc(ours), _without_crc(theirs)
+    mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
+    for epoch, found in mine.items():
+        expected = other.get(epoch, {})
+        until = 1 + min(max(found), max(expected, default=-1))
+        differs = list(_compare(place, stay, ours, expected, found, until))
+        yield from differs
+        if differs:
+            return
+
+
+def _is_whole(look: Look, start: int) -> bool:
+    """Return whether every offset from `start` to the high watermark has its record: the cleaner removed none."""
+    return all(offset in look.by_offset for offset in range(start, look.log.high_watermark))
+
+
+def _without_crc(look: Look) -> Look:
+    """Return the look without checksums: the cleaner may rewrite a batch without removing a record."""
+    return Look(replace(look.log, rows=tuple(replace(row, crc=0) for row in look.log.rows)))
+
+
+def _survivors_differ(
+    facts: Facts, place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int
+) -> Iterator[Anomaly]:
+    """Yield the first difference that compaction does not explain, if there is one."""
+    ours, theirs = looks
+    missed_here = [*missed_by_clocks(facts, stay), *missed_while_away(facts, place, ours.log)]
+    missed_there = missed_while_away(facts, (stay.source, stay.tp), theirs.log)
+    found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))
+    if found is not None:
+        text = f"mirror {stay.mirror}: at offset {found[0]} {stay.source} has {found[1]}, {place[0]} {found[2]}"
+        yield Anomaly("divergence", *place, found[0], text, ours.at)
+
+
+def _by_epoch(look: Look, start: int, epoch_max: int) -> dict[int, dict[int, LogRow]]:
+    """Return the records from `start` on, by epoch and offset."""
+    found: dict[int, dict[int, LogRow]] = {}
+    for row in look.log.rows:
+        if row.offset >= start and row.epoch <= epoch_max:
+            found.setdefault(row.epoch, {})[row.offset] = row
+    return found
+
+
+def _compare(
+    place: Place, stay: Stay, ours: Look, expected: dict[int, LogRow], found: dict[int, LogRow], until: int
+) -> Iterator[Anomaly]:
+    """Yield the first difference below `until`, if there is one."""
+    for offset in sorted(offset for offset in expected.keys() | found.keys() if offset < until):
+        left, right = expected.get(offset), found.get(offset)
+        if not _same(left, right):
+            text = f"mirror {stay.mirror}: at offset {offset} {stay.source} has {_row(left)}, {place[0]} {_row(right)}"
+            yield Anomaly("divergence", *place, offset, text, ours.at)
+            return
+
+
+def _same(left: LogRow | None, right: LogRow | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return replace(left, visible=True) == replace(right, visible=True)
+
+
+def _row(row: LogRow | None) -> str:
+    return "nothing" if row is None else f"{row.value} of epoch {row.epoch}"
+
+
+# -- duplicate-at-offset --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """A value at an offset: as early as `begin`, seen at `end`."""
+
+    value: str
+    epoch: int
+    begin: Instant
+    end: Instant
+    how: str
+    decided: bool
+    """It was below the last stable offset; a stop cuts what is above."""
+    is_read: bool = False
+    """A consumer was given it."""
+
+
+def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
+    """An idempotent write stands twice in one log, or two committed values were seen at one offset."""
+    for place, looks in facts.looks.items():
+        yield from _twice_in_a_log(facts, place, looks)
+    for place, offsets in _sightings(facts).items():
+        found = [
+            anomaly for offset, rows in sorted(offsets.items())
+            if len(dict.fromkeys(row.value for row in rows)) > 1
+            and (anomaly := _two_values(facts, place, offset, rows)) is not None
+        ]  # fmt: skip
+        if found:
+            more = f"; so it is with {counted(len(found) - 1, 'more offset')}" if len(found) > 1 else ""
+            yield replace(found[0], text=found[0].text + more)
+
+
+def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
+    reported: dict[str, None] = {}
+    for look in looks:
+        resets = [row.offset for row in look.log.rows if is_producer_reset(row)]
+        for row in look.log.rows:
+            first = look.by_value.get(row.value)
+            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in reported:
+                continue
+            if any(first.offset < reset < row.offset for reset in resets):
+                continue  # A stop forgets all producers; what is sent again after it is new to the log.
+            if _was_expired(facts, look, row):
+                continue
+            reported[row.value] = None
+            text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
+            yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
+
+
+def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
+    """Return whether the leader that appended the row had forgotten the producer, because its clock was ahead.
+
+    The row may have come with the epoch of a source, so that the leader is one of any cluster.
+    """
+    write = facts.account.writes.get(row.value)
+    if write is None:
+        return False
+    for cluster in facts.plan.clusters:
+        kept = int(cluster.configs.get("producer.id.expiration.ms", DAY_MS)) * MILLISECOND
+        for election in facts.elections.get((cluster.name, look.log.tp), []):
+            ahead = facts.clock_ahead(cluster.name, election.leader)
+            if election.leader_epoch == row.epoch and ahead and write.sent_at + kept - ahead <= look.at:
+                return True
+    return False
+
+
+def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
+    """Return what was seen below the high watermark, by place and offset; runs of one value as first and last."""
+    found: dict[Place, dict[int, list[_Sighting]]] = {}
+    for place, looks in facts.looks.items():
+        offsets = found.setdefault(place, {})
+        for look in looks:
+            for row in look.log.rows:
+                if not is_control(row):
+                    decided = row.offset < look.log.last_stable_offset
+                    sighting = _Sighting(row.value, row.epoch, look.at, look.at, "a look", decided)
+                    _add(offsets.setdefault(row.offset, []), sighting)
+    for read in facts.account.reads:
+        offsets = found.setdefault((read.cluster, read.tp), {})
+        how = f"consumer {read.client}"
+        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, how, read.committed_only, True)
+        _add(offsets.setdefault(read.offset, []), sighting)
+    for ack in facts.account.acks:
+        offsets = found.setdefault((ack.cluster, ack.tp), {})
+        sighting = _Sighting(ack.value, -1, ack.sent_at, ack.at, f"the ack of broker {ack.broker}", True)
+        _add(offsets.setdefault(ack.offset, []), sighting)
+    return found
+
+
+def _add(rows: list[_Sighting], row: _Sighting) -> None:
+    """Add a sighting; of many of the same value in a row only the first and the last are kept."""
+    if len(rows) >= 2 and rows[-1].value == rows[-2].value == row.value and row.end >= rows[-1].end:
+        rows[-1] = row
+    else:
+        rows.append(row)
+
+
+def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) -> Anomaly | None:
+    ordered = sorted(rows, key=lambda row: (row.end, row.begin))
+    for before, after in pairwise(ordered):
+        if before.value == after.value:
+            continue
+        begin, end = min(before.begin, after.begin), max(before.end, after.end)
+        since = begin - UNAWARE
+        if facts.was_deleted(place, since, end) and facts.may_be_behind(place[0], since, end):
+            continue  # A broker that did not know of the deletion has answered with what was in the topic before it.
+        in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
+        if in_a_stay and not (before.decided and after.decided):
+            continue
+        if in_a_stay and facts.may_be_deleted(before.value, offset, end):
+            continue  # A log of which nothing is left begins anew where its source does.
+        if _is_of_an_epoch_given_twice(facts, place, (before.value, after.value), end):
+            continue
+        reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
+        if reasons == [None, None] or (reasons[0] is None and _is_too_late(facts, place, before, after)):
+            text = (
+                f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "
+                f"{clock(after.end)}, and nothing between them allowed a cut"
+            )
+            return Anomaly("duplicate-at-offset", *place, offset, text, after.end)
+    return None
+
+
+def _is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
+    """Return whether one producer wrote both, and an unclean election took its newest epoch from the coordinator.
+
+    Then it gets that epoch again, and its first batches count as those of before.
+    """
+    writes = [facts.account.writes[value] for value in values if value in facts.account.writes]
+    ids = {(row.producer_id, row.producer_epoch) for row in writes}
+    return len(writes) == 2 and len(ids) == 1 and facts.account.groups.lost_transactions(
+        place[0], (writes[0].producer_id,), 0, until + facts.clocks_differ_by
+    )  # fmt: skip
+
+
+def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting) -> bool:
+    """Return whether a consumer was given a value that had surely made room for the one before.
+
+    That it may go by right explains no read of it later. A broker that does not know what the controller has decided,
+    or that was deposed by an unclean election, may still answer with it.
+    """
+    if not after.is_read or after.begin <= before.end:
+        return False
+    since = before.begin - UNAWARE
+    return not (
+        facts.may_be_behind(place[0], since, after.end)
+        or [*facts.unclean(place, since, after.end)]
+        or facts.was_deleted(place, since, after.end)
+    )
+
+
+# -- epoch-regression -----------------------------------------------------------------------------
+
+
+def epoch_regression(facts: Facts) -> Iterator[Finding]:
+    """Epochs fall: inside a log, from election to election, or a batch is above its leader's own epoch (D14)."""
+    for place, looks in facts.looks.items():
+        for look in looks:
+            found = _in_a_log(place, look)
+            if found is not None:
+                yield found
+                break
+    highest: dict[tuple[Place, str], Election] = {}
+    for election in facts.account.elections:
+        place = (election.cluster, election.tp)
+        topic_id = facts.topic_id(*place, election.at)
+        before = highest.setdefault((place, topic_id), election)
+        if before is election:
+            continue
+        if not facts.tells_ids[place[0]] and facts.was_deleted(place, before.at, election.at):
+            highest[place, topic_id] = election  # Another topic, whose id nobody is told.
+            continue
+        deleted = facts.was_deleted(place, before.at, election.at)
+        if election.leader_epoch < before.leader_epoch + deleted:
+            text = f"the controller named leader epoch {election.leader_epoch} after {before.leader_epoch}"
+            text += ", of a topic with the same id that was deleted (D49)" if deleted else ""
+            yield Anomaly("epoch-regression", *place, -1, text, election.at)
+        if election.leader_epoch >= before.leader_epoch:
+            highest[place, topic_id] = election
+
+
+def _in_a_log(place: Place, look: Look) -> Anomaly | None:
+    last = -1
+    for row in look.log.rows:
+        if row.epoch < last:
+            text = f"a batch of epoch {row.epoch} lies behind one of epoch {last}"
+            return Anomaly("epoch-regression", *place, row.offset, text, look.at)
+        if row.epoch > look.log.leader_epoch:
+            text = f"a batch of epoch {row.epoch} at a leader of epoch {look.log.leader_epoch}: readers wait for ever"
+            return Anomaly("epoch-regression", *place, row.offset, text, look.at)
+        last = row.epoch
+    return None
+
+
+# -- hw-regression --------------------------------------------------------------------------------
+
+
+def hw_regression(facts: Facts) -> Iterator[Finding]:
+    """A high watermark falls, in one leader's reign or for good, or a record below it goes, though nothing was cut."""
+    last: dict[tuple[str, Place, int, int], Marks] = {}
+    highest: dict[Place, Marks] = {}
+    for marks in facts.account.marks:
+        place = (marks.cluster, marks.tp)
+        key = (marks.client, place, marks.broker, marks.leader_epoch)
+        before = last.get(key)
+        # A follower takes over a lower mark from its leader, who may have taken office with one.
+        if before is not None and marks.is_leader and _fell(facts, place, before, marks):
+            text = (
+                f"consumer {marks.client} was told {before.high_watermark} at {clock(before.at)} and "
+                f"{marks.high_watermark} at {clock(marks.at)} by the same leader in epoch {marks.leader_epoch}"
+            )
+            yield Anomaly("hw-regression", *place, marks.high_watermark, text, marks.at)
+        last[key] = marks
+        if place not in highest or marks.high_watermark >= highest[place].high_watermark:
+            highest[place] = marks
+    for place, marks in highest.items():
+        final = facts.final(place)
+        if final is None or final.log.high_watermark >= marks.high_watermark:
+            continue
+        if not _may_fall(facts, place, marks.at - LATE, final.at, marks.high_watermark, marks.leader_epoch):
+            text = f"a consumer was told {marks.high_watermark} at {clock(marks.at)}; at the end it is "
+            text += str(final.log.high_watermark)
+            yield Anomaly("hw-regression", *place, final.log.high_watermark, text, final.at)
+    unacked = [
+        loss for loss in losses(facts) if loss.reason is None and facts.written_at(loss.record.value) == loss.place[0]
+        and (loss.place[0], loss.record.value) not in facts.acked
+    ]  # fmt: skip
+    yield from grouped(
+        "hw-regression", unacked, lambda loss, many: f"{many}, committed and never acknowledged, {fate(loss)}"
+    )
+
+
+def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
+    fell = after.high_watermark < before.high_watermark
+    if not fell or _restarted(facts, before, after.at):
+        return False
+    return not _may_fall(facts, place, before.at - LATE, after.at, before.high_watermark, before.leader_epoch)
+
+
+def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: int, leader_epoch: int = -1) -> bool:
+    """Return whether a log that reached `offset` may have been shortened: by a stay in a mirror, by its deletion, or by
+    an unclean election, after `leader_epoch`, of a leader whose log was shorter.
+    """
+    if may_be_shorter(facts, place, offset, begin, end, leader_epoch=leader_epoch):
+        return True
+    if facts.was_deleted(place, begin - UNAWARE, end):
+        return True
+    return any(stay.overlaps(begin, end) for stay in facts.stays(place))
+
+
+def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int) -> bool:
+    """Return whether DeleteRecords moved the log start as far as `start`, and a crash took that back.
+
+    A broker writes log starts to a checkpoint at intervals, as Kafka does. One whose log directories are mended is
+    killed at that moment, and started again.
+    """
+    crashes = [
+        at
+        for span in facts.account.spans
+        if span.kind in ("broker", DISK) and span.subject.rsplit("-", 1)[0] == place[0]
+        and (at := span.end if span.kind == DISK else span.begin) <= until
+    ]  # fmt: skip
+    return any(
+        deletion.reaches(start) and any(deletion.sent_at <= at for at in crashes)
+        for deletion in facts.record_deletions(place, until)
+    )
+
+
+def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
+    """Return whether the broker restarted: back within its session it leads on from the mark that it wrote down."""
+    subject = f"{marks.cluster}-{marks.broker}"
+    return any(
+        span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until
+        for span in facts.account.spans
+    )
+
+
+# -- broken-invariant -----------------------------------------------------------------------------
+
+
+def broken_invariant(facts: Facts) -> Iterator[Finding]:
+    """A node holds, sends or answers what breaks a rule of replication, transactions, groups or mirroring, or a client
+    of `kmirror.client` does; the text begins with the name of the rule.
+    """
+    for (cluster, tp, rule), row in facts.account.broken.items():
+        who = {CONTROLLER_ID: "the controller", NO_NODE: "a client"}.get(row.node_id, f"broker {row.node_id}")
+        text = f"{rule}: {who} of {cluster} at {clock(row.at)}: {row.text}"
+        yield Anomaly("broken-invariant", cluster, tp if tp.topic else None, -1, text, row.at, rule)

@@ -1,0 +1,308 @@
+"""Which records are gone that nothing entitled a cluster to drop?
+
+The checkers walk the looks at a log in order of time. A record that was there and is not is a loss between these two
+looks, and has a reason (reasons.py) or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kmirror.histories.account import Ack, LogRow
+from kmirror.histories.checkers.elections import POWER, UNCLEAN, marker_lost
+from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.histories.checkers.keys import is_superseded
+from kmirror.histories.checkers.reasons import (
+    ASYNCHRONOUS,
+    DELETED,
+    MARKERS,
+    REOPENED,
+    Reason,
+    Record,
+    why_gone,
+)
+from kmirror.histories.checkers.words import Finding, accepted, clock, grouped
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+
+EXPIRED = "retention"
+ASKED = "DeleteRecords"
+COMPACTED = "compaction"
+KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, POWER, COMPACTED)
+"""Reasons for which a record may go everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A record that was in a log and then was not, or was readable and then was not."""
+
+    place: Place
+    record: Record
+    begin: Instant
+    """It was there; for an acknowledged record that was never seen, when it was sent."""
+    end: Instant
+    hidden: bool
+    """It is still there, as part of an aborted transaction."""
+    reason: Reason | None
+
+
+@dataclass(slots=True)
+class _Known:
+    record: Record
+    at: Instant
+    readable: bool
+
+
+def losses(facts: Facts) -> list[Loss]:
+    """Return every loss of the history, by place and time."""
+    return facts.once("losses", lambda: [loss for place in facts.looks for loss in _losses_at(facts, place)])
+
+
+def _losses_at(facts: Facts, place: Place) -> Iterator[Loss]:
+    known: dict[str, _Known] = {}
+    acks = facts.acks.get(place, [])
+    learned = 0
+    for look in facts.looks[place]:
+        while learned < len(acks) and acks[learned].at <= look.at:
+            _learn_ack(facts, known, acks[learned])
+            learned += 1
+        for value in list(known):
+            yield from _compare(facts, place, known, value, look)
+        for row in look.decided():
+            known[row.value] = _Known(Record(row.value, row.offset, row.epoch), look.at, readable=True)
+
+
+def _learn_ack(facts: Facts, known: dict[str, _Known], ack: Ack) -> None:
+    """An acknowledged record is committed: outside a transaction, or in one whose commit was answered."""
+    transaction = facts.transaction(ack.value)
+    if ack.value not in known and (transaction is None or (transaction.asked == "commit" and transaction.answered)):
+        known[ack.value] = _Known(Record(ack.value, ack.offset, -1), ack.sent_at, readable=transaction is None)
+
+
+def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, look: Look) -> Iterator[Loss]:
+    last = known[value]
+    match look.seen(value, last.record.offset):
+        case Seen.THERE:
+            last.readable = True
+            last.at = look.at
+        case Seen.UNDECIDED | Seen.OPEN:
+            pass
+        case Seen.HIDDEN if last.readable:
+            yield _loss(facts, place, last, look, hidden=True)
+            del known[value]
+        case Seen.GONE:
+            yield _loss(facts, place, last, look, hidden=False)
+            del known[value]
+
+
+def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
+    if not hidden and _has_expired(facts, last, look):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(_how(facts, last, look)))
+    if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
+    reason = why_gone(facts, place, last.record, last.at, look.at)
+    # What an unclean election left open a stop cuts.
+    is_open_at_a_stop = reason is None and any(
+        stay.overlaps(last.at, look.at) and stay.removed <= look.at for stay in facts.stays(place)
+    )
+    taken = _marker_lost(facts, place, last, look) if hidden or is_open_at_a_stop else ""
+    if taken:
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(taken))
+    if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):
+        # A mirror gets its source's markers; a cut hides nothing.
+        reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
+    if hidden and reason is None and _was_reopened(facts, place, last, look):
+        reason = Reason(MARKERS)
+    # A cut that the source's own log does not explain may have been this one.
+    if not hidden and (reason is None or not reason.lacking) and _was_above_what_was_reopened(facts, place, last, look):
+        reason = Reason(REOPENED)
+    return Loss(place, last.record, last.at, look.at, hidden, reason)
+
+
+def _how(facts: Facts, last: _Known, look: Look) -> str:
+    return EXPIRED if facts.is_expired(last.record.value, look.at) else ASKED
+
+
+def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
+    """Return UNCLEAN or POWER if it took the marker by which the record could be read; else empty."""
+    before = facts.look_before(place, last.at)
+    row = None if before is None else before.by_value.get(last.record.value)
+    if before is None or row is None:
+        return ""
+    marker = _marker_after(before, row.offset, [row.producer_id])
+    return "" if marker is None else marker_lost(facts, place, marker, last.at, look.at)
+
+
+def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
+    """Return whether the record was deleted by its age or by an order, here or where the log was mirrored from (D46).
+
+    Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
+    """
+    if not facts.may_be_deleted(last.record.value, last.record.offset, look.at):
+        return False
+    place = (look.log.cluster, look.log.tp)
+    return last.record.offset < look.log.log_start_offset or any(
+        stay.overlaps(last.at, look.at) and not look.log.log_start_offset for stay in facts.stays(place)
+    )
+
+
+def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Return whether a stop cut away what decided the transaction, so that D29 has it aborted as a whole.
+
+    Its own marker must be gone, and a record of it with the marker; or the leader changed, and the old one alone knew
+    the outcome.
+    """
+    stops = [s for s in facts.stays(place) if s.overlaps(last.at, look.at) and s.removed <= look.at]
+    before = facts.look_before(place, last.at)
+    transaction = facts.transaction(last.record.value)
+    if not stops or before is None or transaction is None:
+        return False
+    rows = [row for value in transaction.values if (row := before.by_value.get(value)) is not None]
+    producers = dict.fromkeys(row.producer_id for row in rows)
+    top = max((row.offset for row in rows), default=-1)
+    marker = _marker_after(before, top, producers)
+    if marker is None or look.by_offset.get(marker.offset) == marker:
+        return False
+    tail_lost = any(not look.holds(row.value) for row in rows)
+    return tail_lost or any(
+        facts.disturbed(place[0], stop.removed, look.at) or _changed_leader(facts, place, stop.removed, look.at)
+        for stop in stops
+    )
+
+
+def _was_above_what_was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Return whether a stop took the record with a transaction that a cut of the same session had reopened (D42).
+
+    The transaction began at or before the record, was decided after it, and is gone with it; and the leader that made
+    the cut, which alone knew how the transaction had ended, did not lead any more.
+    """
+    before, offset = facts.look_before(place, last.at), last.record.offset
+    if before is None:
+        return False
+    for stay in facts.stays(place):
+        if not stay.overlaps(last.at, look.at) or not stay.began <= stay.removed <= look.at:
+            continue
+        if not _changed_leader(facts, place, stay.began, look.at):
+            continue
+        for row in before.log.rows:
+            if row.offset > offset:
+                break
+            if facts.transaction(row.value) is None or look.holds(row.value):
+                continue
+            marker = _marker_after(before, row.offset, [row.producer_id])
+            if marker is not None and marker.offset > offset:
+                return True
+    return False
+
+
+def _marker_after(look: Look, offset: int, producers: Collection[int]) -> LogRow | None:
+    """Return the first marker above `offset` of one of the producers; None if there is none."""
+    rows = (row for row in look.log.rows if row.offset > offset and is_control(row) and row.producer_id in producers)
+    return next(rows, None)
+
+
+def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
+    changes = [e for e in facts.elections.get(place, []) if e.at <= end]
+    return any(now.at >= begin and now.leader != before.leader for before, now in pairwise(changes))
+
+
+# -- the three checkers ---------------------------------------------------------------------------
+
+
+def acked_lost(facts: Facts) -> Iterator[Finding]:
+    """A record acknowledged with acks=all is gone from, or no longer readable in, the cluster that acknowledged it."""
+    rows = [loss for loss in losses(facts) if (loss.place[0], loss.record.value) in facts.acked]
+    yield from accepted((loss.reason.decision, *loss.place) for loss in rows if loss.reason is not None)
+    unexcused = [loss for loss in rows if loss.reason is None]
+    yield from grouped(
+        "acked-lost",
+        unexcused,
+        lambda loss, many: f"{many} acknowledged at {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+    )
+
+
+def mirrored_lost(facts: Facts) -> Iterator[Finding]:
+    """A mirrored record that was decided below the last stable offset is gone, or no longer readable."""
+    rows = [loss for loss in losses(facts) if facts.written_at(loss.record.value) not in ("", loss.place[0])]
+    yield from accepted(
+        (loss.reason.decision, *loss.place) for loss in rows
+        if loss.reason is not None and loss.reason.decision in (MARKERS, REOPENED, UNCLEAN, POWER)
+    )  # fmt: skip
+    unexcused = [loss for loss in rows if loss.reason is None]
+    yield from grouped(
+        "mirrored-lost",
+        unexcused,
+        lambda loss, many: f"{many} mirrored to {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+    )
+
+
+def last_copy_lost(facts: Facts) -> Iterator[Finding]:
+    """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
+
+    That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
+    one must have dropped it without a reason, or each of them because another one still had it, or dropped it later.
+    Who orders a cluster to follow one that has dropped the record already gives it up. So does who stops the mirror of
+    a cluster that has dropped the record for its source's log and not copied that yet: its own mirrors follow.
+    """
+    fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
+    for loss in losses(facts):
+        if not loss.hidden:
+            fates.setdefault((loss.place[1], loss.record.value), []).append(loss)
+    gone: list[Loss] = []
+    for (tp, value), rows in fates.items():
+        if len(dict.fromkeys(loss.place[0] for loss in rows)) < 2 or _is_left(facts, tp, value, rows[-1].record.offset):
+            continue
+        if not _had_two(facts, tp, value):
+            continue
+        reasons = [loss.reason for loss in rows]
+        if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
+            continue
+        dropped = {loss.place: loss.end for loss in rows}
+        followed = [loss for loss in rows if loss.reason is not None and loss.reason.lacking]
+        if None in reasons or not any(_given_up(facts, loss, dropped) for loss in followed):
+            gone.append(max(rows, key=lambda loss: loss.end))
+    yield from grouped(
+        "last-copy-lost",
+        gone,
+        lambda loss, many: f"{many} that two clusters had: no copy is left since {loss.place[0]} {fate(loss)}",
+    )
+
+
+def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> bool:
+    """Return whether an operator had the cluster follow one that had dropped the record already."""
+    reason, tp = loss.reason, loss.place[1]
+    assert reason is not None, "it followed"
+    source = reason.source, tp
+    gone_at = dropped.get(source, 0)
+    return reason.ordered >= gone_at or any(
+        stay.began <= gone_at <= stay.removed <= loss.end for stay in facts.stays(source)
+    )
+
+
+def _is_left(facts: Facts, tp: TopicPartition, value: str, offset: int) -> bool:
+    finals = [facts.final(place) for place in facts.looks if place[1] == tp]
+    return any(look is None or look.seen(value, offset) is not Seen.GONE for look in finals)
+
+
+def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
+    """Return whether two clusters had the record, for every reader, at the moment of one order."""
+    places = [place for place in facts.looks if place[1] == tp]
+    for order in facts.orders("add", "remove"):
+        looks = [facts.look_before(place, order.sent_at) for place in places]
+        if sum(look is not None and look.seen(value, -1) is Seen.THERE for look in looks) >= 2:
+            return True
+    return False
+
+
+def fate(loss: Loss) -> str:
+    """Return what became of the record, as the end of a sentence."""
+    what = "can no longer be read" if loss.hidden else "is gone"
+    return f"{what} between {clock(loss.begin)} and {clock(loss.end)}, and nothing entitled {loss.place[0]} to drop it"
+
+
+def _came_back(facts: Facts, loss: Loss) -> str:
+    final = facts.final(loss.place)
+    back = final is not None and final.seen(loss.record.value, loss.record.offset) is Seen.THERE
+    return "; it came back later" if back else ""

@@ -1,0 +1,249 @@
+"""What a restart of all nodes must not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
+from kmirror.histories.checkers.facts import Facts, Place, is_compacted, is_control, was_away
+from kmirror.histories.checkers.reasons import missed_while_away
+from kmirror.histories.checkers.sessions import NEVER
+from kmirror.histories.checkers.transactions import MARKERS_CLEANED
+from kmirror.histories.checkers.words import Finding
+from kmirror.histories.survivors import parted
+from kmirror.histories.verdict import Accepted, Anomaly
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.wire_values import ResourceType
+
+NAME = "changed-by-restart"
+SETTLED = ("MIRRORING", "PAUSED", "STOPPED", "FAILED")
+"""States in which a partition stays; others are on their way."""
+
+
+def changed_by_restart(facts: Facts) -> Iterator[Finding]:
+    """Every node has restarted after the end, and a log, a state, an offset, a config or an id is another one, or
+    something does not come to rest, or takes no writes.
+    """
+    account = facts.account
+    for place in account.before_restart.logs:
+        lacking = _lacking_markers(facts, place)
+        if lacking:
+            yield Accepted(MARKERS_CLEANED, *place, len(lacking))
+    for cluster, tp, what in account.unsettled_again:
+        if what.startswith(OPEN_TRANSACTIONS) and _lacking_markers(facts, (cluster, tp)):
+            continue
+        if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
+            yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
+    for cluster, error in account.refused_again:
+        yield Anomaly(NAME, cluster, None, -1, f"after a restart a fresh producer cannot write: {error}")
+    for place, log in account.before_restart.logs.items():
+        again = account.after_restart.logs.get(place)
+        if again is not None:
+            yield from _changed(facts, place, log, again)
+        elif not account.unsettled_again:
+            yield Anomaly(NAME, *place, -1, "after a restart nobody leads the partition")
+    yield from _states(facts)
+    yield from _metadata(facts)
+
+
+def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
+    """Yield the first difference between two looks at a log; one that is being mirrored may go on."""
+    again = {row.offset: row for row in after.rows}
+    known = {row.offset: row for row in before.rows}
+    heir = facts.account.heirs_again.get(place)
+    kept = known if heir is None else {row.offset: row for row in heir.rows}
+    # Another replica has a log that its own cleaner wrote, be the topic compacted still or not.
+    cleaned = _may_go(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
+    for row in before.rows:
+        found = again.get(row.offset)
+        same = found is not None and (found.epoch, found.value) == (row.epoch, row.value)
+        # The cleaner writes a batch anew: when its tombstones and markers may go stands in it.
+        if found is not None and same and (found.crc == row.crc or cleaned):
+            # A transaction that was open may have timed out; nothing is hidden that could be read.
+            hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
+            if hidden and not (row.offset >= after.last_stable_offset and _lacking_markers(facts, place)):
+                yield Anomaly(
+                    NAME, *place, row.offset, f"after a restart {row.value!r} can no longer be read", after.at
+                )
+                return
+            continue
+        if found is None and (row.offset < after.log_start_offset or cleaned):
+            continue
+        held = kept.get(row.offset)
+        if held is None or (held.epoch, held.value) != (row.epoch, row.value):
+            continue  # An unclean election while nodes started took it.
+        now = "nothing" if found is None else f"{found.value!r} of epoch {found.epoch}"
+        text = f"there was {row.value!r} of epoch {row.epoch}, after a restart there is {now}"
+        yield Anomaly(NAME, *place, row.offset, text, after.at)
+        return
+    end = before.log_end_offset
+    new = [r for r in after.rows if r.offset >= end and not is_control(r)]
+    if after.log_start_offset > before.log_start_offset and not _may_begin_later(facts, place, before, after):
+        text = f"the log began at {before.log_start_offset}, after a restart it begins at {after.log_start_offset}"
+        yield Anomaly(NAME, *place, after.log_start_offset, text, after.at)
+    elif after.high_watermark < before.high_watermark and heir is None and not _is_mirrored(facts, place):
+        text = f"the high watermark was {before.high_watermark}, after a restart it is {after.high_watermark}"
+        yield Anomaly(NAME, *place, after.high_watermark, text, after.at)
+    elif new and heir is None and not _is_mirrored(facts, place):
+        text = f"nobody wrote, and after a restart there is {new[0].value!r} behind offset {end}"
+        yield Anomaly(NAME, *place, new[0].offset, text, after.at)
+    elif heir is None:
+        yield from _back_again(facts, place, before, after)
+
+
+def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
+    """Yield the first record that was gone and is there again.
+
+    Each replica of a compacted topic cleans its own log, so a leader may hold superseded records that the leader before
+    it had removed.
+    """
+    text = "after a restart there is a record that was gone"
+    if before.broker != after.broker and is_compacted(facts, place, after.at):
+        start = max(before.log_start_offset, after.log_start_offset)
+        rows = _as_if_decided(before, after) if _lacking_markers(facts, place) else after.rows
+        missed = missed_while_away(facts, place, before), missed_while_away(facts, place, after)
+        different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
+        if different is not None:
+            yield Anomaly(NAME, *place, different[0], text, after.at)
+        return
+    known = {row.offset for row in before.rows}
+    new = [
+        row.offset for row in after.rows
+        if row.offset < before.high_watermark and row.offset not in known
+        and not _had_to_go(facts, place, row, before, after)
+    ]  # fmt: skip
+    if new:
+        yield Anomaly(NAME, *place, new[0], text, after.at)
+
+
+def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: LogSeen) -> bool:
+    """Return whether a record lay below the log start before, and may be there again although it was deleted by right.
+
+    Each replica deletes by age on its own, and a follower hears of its leader's log start with the next answer. Where
+    DeleteRecords moved the log start, a crash may take that back too.
+    """
+    if row.offset >= before.log_start_offset:
+        return False
+    if not is_control(row) and not facts.may_be_deleted(row.value, row.offset, after.at):
+        return False
+    return before.broker != after.broker or _deletion_reaches(facts, place, row.offset + 1, after)
+
+
+def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
+    """Return whether a log may begin later than before: by its configs, or because another replica leads.
+
+    Each replica deletes by age on its own, and a follower learns from its leader where DeleteRecords cut.
+    """
+    if _may_go(facts, place):
+        return True
+    by_age = facts.kept_for(place[1].topic, after.at) != NEVER
+    return before.broker != after.broker and (by_age or _deletion_reaches(facts, place, after.log_start_offset, after))
+
+
+def _deletion_reaches(facts: Facts, place: Place, start: int, after: LogSeen) -> bool:
+    """Return whether DeleteRecords was ordered as far as `start`, here or in a cluster that the log came from."""
+    return any(
+        deletion.reaches(start)
+        for cluster in facts.brokers
+        for deletion in facts.record_deletions((cluster, place[1]), after.at)
+    )
+
+
+def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
+    """Return the records after the restart whose transactions have no end, if it was cleaned away for each of them.
+
+    A marker goes `delete.retention.ms` after the last record of its transaction. A replica that was away for longer
+    keeps these records, and the transaction open (as in Kafka), where the leader before the restart had neither.
+    """
+    account = facts.account
+    before, after = account.before_restart.logs.get(place), account.after_restart.logs.get(place)
+    if before is None or after is None or before.broker == after.broker or not is_compacted(facts, place, after.at):
+        return []
+    left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
+    known = {row.offset for row in before.rows}
+    cleaned = all(row.offset not in known and not _has_end(row, before) for row in left)
+    return left if cleaned and was_away(facts, place, after) else []
+
+
+def _is_open(facts: Facts, row: LogRow, log: LogSeen) -> bool:
+    return not is_control(row) and facts.transaction(row.value) is not None and not _has_end(row, log)
+
+
+def _has_end(row: LogRow, log: LogSeen) -> bool:
+    """Return whether a marker of the record's producer follows it in a log."""
+    return any(
+        other.offset > row.offset and other.producer_id == row.producer_id for other in log.rows if is_control(other)
+    )
+
+
+def _as_if_decided(before: LogSeen, after: LogSeen) -> list[LogRow]:
+    """Return the rows of `after`, those that were there before as visible as they were then."""
+    known = {(row.offset, row.value): row.visible for row in before.rows}
+    return [replace(row, visible=known.get((row.offset, row.value), row.visible)) for row in after.rows]
+
+
+def _may_go(facts: Facts, place: Place) -> bool:
+    """Return whether records may go at any time: by their age, size or key, or by a mirror that still runs."""
+    account = facts.account
+    cleaned = ("retention.ms", "retention.bytes", "cleanup.policy")
+    topic = (place[0], int(ResourceType.TOPIC), place[1].topic)
+    if any(name in cleaned for name in account.before_restart.configs.get(topic, {})):
+        return True
+    return _is_mirrored(facts, place)
+
+
+def _is_mirrored(facts: Facts, place: Place) -> bool:
+    return facts.account.before_restart.states.get(place, ("STOPPED", -1))[0] != "STOPPED"
+
+
+def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
+    """Return whether the last mirrored epoch of before went with `__mirror_state`, which a new leader notices (D8)."""
+    return epoch < 0 and facts.account.lost_states(place[0], 0, NEVER)
+
+
+def _states(facts: Facts) -> Iterator[Anomaly]:
+    before, after = facts.account.before_restart, facts.account.after_restart
+    if facts.account.unsettled_again:
+        return
+    for place, (state, epoch) in before.states.items():
+        now = after.states.get(place)
+        if state not in SETTLED or now == (state, epoch):
+            continue
+        if now is not None and now[0] == state and (state != "STOPPED" or _has_lost_its_epoch(facts, place, now[1])):
+            continue  # The epoch is settled at the stop.
+        if now is not None and now[0] == "FAILED" and any(map(facts.may_be_another_topic, facts.stays(place))):
+            continue
+        told = "in no mirror" if now is None else f"{now[0]} with last mirrored epoch {now[1]}"
+        text = f"it was {state} with last mirrored epoch {epoch}, after a restart it is {told}"
+        yield Anomaly(NAME, *place, -1, text)
+
+
+def _metadata(facts: Facts) -> Iterator[Anomaly]:
+    """Yield what differs in offsets, configs and ids. What a mirror still copies may go on, and is not looked at."""
+    before, after = facts.account.before_restart, facts.account.after_restart
+    mirrored = {(cluster, tp.topic) for (cluster, tp), (state, _) in before.states.items() if state != "STOPPED"}
+    for (cluster, group, tp), offset in before.offsets.items():
+        now = after.offsets.get((cluster, group, tp))
+        if now == offset or (cluster, tp.topic) in mirrored or _was_committed_since(facts, cluster, now):
+            continue
+        text = f"group {group} had committed {offset}, after a restart it has {'nothing' if now is None else now}"
+        yield Anomaly(NAME, cluster, tp, -1, text)
+    for (cluster, kind, name), values in before.configs.items():
+        changed = after.configs.get((cluster, kind, name), {})
+        if changed != values and not (kind == ResourceType.TOPIC and (cluster, name) in mirrored):
+            text = f"configs of {name or 'the cluster'} were {values}, after a restart they are {changed}"
+            yield Anomaly(NAME, cluster, None, -1, text)
+    for (cluster, topic), topic_id in before.ids.items():
+        if after.ids.get((cluster, topic)) != topic_id:
+            text = f"topic {topic} had id {topic_id}, after a restart it has {after.ids.get((cluster, topic))}"
+            yield Anomaly(NAME, cluster, TopicPartition(topic, 0), -1, text)
+
+
+def _was_committed_since(facts: Facts, cluster: str, now: Committed | None) -> bool:
+    """Return whether a member of the group sent this commit after the first look.
+
+    One that waited in vain for an answer goes on where it was, and commits what it had read.
+    """
+    sent = None if now is None else facts.account.groups.sent.get(now.metadata)
+    return sent is not None and sent.cluster == cluster and sent.sent_at > facts.account.before_restart.at

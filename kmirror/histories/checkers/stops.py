@@ -1,0 +1,114 @@
+"""Topics that stop, pause or fail although nobody ordered it and nothing at their source explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.histories.account import Order, StateSeen, TopicSeen
+from kmirror.histories.checkers.facts import Facts, Place
+from kmirror.histories.checkers.mirrors import leads
+from kmirror.histories.checkers.sessions import IN_A_STAY, NOBODY, TAKEN
+from kmirror.histories.checkers.words import Finding, clock
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import SECOND, Duration, Instant
+
+ENDED_BY = {
+    "STOPPING": ("remove", "delete_mirror"),
+    "STOPPED": ("remove", "delete_mirror"),
+    "PAUSING": ("pause",),
+    "PAUSED": ("pause",),
+    "FAILED": (),
+}
+"""By state the orders that lead to it."""
+CARRIED_OUT_IN: Duration = 10 * SECOND
+"""A leader that has heard of a removal has written down that it stops within this time."""
+
+
+def unordered_stop(facts: Facts) -> Iterator[Finding]:
+    """A partition stops, pauses or fails without an order, and its source has had the same topic all the time."""
+    for place, rows in facts.states.items():
+        since: Order | None = None
+        was_in = False
+        """A leader said after the order that the partition mirrors; before, it may tell of an earlier stay, and go on
+        with the stop that ended it: a broker that has not heard of the removal passes the order on."""
+        for row in rows:
+            order = _last_add(facts, place, row)
+            if order is not since:
+                since, was_in = order, False
+            if since is None or not leads(facts, place, row):
+                continue
+            if row.state in ENDED_BY and was_in and not _is_explained(facts, place, row, since):
+                text = (
+                    f"added to mirror {row.mirror} at {clock(since.sent_at)}, broker {row.broker} says {row.state} at "
+                    f"{clock(row.at)}; nobody ordered it, and the source has had the same topic all the time"
+                )
+                yield Anomaly("unordered-stop", *place, -1, text, row.at)
+                break
+            may_be_earlier = row.state == "MIRRORING" and _follows_removal(facts, place, since)
+            was_in = was_in or (row.state in IN_A_STAY and row.state not in ENDED_BY and not may_be_earlier)
+
+
+def _last_add(facts: Facts, place: Place, row: StateSeen) -> Order | None:
+    """Return the last answered order before the row that put the topic into its mirror; None if there was none."""
+    found = [
+        order for order in facts.orders("add")
+        if order.destination == place[0] and place[1].topic in order.topics and order.mirror == row.mirror
+        and order.error == "NONE" and order.answered_at <= row.at
+    ]  # fmt: skip
+    return found[-1] if found else None
+
+
+def _follows_removal(facts: Facts, place: Place, since: Order) -> bool:
+    """Return whether the topic was removed from the mirror shortly before: a leader may still carry that out."""
+    return any(
+        order.destination == place[0] and order.mirror == since.mirror and order.error in TAKEN
+        and (order.action == "delete_mirror" or place[1].topic in order.topics)
+        and since.sent_at - CARRIED_OUT_IN <= order.answered_at < since.sent_at
+        for order in facts.orders(*ENDED_BY["STOPPED"])
+    )  # fmt: skip
+
+
+def _is_explained(facts: Facts, place: Place, row: StateSeen, since: Order) -> bool:
+    return (
+        any(_may_have_ended(facts, order, place, row, since) for order in facts.orders(*ENDED_BY[row.state]))
+        or facts.was_deleted(place, since.sent_at, row.at)
+        or facts.account.lost_states(place[0], since.sent_at, row.at)
+        or any(_had_another(facts, source, place, since.sent_at, row.at) for source in _sources(facts, place, row))
+    )
+
+
+def _may_have_ended(facts: Facts, order: Order, place: Place, row: StateSeen, since: Order) -> bool:
+    """Return whether an order may have been carried out between the add and what the leader said.
+
+    A pause that was ordered before is forgotten by the order to add, but for one that nobody answered.
+    """
+    if order.destination != place[0] or order.mirror != row.mirror or order.sent_at > row.at:
+        return False
+    names_it = order.action == "delete_mirror" or place[1].topic in order.topics
+    return names_it and order.error in TAKEN and (order.answered_at < 0 or order.answered_at >= since.sent_at)
+
+
+def _sources(facts: Facts, place: Place, row: StateSeen) -> list[str]:
+    found = [p.to for p in facts.pointings if (p.destination, p.mirror) == (place[0], row.mirror) and p.at <= row.at]
+    return [name for name in dict.fromkeys(found) if name != NOBODY]
+
+
+def _had_another(facts: Facts, source: str, place: Place, begin: Instant, end: Instant) -> bool:
+    """Return whether the source lacked the topic, or had another one of its name, while it was here in [begin, end].
+
+    A topic that is not here either is waited for (D26).
+    """
+    here = [row for row in _lives(facts, place[0], place) if row.at <= end]
+    if not here or not here[-1].exists:
+        return True
+    begin = max(begin, here[-1].at)
+    there = _lives(facts, source, place)
+    before = [row for row in there if row.at <= begin][-1:]
+    if any(begin < row.at <= end for row in there) or not before or not before[0].exists:
+        return True
+    return before[0].topic_id != here[-1].topic_id
+
+
+def _lives(facts: Facts, cluster: str, place: Place) -> list[TopicSeen]:
+    """Return when the topic came and went in a cluster."""
+    return [row for row in facts.account.topics if (row.cluster, row.topic) == (cluster, place[1].topic)]

@@ -1,0 +1,297 @@
+"""Are transactions whole, producers their own?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.histories.account import UNAWARE, LogRow, Transaction
+from kmirror.histories.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
+from kmirror.histories.checkers.facts import (
+    Facts,
+    Look,
+    Place,
+    Seen,
+    is_compacted,
+    is_control,
+    is_producer_reset,
+    was_away,
+)
+from kmirror.histories.checkers.keys import is_superseded
+from kmirror.histories.checkers.reasons import DELETED, Record, why_gone
+from kmirror.histories.checkers.sessions import NEVER
+from kmirror.histories.checkers.words import Finding, accepted, clock
+from kmirror.histories.late_timeouts import times_out_late
+from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.ids import TopicPartition
+
+CLOCKS = "wrong clock"
+STATES = "D8"
+"""A leader that was elected since the states were lost stopped a topic as one that no mirror had touched."""
+MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
+SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
+EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
+SPANNING = "D44"
+"""A local transaction that was open before its topic entered a mirror, and written to again after it had left."""
+
+
+def half_transaction(facts: Facts) -> Iterator[Finding]:
+    """Of a transaction's records in one partition some can be read and others are missing or cannot."""
+    parts = _parts(facts)
+    for place, looks in facts.looks.items():
+        reported: dict[str, None] = {}
+        for look in looks:
+            for key, values in parts.get(place[1], {}).items():
+                found = None if key in reported else _half(look, values, facts)
+                if found is None:
+                    continue
+                reported[key] = None
+                readable, missing = found
+                taken = {value: _taken(facts, place[1], value, look) for value in missing}
+                unexplained = [value for value in missing if not taken[value]]
+                if not unexplained:
+                    yield from accepted([(taken[missing[0]], *place)])
+                    continue
+                lost = unexplained[0]
+                written = facts.acked[facts.account.writes[lost].cluster, lost].sent_at
+                if facts.deleted_anywhere(place[1].topic, written, look.at):
+                    yield from accepted([(DELETED, *place)])
+                    continue
+                if _spans_a_stay(facts, place[1], readable, lost):
+                    yield from accepted([(SPANNING, *place)])
+                    continue
+                text = (
+                    f"transaction {key}: {readable!r} can be read and {lost!r} of the same partition is "
+                    f"{look.seen(lost, -1).value}, at {clock(look.at)}"
+                )
+                yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
+
+
+def _taken(facts: Facts, tp: TopicPartition, value: str, look: Look) -> str:
+    """Return UNCLEAN or POWER if it took the record, or what told that it was committed; else empty."""
+    row = look.by_value.get(value)
+    return lost_anywhere(facts, tp, value, look.at) or ("" if row is None else left_open(facts, tp, row, look.at))
+
+
+def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
+    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it.
+
+    Its stays are those of the cluster that they were written to; every mirror of that one has the same half.
+    """
+    place = (facts.written_at(lost), tp)
+    before, after = (facts.acked[place[0], value].at for value in (lost, readable))
+    for stay in facts.stays(place):
+        look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None
+        if look is not None and not look.holds(lost):
+            return True
+    return False
+
+
+def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
+    """Return, by partition and transaction, the acknowledged values of transactions whose commit was asked for."""
+    parts: dict[TopicPartition, dict[str, list[str]]] = {}
+    for key, transaction in facts.account.transactions.items():
+        if transaction.asked != "commit":
+            continue
+        for value in transaction.values:
+            if (transaction.cluster, value) in facts.acked:
+                parts.setdefault(facts.account.writes[value].tp, {}).setdefault(key, []).append(value)
+    return parts
+
+
+def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] | None:
+    """Return a value that can be read and those that cannot, or None; a look that leaves it open finds nothing."""
+    there = [value for value in values if look.holds(value) and look.seen(value, -1) is Seen.THERE]
+    if not there or len(there) == len(values):
+        return None
+    missing = []
+    for value in values:
+        ack = facts.acked[facts.account.writes[value].cluster, value]
+        if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
+            continue  # It was deleted by its age or by an order, with the other records of its segment.
+        if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN) and not _is_superseded(facts, look, value):
+            missing.append(value)
+    return (there[0], missing) if missing else None
+
+
+def _is_superseded(facts: Facts, look: Look, value: str) -> bool:
+    """Return whether compaction explains that a record is gone: here, or in a cluster from which it was mirrored.
+
+    There a later record of its key may have superseded it that was not mirrored.
+    """
+    tp, written_at = look.log.tp, facts.account.writes[value].cluster
+    offset = facts.acked[written_at, value].offset
+    return any(
+        is_superseded(facts, place, value, offset, look.at)
+        for place in facts.looks
+        if place[1] == tp
+        and (
+            place[0] in (look.log.cluster, written_at)
+            or any(value in other.by_value for other in facts.looks[place] if other.at <= look.at)
+        )
+    )
+
+
+def aborted_read(facts: Facts) -> Iterator[Finding]:
+    """A record of a transaction that nobody asked to commit can be read, or was given to a read_committed consumer."""
+    reported: dict[tuple[Place, str], None] = {}
+    for read in facts.account.reads:
+        transaction = facts.transaction(read.value) if read.committed_only else None
+        if transaction is not None and transaction.asked != "commit":
+            text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
+            place = (read.cluster, read.tp)
+            row = LogRow(read.offset, read.leader_epoch, read.value, facts.account.writes[read.value].producer_id, True)
+            yield from _aborted(facts, reported, place, transaction, row, text)
+    for place, looks in facts.looks.items():
+        for look in looks:
+            for row in look.decided():
+                transaction = facts.transaction(row.value)
+                if transaction is not None and transaction.asked != "commit":
+                    text = f"the log shows it as committed at {clock(look.at)}"
+                    yield from _aborted(facts, reported, place, transaction, row, text)
+
+
+def _aborted(
+    facts: Facts,
+    reported: dict[tuple[Place, str], None],
+    place: Place,
+    transaction: Transaction,
+    row: LogRow,
+    text: str,
+) -> Iterator[Finding]:
+    key = (place, transaction.key)
+    if key in reported:
+        return
+    reported[key] = None
+    taken = left_open(facts, place[1], row) or (UNCLEAN if _coordinator_lost(facts, transaction) else "")
+    if taken:
+        yield from accepted([(taken, *place)])
+        return
+    asked = transaction.asked or "nothing"
+    text = f"{row.value!r} of transaction {transaction.key} ({asked} was asked): {text}"
+    yield Anomaly("aborted-read", *place, row.offset, text)
+
+
+def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
+    """Return whether an unclean election took what the coordinator knew of the transaction, or while it was open.
+
+    What goes back to the end of the transaction before ends that once more, and this one with it.
+    """
+    writes = [facts.account.writes[value] for value in transaction.values]
+    begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + UNAWARE
+    producers = {write.producer_id for write in writes}
+    end += facts.clocks_differ_by
+    return facts.account.groups.lost_transactions(transaction.cluster, producers, begin, end)
+
+
+def hanging_transaction(facts: Facts) -> Iterator[Finding]:
+    """At the end a partition's last stable offset stands still, though no client has a transaction open."""
+    for place in facts.looks:
+        final = facts.final(place)
+        if final is None or final.log.last_stable_offset >= final.log.high_watermark:
+            continue
+        if any(stay.ended == NEVER for stay in facts.stays(place)):
+            continue  # A mirror gets the marker from its source; while it waits for it, it takes no other.
+        offset = final.log.last_stable_offset
+        first = final.by_offset.get(offset)
+        opened = None if first is None else facts.transaction(first.value)
+        lost = opened is not None and _coordinator_lost(facts, opened)
+        taken = UNCLEAN if lost else "" if first is None else left_open(facts, place[1], first)
+        taken = taken or (STATES if facts.account.stopped_unknowing(place) else "")
+        if taken:
+            yield from accepted([(taken, *place)])
+            continue
+        if marker_was_cleaned(facts, place):
+            yield from accepted([(MARKERS_CLEANED, *place)])
+            continue
+        rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
+        owner = facts.transaction(rows[0].value) if rows else None
+        if owner is not None and times_out_late(facts.plan, owner):
+            yield from accepted([(CLOCKS, *place)])
+            continue
+        whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
+        text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
+        yield Anomaly("hanging-transaction", *place, offset, text, final.at)
+
+
+def marker_was_cleaned(facts: Facts, place: Place) -> bool:
+    """Return whether the transaction that is open at the end may have ended, and its marker been cleaned away.
+
+    A marker goes `delete.retention.ms` after the last record of its transaction: a replica that was away for longer
+    keeps these records, and the transaction open, as with Kafka.
+    """
+    final = facts.final(place)
+    if final is None or not is_compacted(facts, place, final.at) or not was_away(facts, place, final.log):
+        return False
+    first = final.by_offset.get(final.log.last_stable_offset)
+    return first is not None and facts.transaction(first.value) is not None
+
+
+def pid_collision(facts: Facts) -> Iterator[Finding]:
+    """A fresh producer's first batch is refused as out of order, or taken for what another one wrote; or a stop leaves
+    the source's producers known.
+    """
+    yield from _still_known(facts)
+    for refusal in facts.account.refusals:
+        write = facts.account.writes.get(refusal.value)
+        transactional = write is not None and bool(write.transaction)
+        collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
+        lost = write is not None and facts.account.groups.lost_transactions(
+            refusal.cluster, (write.producer_id,), 0, refusal.at + facts.clocks_differ_by
+        )
+        if not refusal.first or not collision:
+            continue
+        # It may have taken the producer reset.
+        taken = UNCLEAN if lost else reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)
+        if taken:
+            yield from accepted([(taken, refusal.cluster, refusal.tp)])
+        else:
+            text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
+            yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
+    for ack in facts.account.acks:
+        write = facts.account.writes.get(ack.value)
+        if write is None or write.producer_id < 0:
+            continue
+        place = (ack.cluster, ack.tp)
+        look = facts.look_before(place, ack.sent_at)
+        row = None if look is None else look.by_offset.get(ack.offset)
+        if look is None or row is None or row.value == ack.value:
+            continue
+        if row.offset >= look.log.last_stable_offset and any(s.overlaps(look.at, ack.at) for s in facts.stays(place)):
+            continue  # A stop cuts what is above the last stable offset.
+        if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
+            text = (
+                f"{ack.value!r} of producer {write.producer_id} was acknowledged as what stood there before: "
+                f"{row.value!r} of producer {row.producer_id}"
+            )
+            yield Anomaly("pid-collision", *place, ack.offset, text, ack.at)
+
+
+def _still_known(facts: Facts) -> Iterator[Finding]:
+    """Between what producers of another cluster wrote and the first idempotent write of this one, a stop must have
+    written a producer reset.
+    """
+    writes = facts.account.writes
+    for place in facts.looks:
+        final = facts.final(place)
+        foreign: LogRow | None = None
+        for row in () if final is None else final.log.rows:
+            if is_producer_reset(row):
+                foreign = None
+            write = None if row.producer_id < 0 or is_control(row) else writes.get(row.value)
+            if write is None:
+                continue
+            if write.cluster != place[0]:
+                foreign = row
+                continue
+            if foreign is None:
+                continue
+            taken = reset_lost(facts, place, NEVER) or (STATES if facts.account.stopped_unknowing(place) else "")
+            if taken:
+                yield from accepted([(taken, *place)])
+                break
+            text = (
+                f"{row.value!r} was written here by producer {row.producer_id} while producer {foreign.producer_id} of "
+                f"{writes[foreign.value].cluster} was still known: no producer reset is above {foreign.offset}"
+            )
+            yield Anomaly("pid-collision", *place, row.offset, text)
+            break

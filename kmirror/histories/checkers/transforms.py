@@ -1,0 +1,119 @@
+"""Does each input of a group that transforms count once, as long as one cluster alone has the group and its topics?
+
+A transaction takes the records of [begin, end) of a partition, and commits `end`. So the committed transactions of a
+partition are a chain, each of which begins where the one before it ended, and holds an output for each of its records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.histories.checkers.facts import Facts, Look
+from kmirror.histories.checkers.groups import is_synced, shard_lost, was_deleted
+from kmirror.histories.checkers.reasons import ASYNCHRONOUS
+from kmirror.histories.checkers.words import Finding, clock
+from kmirror.histories.group_account import OffsetSent, Transformed
+from kmirror.histories.verdict import Accepted, Anomaly
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+
+Chain = tuple[str, str, TopicPartition]
+
+
+def exactly_once(facts: Facts) -> Iterator[Finding]:
+    """An input of a group that writes in transactions has no output, or two, among what the group has committed."""
+    chains: dict[Chain, list[Transformed]] = {}
+    for row in facts.account.groups.transformed:
+        chains.setdefault((row.group, row.cluster, row.tp), []).append(row)
+    for chain, rows in chains.items():
+        last: Transformed | None = None
+        open_ends: list[int] = []
+        for row in rows:
+            outcome = _is_committed(facts, row)
+            if outcome is None:
+                open_ends.append(row.end)
+            elif outcome:
+                goes_on = last is None or row.begin in (last.end, *open_ends)
+                if last is not None and not goes_on and not _was_told_by_another(facts, last, row):
+                    yield _broken(facts, chain, last, row)
+                yield from _without_output(facts, row, 0 if last is None else last.at)
+                last, open_ends = row, []
+
+
+def _is_committed(facts: Facts, row: Transformed) -> bool | None:
+    """Return whether the transaction was committed; None if nobody knows."""
+    sent = facts.account.groups.sent[row.token]
+    if sent.ended_at >= 0:
+        return True
+    transaction = facts.account.transactions[row.transaction]
+    looks = [look for place, found in facts.looks.items() if place[0] == row.cluster for look in found]
+    return True if any(_shows(look, transaction.values) for look in looks) else None
+
+
+def _shows(look: Look, values: list[str]) -> bool:
+    return any((row := look.by_value.get(value)) is not None and row.visible for value in values)
+
+
+def _was_told_by_another(facts: Facts, last: Transformed, row: Transformed) -> bool:
+    """Return whether a coordinator that was deposed, and did not know it, said where the group stands, as Kafka's does.
+
+    A generation does not change with the coordinator, so the next one takes the commit.
+    """
+    groups = facts.account.groups
+    return any(
+        (told.group, told.cluster) == (row.group, row.cluster)
+        and last.at <= told.at <= groups.sent[row.token].sent_at
+        and told.asked is not None
+        and told.offsets.get(row.tp, (-1, ""))[0] == row.begin
+        for told in groups.told_by_others
+    )
+
+
+def _broken(facts: Facts, chain: Chain, last: Transformed, row: Transformed) -> Finding:
+    _, cluster, tp = chain
+    # Either may have been sent before the topic was deleted, and the other one after it was created again.
+    sent = min((facts.account.groups.sent[one.token] for one in (last, row)), key=lambda one: one.sent_at)
+    if _may_begin_elsewhere(facts, chain, sent, row.at):
+        return Accepted(ASYNCHRONOUS, cluster, tp, 1)
+    how = "again" if row.begin < last.end else "leaving some out"
+    text = (
+        f"group {row.group} committed {last.end} in transaction {last.transaction} at {clock(last.at)}, and the next "
+        f"one that was committed, {row.transaction} at {clock(row.at)}, begins at {row.begin}: {how}"
+    )
+    return Anomaly("exactly-once", cluster, tp, row.begin, text, row.at)
+
+
+def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: Instant) -> bool:
+    """Return whether anything but the group's own commits may have moved it, or its input was cut."""
+    group, cluster, tp = chain
+    begin = sent.sent_at
+    return (
+        is_synced(facts, cluster, tp, begin, until)
+        or was_deleted(facts, (group, cluster, tp), begin, until)
+        or shard_lost(facts, cluster, group, begin, until)
+        or any(True for _ in facts.unclean((cluster, tp), begin, until))
+    )
+
+
+def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[Anomaly]:
+    """Yield the first record that the transaction passed over, if a read_committed consumer is given it.
+
+    Its records were read after `since`, when the transaction before it was committed; maybe from a leader that did not
+    know that the topic had been deleted.
+    """
+    place = row.cluster, row.tp
+    look = facts.look_after(place, row.at)
+    if (
+        look is None
+        or facts.was_deleted_unheard(place, since, look.at)
+        or _may_begin_elsewhere(facts, (row.group, row.cluster, row.tp), facts.account.groups.sent[row.token], look.at)
+    ):
+        return
+    for record in look.decided():
+        if row.begin <= record.offset < row.end and record.offset not in row.outputs:
+            text = (
+                f"{record.value!r} lies in [{row.begin}, {row.end}), which group {row.group} took in transaction "
+                f"{row.transaction} at {clock(row.at)}, and has no output"
+            )
+            yield Anomaly("exactly-once", *place, record.offset, text, row.at)
+            return

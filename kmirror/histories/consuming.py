@@ -1,0 +1,265 @@
+"""How does a consumer read on through it all? With a kept position, and Kafka's check whether the log was cut.
+
+A position is an offset and the leader epoch of the last batch read. When the leader epoch changes, or the
+application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
+that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
+
+With the option `group` it commits its positions for that group, without being a member. With `rests` it commits each
+of them once in each cluster to which it has turned: nothing hides what a late commit of a mirror's sync overwrites.
+With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
+fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same
+broker leads. `bytes_max` is how much of a partition it fetches at once; with 1 it gets one batch, and falls behind.
+It catches up when the producers have stopped, so that its commits come to an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kmirror.histories.account import Marks, Read
+from kmirror.histories.directory import Leader
+from kmirror.histories.group_requests import GroupDesk
+from kmirror.histories.positions import Position, Preferred
+from kmirror.histories.producing import Desk
+from kmirror.histories.scripts import Ask, Script
+from kmirror.histories.values import ValueReader, ValueRow
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kmirror.protocol.gen.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
+from kmirror.records.batch import iter_batches
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+BYTES_MAX = 1 << 20
+PREFERRED_MS = 8_000
+"""So long a consumer fetches from a follower before it asks the leader again."""
+
+
+class Consumer:
+    """Reads every partition of its topics at the cluster where its application is."""
+
+    def __init__(self, desk: Desk, *, committed_only: bool) -> None:
+        self.desk = desk
+        self.committed_only = committed_only
+        self.positions: dict[TopicPartition, Position] = {}
+        self._reader = ValueReader()
+        self._rack = str(desk.plan.options.get("rack", ""))
+        self._bytes_max = int(desk.plan.options.get("bytes_max", BYTES_MAX))
+        self._names_epochs = bool(desk.plan.options.get("names_epochs", True))
+        group = str(desk.plan.options.get("group", ""))
+        self._group = GroupDesk(desk, group, desk.plan.name) if group else None
+        """For which it commits; None if for none."""
+        self._rests = bool(desk.plan.options.get("rests", False))
+        self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """By cluster and partition the offset and leader epoch that were committed last."""
+
+    def run(self) -> Script[None]:
+        """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
+        scene = self.desk.scene
+        while scene.reading:
+            cluster = self.desk.cluster
+            yield from self.read(cluster, self.desk.partitions())
+            if self._group is not None:
+                yield from self._commit(self._group, cluster)
+            yield self.desk.pause()
+
+    def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
+        """Fetch once from each broker that has some of the partitions, and take what comes."""
+        directory = self.desk.scene.directories[cluster]
+        by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
+        for tp in partitions:
+            leader = directory.leader(tp)
+            if leader is not None:
+                by_broker.setdefault(self._replica(cluster, tp, leader), []).append((tp, leader))
+        for endpoint, placed in by_broker.items():
+            ready = []
+            for tp, leader in placed:
+                valid = yield from self._validate(cluster, tp, leader)
+                if valid:
+                    ready.append((tp, leader))
+            if ready:
+                yield from self._fetch(cluster, endpoint, ready)
+
+    def _replica(self, cluster: str, tp: TopicPartition, leader: Leader) -> Endpoint:
+        """Return where the replica listens that the leader prefers, as long as that holds, or else the leader."""
+        position = self.positions.setdefault(tp, Position())
+        preferred = position.preferred
+        if preferred is not None:
+            endpoint = self.desk.scene.directories[cluster].endpoint(preferred.broker_id)
+            known = leader if self._names_epochs else replace(leader, epoch=preferred.leader.epoch)
+            is_same = (preferred.cluster, preferred.leader) == (cluster, known)
+            if endpoint is not None and is_same and self.desk.scene.now <= preferred.until:
+                return endpoint
+            position.preferred = None
+        return leader.endpoint
+
+    def given(self, tp: TopicPartition, row: ValueRow) -> None:
+        """Take a record that the application is given."""
+
+    def _commit(self, group: GroupDesk, cluster: str) -> Script[None]:
+        """Commit the positions that have moved since they were committed in this cluster, as nobody's member."""
+        moved = {
+            tp: replace(position)
+            for tp, position in self.positions.items()
+            if position.epoch >= 0 and self._committed.get((cluster, tp)) != (position.offset, position.epoch)
+        }
+        if self._rests and cluster != self.desk.plan.cluster:
+            moved = {tp: position for tp, position in moved.items() if (cluster, tp) not in self._committed}
+        if moved:
+            _, rows = yield from group.commit(cluster, moved)
+            for row in rows:
+                if row.error == ErrorCode.NONE.name:
+                    self._committed[cluster, row.tp] = moved[row.tp].offset, moved[row.tp].epoch
+
+    # -- positions ----------------------------------------------------------------------------
+
+    def _validate(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
+        """Make sure that the position is one in this leader's log; False if that is not known yet."""
+        position = self.positions.setdefault(tp, Position())
+        if position.checked == (cluster, leader.epoch):
+            return True
+        if position.epoch >= 0:
+            asked = OffsetForLeaderPartition(
+                partition=tp.partition, current_leader_epoch=leader.epoch, leader_epoch=position.epoch
+            )
+            request = OffsetForLeaderEpochRequest(
+                replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[asked])]
+            )
+            reply = yield Ask(cluster, leader.endpoint, request)
+            row = None
+            if isinstance(reply, OffsetForLeaderEpochResponse):
+                row = reply.topics[0].partitions[0]
+            if row is None or row.error_code:
+                self.desk.scene.directories[cluster].refresh()
+                return False
+            if row.end_offset < 0:
+                found = yield from self._reset(cluster, tp, leader)
+                return found
+            if row.end_offset < position.offset:
+                position.offset, position.epoch = row.end_offset, row.leader_epoch
+        position.checked = (cluster, leader.epoch)
+        return True
+
+    def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
+        """Go to the earliest offset; False if the leader did not answer with it."""
+        asked = ListOffsetsPartition(
+            partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
+        )
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])])
+        reply = yield Ask(cluster, leader.endpoint, request)
+        if isinstance(reply, ListOffsetsResponse):
+            row = reply.topics[0].partitions[0]
+            if not row.error_code and row.offset >= 0:
+                position = self.positions[tp]
+                position.offset, position.epoch = row.offset, -1
+                position.checked = (cluster, leader.epoch)
+                return True
+        self.desk.scene.directories[cluster].refresh()
+        return False
+
+    # -- records ------------------------------------------------------------------------------
+
+    def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
+        request = self._request({tp: self._row(tp, leader) for tp, leader in ready})
+        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            self._failed(cluster, ready)
+            return
+        yield from self._take_all(cluster, dict(ready), reply)
+
+    def _failed(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
+        """Ask who leads, and fetch from there."""
+        self.desk.scene.directories[cluster].refresh()
+        for tp, _ in ready:
+            self.positions[tp].preferred = None
+
+    def _row(self, tp: TopicPartition, leader: Leader) -> FetchPartition:
+        return FetchPartition(
+            partition=tp.partition,
+            current_leader_epoch=leader.epoch if self._names_epochs else -1,
+            fetch_offset=self.positions[tp].offset,
+            partition_max_bytes=self._bytes_max if self.desk.goes_on() else BYTES_MAX,
+        )
+
+    def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:
+        topics: dict[str, FetchTopic] = {}
+        for tp, wanted in rows.items():
+            topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[])).partitions.append(wanted)
+        return FetchRequest(
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=BYTES_MAX,
+            isolation_level=IsolationLevel.READ_COMMITTED if self.committed_only else IsolationLevel.READ_UNCOMMITTED,
+            session_id=0,
+            session_epoch=-1,
+            topics=list(topics.values()),
+            rack_id=self._rack,
+        )
+
+    def _take_all(self, cluster: str, leaders: Mapping[TopicPartition, Leader], reply: FetchResponse) -> Script[None]:
+        for topic in reply.responses:
+            for data in topic.partitions:
+                tp = TopicPartition(topic.topic, data.partition_index)
+                yield from self._take(cluster, tp, leaders[tp], data)
+
+    def _take(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
+        scene = self.desk.scene
+        position = self.positions[tp]
+        preferred = position.preferred
+        if data.error_code:
+            if data.error_code != ErrorCode.UNKNOWN_LEADER_EPOCH:
+                position.preferred = None
+            if data.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                scene.directories[cluster].refresh()
+            elif preferred is None:
+                yield from self._reset(cluster, tp, leader)
+            return
+        self._mark(cluster, tp, leader, data)
+        if data.preferred_read_replica >= 0:
+            until = scene.now + PREFERRED_MS * MILLISECOND
+            position.preferred = Preferred(data.preferred_read_replica, cluster, leader, until)
+        end, epoch = position.offset, position.epoch
+        batches = list(iter_batches(bytes(data.records or b"")))
+        aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
+        for row in self._reader.rows(batches, aborted):
+            if row.offset >= position.offset and not row.is_control and not row.is_aborted:
+                name = self.desk.plan.name
+                scene.account.reads.append(
+                    Read(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
+                )
+                self.given(tp, row)
+        for batch in batches:
+            end, epoch = max(end, batch.next_offset), batch.partition_leader_epoch
+        position.offset, position.epoch = end, epoch
+
+    def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
+        position = self.positions[tp]
+        preferred = position.preferred
+        said = Marks(
+            self.desk.plan.name,
+            cluster,
+            tp,
+            leader.broker_id if preferred is None else preferred.broker_id,
+            leader.epoch,
+            data.high_watermark,
+            data.last_stable_offset,
+            data.log_start_offset,
+            0,
+            preferred is None,
+        )
+        if said == position.known:
+            return
+        position.known = said
+        self.desk.scene.account.marks.append(replace(said, at=self.desk.scene.now))

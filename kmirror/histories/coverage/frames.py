@@ -1,0 +1,130 @@
+"""Frames that pass through the simulated network: each is decoded once, and counted by the rows of its API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmirror.histories.coverage.codes import error_codes
+from kmirror.histories.coverage.messages import CLIENT, MIRROR, PEER, Answered, Asked
+from kmirror.histories.coverage.row import How, Row
+from kmirror.protocol.headers import decode_body, decode_response, peek_request, peek_response
+from kmirror.protocol.message import Message
+from kmirror.sim.network import Link, Passing
+from kmirror.sim.world import World
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
+
+_NAMES = {key: name for name, key in API_KEYS.items()}
+_FETCH = API_KEYS["Fetch"]
+_EMPTY_FETCH = 24
+"""Bytes of the answer of a fetch session that has nothing new, in any version."""
+Count = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A request that has no answer yet, or whose answer is on its way."""
+
+    key: int
+    version: int
+    body: Message | None
+    """The request, if a row wants it."""
+    answer: Message | None = None
+    """The answer once it was sent; None for that of a fetch that has nothing new."""
+    codes: list[str] = field(default_factory=list)
+    """Names of the error codes in the answer."""
+
+
+class Frames:
+    """Follows the requests on each link until they are answered."""
+
+    def __init__(self, world: World, rows: tuple[Row, ...], count: Count) -> None:
+        self._world = world
+        self._count = count
+        self._open: dict[int, dict[int, _UnderWay]] = {}
+        """Link to what is under way on it by correlation id."""
+        self.last_key = -1
+        """Of the API of the frame that was seen last."""
+        self._asked = _by_api(rows, How.REQUEST)
+        self._answered = _by_api(rows, How.ANSWER)
+
+    def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
+        """Count what a frame tells; called before its receiver is given it."""
+        if passing is Passing.REQUEST:
+            self._on_request(link, frame)
+            return
+        under_way = self._open.get(link.number, {})
+        number = int.from_bytes(frame[:4], "big")
+        request = under_way.get(number)
+        if request is None:
+            return
+        self.last_key = request.key
+        if passing is Passing.LOST:
+            self._count("link.answer-lost")
+        elif passing is Passing.TOO_LATE:
+            self._count("link.answer-too-late")
+        elif passing is Passing.SENT:
+            self._read_answer(request, frame)
+            self._count_codes("sent", request)
+        else:
+            del under_way[number]
+            self._count(f"answered.{_NAMES[request.key]}")
+            self._count_codes("received", request)
+            rows = self._answered.get(request.key)
+            if rows is not None and request.answer is not None:
+                self._tell(rows, Answered(request.answer, self._role(link)))
+
+    def _role(self, link: Link) -> str:
+        client, server = self._world.processes[link.client], self._world.processes[link.server]
+        if not client.is_server:
+            return CLIENT
+        return PEER if client.site == server.site else MIRROR
+
+    def _on_request(self, link: Link, frame: bytes) -> None:
+        head = peek_request(frame)
+        under_way = self._open.setdefault(link.number, {})
+        rows = self._asked.get(head.api_key)
+        role = self._role(link)
+        body: Message | None = None
+        if rows is not None and not (role == PEER and head.api_key == _FETCH):
+            body = decode_body(frame, head)
+            before = tuple(other.body for other in under_way.values() if other.key == head.api_key)
+            server = self._world.processes[link.server].inside
+            assert server is not None, "it is about to be given the frame"
+            asked = Asked(body, role, server, before, self._world.now)
+            self._tell(rows, asked)
+        if getattr(body, "acks", Acks.ALL) != Acks.NONE:  # Else no answer comes.
+            under_way[head.correlation_id] = _UnderWay(head.api_key, head.api_version, body)
+
+    def _read_answer(self, request: _UnderWay, frame: bytes) -> None:
+        if request.key == _FETCH and len(frame) <= _EMPTY_FETCH:
+            at = peek_response(frame, request.key, request.version).body_position
+            throttled, codes = any(frame[at : at + 4]), [int.from_bytes(frame[at + 4 : at + 6], "big", signed=True)]
+        else:
+            body: Any = decode_response(frame, request.key, request.version).body
+            throttled, codes = getattr(body, "throttle_time_ms", 0) > 0, list(error_codes(body))
+            request.answer = body
+        request.codes = [ErrorCode(code).name for code in codes if code]
+        if throttled:
+            self._count("quota.throttled")
+
+    def _count_codes(self, way: str, request: _UnderWay) -> None:
+        for name in request.codes:
+            self._count(f"{way}.{_NAMES[request.key]}.{name}")
+
+    def _tell(self, rows: list[Row], seen: Asked | Answered) -> None:
+        for row in rows:
+            assert row.test is not None, row.name
+            for _ in range(row.test(seen)):
+                self._count(row.name)
+
+
+def _by_api(rows: tuple[Row, ...], how: How) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.how is how and row.test is not None:
+            found.setdefault(API_KEYS[row.api], []).append(row)
+    return found

@@ -1,0 +1,286 @@
+"""What requests and answers tell: one row for each API, and rows of what is special in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.coverage.row import How, Row
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Node
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.producer_entry import DataBatch
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.spec import apis
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
+
+CLIENT, MIRROR, PEER = "client", "mirror", "peer"
+"""Who sent a request: a client, a broker of another cluster, a node of the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that arrives."""
+
+    body: Any
+    role: str
+    server: Node
+    """What it arrives at."""
+    in_flight: tuple[Any, ...]
+    """Requests of the same API on the same link that are not answered yet, oldest first."""
+    now: Instant = 0
+
+    def led(self, tp: TopicPartition) -> Partition | None:
+        """Return the partition if the server leads it."""
+        return self.server.parts.replicas.led(tp) if isinstance(self.server, Broker) else None
+
+    def topic(self, row: Any) -> str:
+        """Return the name of a topic that a request names by its name or its id; empty for an unknown id."""
+        topic_id: Uuid = getattr(row, "topic_id", Uuid.ZERO)
+        if topic_id == Uuid.ZERO or not isinstance(self.server, Broker):
+            return str(getattr(row, "topic", "") or getattr(row, "name", ""))
+        return self.server.context.image.topic_names.get(topic_id, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer that comes back to who asked."""
+
+    body: Any
+    role: str
+
+
+# -- Produce --------------------------------------------------------------------------------------
+
+
+def _batches(asked: Asked) -> Iterator[tuple[TopicPartition, Batch]]:
+    for topic in asked.body.topic_data:
+        for row in topic.partition_data:
+            if row.records:
+                for batch in iter_batches(memoryview(row.records)):
+                    yield TopicPartition(asked.topic(topic), row.index), batch
+
+
+def _repeated(asked: Asked) -> int:
+    """Return how many batches the leader has in its log already."""
+    found = 0
+    for tp, batch in _batches(asked):
+        led = asked.led(tp)
+        if led is not None and batch.producer_id >= 0:
+            data = DataBatch(
+                batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.base_offset, batch.last_offset,
+                batch.max_timestamp, batch.is_transactional,
+            )  # fmt: skip
+            found += led.log.producers.find_duplicate(data) is not None
+    return found
+
+
+def _producers(asked: Asked) -> dict[tuple[TopicPartition, int], int]:
+    return {(tp, batch.producer_id): batch.base_sequence for tp, batch in _batches(asked) if batch.producer_id >= 0}
+
+
+def _flights(asked: Asked) -> int:
+    """Return how many unanswered batches the producers of this request have before it, the most of any."""
+    mine = _producers(asked)
+    counts = dict.fromkeys(mine, 0)
+    for body in asked.in_flight:
+        before = _producers(Asked(body, asked.role, asked.server, ()))
+        for key in mine:
+            counts[key] += key in before and before[key] != mine[key]
+    return max(counts.values(), default=0)
+
+
+def _records(test: Callable[[Any], bool]) -> Callable[[Asked], int]:
+    return lambda asked: sum(test(record) for _, batch in _batches(asked) for record in batch.records())
+
+
+def _of_batches(test: Callable[[Batch], bool]) -> Callable[[Asked], int]:
+    return lambda asked: sum(test(batch) for _, batch in _batches(asked))
+
+
+_PRODUCE: tuple[tuple[str, str, Callable[[Asked], int]], ...] = (
+    ("repeated-batch", "A batch arrives that is in the log: it is answered as a duplicate.", _repeated),
+    ("two-in-flight", "A producer has two batches of a partition in flight.", lambda asked: _flights(asked) >= 1),
+    ("five-in-flight", "A producer has five batches of a partition in flight.", lambda asked: _flights(asked) >= 4),
+    ("acks-all", "A producer waits for all replicas.", lambda asked: asked.body.acks == Acks.ALL),
+    ("acks-leader", "A producer waits for the leader alone.", lambda asked: asked.body.acks == Acks.LEADER),
+    ("acks-none", "A producer wants no answer.", lambda asked: asked.body.acks == Acks.NONE),
+    ("plain", "A batch without a producer id.", _of_batches(lambda batch: batch.producer_id < 0)),
+    ("idempotent", "A batch of an idempotent producer.",
+     _of_batches(lambda batch: batch.producer_id >= 0 and not batch.is_transactional)),
+    ("transactional", "A batch of a transaction.", _of_batches(lambda batch: batch.is_transactional)),
+    ("compressed", "A batch that is compressed.", _of_batches(lambda batch: batch.attributes & 7 != 0)),
+    ("many-records", "A batch with several records.", _of_batches(lambda batch: batch.last_offset_delta > 0)),
+    ("epoch-above-0", "A batch of a producer whose epoch was raised.",
+     _of_batches(lambda batch: batch.producer_epoch > 0)),
+    ("key", "A record with a key.", _records(lambda record: record.key is not None)),
+    ("tombstone", "A record with a key and no value.",
+     _records(lambda record: record.key is not None and record.value is None)),
+    ("no-value", "A record with neither key nor value.",
+     _records(lambda record: record.key is None and record.value is None)),
+    ("header", "A record with a header.", _records(lambda record: bool(record.headers))),
+)  # fmt: skip
+
+
+# -- Fetch ----------------------------------------------------------------------------------------
+
+
+def _client_fetch(test: Callable[[FetchRequest, Asked], bool]) -> Callable[[Asked], int]:
+    return lambda asked: asked.role == CLIENT and test(asked.body, asked)
+
+
+def _mirror_fetch(test: Callable[[FetchRequest], bool]) -> Callable[[Asked], int]:
+    return lambda asked: asked.role == MIRROR and test(asked.body)
+
+
+def _from_follower(body: FetchRequest, asked: Asked) -> bool:
+    if not isinstance(asked.server, Broker):
+        return False
+    held = asked.server.parts.replicas.partitions
+    places = [TopicPartition(asked.topic(topic), row.partition) for topic in body.topics for row in topic.partitions]
+    return any(tp in held and asked.led(tp) is None for tp in places)
+
+
+_FETCH: tuple[tuple[str, str, Callable[[Asked], int]], ...] = (
+    ("client-plain", "A consumer fetches without a session.",
+     _client_fetch(lambda body, _: body.session_id == 0 and body.session_epoch == -1)),
+    ("client-session", "A consumer begins a fetch session.",
+     _client_fetch(lambda body, _: body.session_id == 0 and body.session_epoch == 0)),
+    ("client-incremental", "A consumer goes on in its fetch session.",
+     _client_fetch(lambda body, _: body.session_id != 0 and body.session_epoch > 0)),
+    ("client-incremental-empty", "A consumer's fetch session goes on with nothing new to ask.",
+     _client_fetch(lambda body, _: body.session_id != 0 and body.session_epoch > 0 and not body.topics)),
+    ("client-forgets", "A consumer takes partitions out of its fetch session.",
+     _client_fetch(lambda body, _: bool(body.forgotten_topics_data))),
+    ("client-session-ends", "A consumer ends its fetch session.",
+     _client_fetch(lambda body, _: body.session_id != 0 and body.session_epoch == -1)),
+    ("client-follower", "A consumer fetches from a follower.", _client_fetch(_from_follower)),
+    ("client-rack", "A consumer names its rack.", _client_fetch(lambda body, _: bool(body.rack_id))),
+    ("client-committed", "A consumer wants what is committed alone.",
+     _client_fetch(lambda body, _: body.isolation_level == 1)),
+    ("client-uncommitted", "A consumer wants all records.", _client_fetch(lambda body, _: body.isolation_level == 0)),
+    ("mirror-session", "A mirror begins a fetch session at its source.",
+     _mirror_fetch(lambda body: body.session_epoch == 0)),
+    ("mirror-incremental", "A mirror goes on in its session.", _mirror_fetch(lambda body: body.session_epoch > 0)),
+    ("mirror-forgets", "A mirror takes partitions out of its fetch session.",
+     _mirror_fetch(lambda body: bool(body.forgotten_topics_data))),
+    ("mirror-no-epoch", "A mirror fetches without a leader epoch of its log.",
+     _mirror_fetch(lambda body: any(p.last_fetched_epoch < 0 for t in body.topics for p in t.partitions))),
+)  # fmt: skip
+
+
+# -- groups and others ----------------------------------------------------------------------------
+
+
+def _at_stale_broker(asked: Asked) -> int:
+    """Return whether a mirror asks a broker that may have been fenced, for its controller has not answered it."""
+    server = asked.server
+    return asked.role == MIRROR and isinstance(server, Broker) and server.context.in_session_until < asked.now
+
+
+def _commits_back(asked: Asked) -> int:
+    """Return how many offsets are below those that the group has committed."""
+    if not isinstance(asked.server, Broker):
+        return 0
+    found = 0
+    for shard in asked.server.parts.groups.runtime.states().values():
+        for name in shard.offsets.keys(asked.body.group_id):
+            settled = shard.offsets.settled(name)
+            for topic in asked.body.topics:
+                if asked.topic(topic) == name.tp.topic and settled is not None:
+                    found += sum(
+                        row.partition_index == name.tp.partition and row.committed_offset < settled.offset
+                        for row in topic.partitions
+                    )
+    return found
+
+
+_OTHERS: tuple[tuple[str, str, str, Callable[[Asked], int]], ...] = (
+    ("OffsetCommit", "group.commit-simple", "An offset is committed without being a member.",
+     lambda asked: not asked.body.member_id),
+    ("OffsetCommit", "group.commit-member", "A member of a group commits an offset.",
+     lambda asked: bool(asked.body.member_id)),
+    ("OffsetCommit", "group.commit-back", "A group commits an offset below its last one.", _commits_back),
+    ("JoinGroup", "group.join-new", "A member joins that has no id yet.", lambda asked: not asked.body.member_id),
+    ("JoinGroup", "group.join-again", "A member joins with its id.", lambda asked: bool(asked.body.member_id)),
+    ("JoinGroup", "group.join-static", "A static member joins.", lambda asked: bool(asked.body.group_instance_id)),
+    ("SyncGroup", "group.sync-leader", "The leader of a group gives the assignment.",
+     lambda asked: bool(asked.body.assignments)),
+    ("SyncGroup", "group.sync-follower", "A member asks for its assignment.",
+     lambda asked: not asked.body.assignments),
+    ("TxnOffsetCommit", "group.commit-transaction", "Offsets are committed in a transaction.", lambda _: 1),
+    ("EndTxn", "transaction.asked-commit", "A producer commits.", lambda asked: asked.body.committed),
+    ("EndTxn", "transaction.asked-abort", "A producer aborts.", lambda asked: not asked.body.committed),
+    ("InitProducerId", "transaction.init", "A transactional producer begins.",
+     lambda asked: bool(asked.body.transactional_id)),
+    ("InitProducerId", "transaction.init-known", "A transactional producer goes on with its id.",
+     lambda asked: bool(asked.body.transactional_id) and asked.body.producer_id >= 0),
+    ("InitProducerId", "produce.init-idempotent", "An idempotent producer begins.",
+     lambda asked: not asked.body.transactional_id),
+    ("WriteTxnMarkers", "transaction.markers-commit", "Markers of a commit are sent.",
+     lambda asked: any(row.transaction_result for row in asked.body.markers)),
+    ("WriteTxnMarkers", "transaction.markers-abort", "Markers of an abort are sent.",
+     lambda asked: any(not row.transaction_result for row in asked.body.markers)),
+    ("ListOffsets", "consume.list-earliest", "A client asks where a log begins.",
+     lambda asked: any(p.timestamp == -2 for t in asked.body.topics for p in t.partitions)),
+    ("ListOffsets", "consume.list-latest", "A client asks where a log ends.",
+     lambda asked: any(p.timestamp == -1 for t in asked.body.topics for p in t.partitions)),
+    ("ListOffsets", "consume.list-time", "A client asks for the offset of a time.",
+     lambda asked: any(p.timestamp >= 0 for t in asked.body.topics for p in t.partitions)),
+    ("Metadata", "sync.stale-broker", "A mirror asks a broker at its source that may be fenced.", _at_stale_broker),
+    ("DescribeConfigs", "sync.stale-configs", "A mirror asks such a broker for configs.", _at_stale_broker),
+    ("ListGroups", "sync.stale-groups", "A mirror asks such a broker for its groups.", _at_stale_broker),
+    ("AlterPartition", "isr.asked-shrink-or-grow", "A leader proposes an ISR.", lambda _: 1),
+)  # fmt: skip
+
+
+# -- answers --------------------------------------------------------------------------------------
+
+
+def _parts(answered: Answered) -> Iterator[Any]:
+    return (row for topic in answered.body.responses for row in topic.partitions)
+
+
+_ANSWERS: tuple[tuple[str, str, str, Callable[[Answered], int]], ...] = (
+    ("Fetch", "fetch.diverging-peer", "A leader tells a follower where their logs part.",
+     lambda a: a.role == PEER and any(row.diverging_epoch.end_offset >= 0 for row in _parts(a))),
+    ("Fetch", "fetch.diverging-mirror", "A source tells a mirror where their logs part.",
+     lambda a: a.role == MIRROR and any(row.diverging_epoch.end_offset >= 0 for row in _parts(a))),
+    ("Fetch", "fetch.new-leader", "A fetch is answered with the name of the new leader.",
+     lambda a: any(row.current_leader.leader_id >= 0 for row in _parts(a))),
+    ("Fetch", "fetch.preferred-replica", "A consumer is told to fetch from a follower.",
+     lambda a: any(row.preferred_read_replica >= 0 for row in _parts(a))),
+    ("Fetch", "fetch.aborted", "A read_committed consumer is told what was aborted.",
+     lambda a: a.role == CLIENT and any(row.aborted_transactions for row in _parts(a))),
+    ("Fetch", "fetch.start-above-0", "The log that is fetched from begins above 0.",
+     lambda a: any(row.log_start_offset > 0 for row in _parts(a))),
+    ("OffsetForLeaderEpoch", "fetch.epoch-unknown", "An epoch is asked for that the log does not have.",
+     lambda a: any(row.error_code == ErrorCode.NONE and row.end_offset < 0
+                   for topic in a.body.topics for row in topic.partitions)),
+    ("Metadata", "consume.metadata-no-leader", "A client is told that a partition has no leader.",
+     lambda a: a.role == CLIENT and any(row.leader_id < 0 for topic in a.body.topics for row in topic.partitions)),
+    ("BrokerHeartbeat", "node.told-fenced", "A broker learns that it is fenced.", lambda a: a.body.is_fenced),
+    ("BrokerHeartbeat", "node.told-to-stop", "A broker may end its controlled shutdown.",
+     lambda a: a.body.should_shut_down),
+)  # fmt: skip
+
+ROWS: tuple[Row, ...] = (
+    *(Row(f"answered.{row.name}", f"{row.name} is answered, and the answer comes back.", How.ANSWER)
+      for row in apis.ROWS),
+    *(Row(f"produce.{name}", doc, How.REQUEST, test, "Produce") for name, doc, test in _PRODUCE),
+    *(Row(f"fetch.{name}", doc, How.REQUEST, test, "Fetch") for name, doc, test in _FETCH),
+    *(Row(name, doc, How.REQUEST, test, api) for api, name, doc, test in _OTHERS),
+    *(Row(name, doc, How.ANSWER, test, api) for api, name, doc, test in _ANSWERS),
+    Row("link.answer-lost", "A request is carried out, and its answer gets lost.", How.ANSWER),
+    Row("link.answer-too-late", "A request is carried out, and nobody is there for the answer.", How.ANSWER),
+    Row(
+        "quota.throttled", "An answer says that it was held back for a quota.", How.ANSWER,
+        unreachable="quotas for clients are left out, and what is throttled between brokers no answer says",
+    ),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""Transitions between states: rows derived from the engine's own tables, or from what its functions do."""
+
+from __future__ import annotations
+
+from kmirror.cluster.coordinators.groups import group_states
+from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.transactions.state import Status
+from kmirror.histories.coverage.row import How, Row
+from kmirror.mirror import states
+from kmirror.mirror.states import MirrorState
+
+_S = Status
+TRANSACTIONS: dict[Status, tuple[Status, ...]] = {
+    _S.EMPTY: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
+    _S.ONGOING: (_S.ONGOING, _S.PREPARE_COMMIT, _S.PREPARE_ABORT),
+    _S.PREPARE_COMMIT: (_S.COMPLETE_COMMIT,),
+    _S.PREPARE_ABORT: (_S.COMPLETE_ABORT,),
+    _S.COMPLETE_COMMIT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
+    _S.COMPLETE_ABORT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
+}
+"""State of a transactional id to those that its next record may have (transitions.py has a function for each)."""
+
+
+def of_mirror(before: MirrorState, after: MirrorState) -> str:
+    """Return the name of the row of this transition of a mirrored partition."""
+    return f"mirror-state.{before.name}-{after.name}"
+
+
+def of_wish(wish: states.Wish, state: MirrorState) -> str:
+    """Return the name of the row of this wish in this state."""
+    return f"mirror-wish.{wish.name}-{state.name}"
+
+
+def of_transaction(before: Status, after: Status) -> str:
+    """Return the name of the row of this transition of a transactional id."""
+    return f"transaction-state.{before.name}-{after.name}"
+
+
+def of_group(before: GroupState, after: GroupState) -> str:
+    """Return the name of the row of this transition of a group."""
+    return f"group-state.{before.name}-{after.name}"
+
+
+_NOT_FAILED = "only PREPARING and MIRRORING look at the source, and what fails is what the source answers"
+"""A leader whose write of PAUSING was not answered writes again before it looks at the source."""
+_NEVER_FAIL = (
+    MirrorState.UNKNOWN,
+    MirrorState.PAUSING,
+    MirrorState.PAUSED,
+    MirrorState.STOPPING,
+    MirrorState.STOPPED,
+)
+_FINAL = "nothing follows DEAD: the group is forgotten"
+
+ROWS: tuple[Row, ...] = (
+    *(
+        Row(
+            of_mirror(before, after), f"A partition's record says {after.name} after {before.name}.", How.LOG,
+            unreachable=_NOT_FAILED if after is MirrorState.FAILED and before in _NEVER_FAIL else "",
+        )
+        for after in MirrorState
+        for before in MirrorState
+        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again moves what replicas owe (D30).
+    ),
+    *(
+        Row(of_wish(wish, state), f"A partition is in {state.name}, and the user wants {wish.name}.", How.FACT)
+        for wish, state in states.NEXT_STATE
+    ),
+    *(
+        Row(of_transaction(before, after), f"A transactional id goes from {before.name} to {after.name}.", How.LOG)
+        for before, afters in TRANSACTIONS.items()
+        for after in afters
+    ),
+    *(
+        Row(
+            of_group(before, after), f"A group goes from {before.name} to {after.name}.", How.STATE,
+            unreachable=_FINAL if before is GroupState.DEAD else "",
+        )
+        for after in GroupState
+        for before in GroupState
+        if before in group_states.PREDECESSORS[after]
+    ),
+)  # fmt: skip

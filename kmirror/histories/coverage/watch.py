@@ -1,0 +1,187 @@
+"""`Watch`: counts the rows of coverage while a history runs. Whoever is not asked to count pays nothing for it.
+
+It only looks: a history that is watched has the same digest as one that is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.controller.facts import BrokerUnfenced
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.replication.facts import FollowerCut, LogCompacted
+from kmirror.histories.coverage import facts, planned, replayed, told, transitions, written
+from kmirror.histories.coverage.frames import Frames
+from kmirror.histories.coverage.messages import ROWS as MESSAGES
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.facts import LogCut, StateEntered
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.sim.network import Link, Passing
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.topics import is_internal
+
+_TOLD = tuple((row.name, re.compile(row.pattern)) for row in told.ROWS)
+_CUTS = tuple((row.name, re.compile(row.pattern)) for row in facts.ROWS if row.pattern)
+_PASSED_OVER = ("request from ", "response from ")
+_LOOK = "timer ('isr',)"
+"""When a broker looks at its ISRs, its logs are looked at for new segments, and for new records of coordinators."""
+_GROUP_KEYS = tuple(API_KEYS[name] for name in ("JoinGroup", "SyncGroup", "LeaveGroup", "DeleteGroups"))
+
+
+@lru_cache(maxsize=1 << 14)
+def _rows_told(line: str) -> tuple[str, ...]:
+    return tuple(name for name, pattern in _TOLD if pattern.search(line))
+
+
+class Watch:
+    """What was counted of one history, by name of the row."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.counts: Counter[str] = Counter()
+        self._scene = scene
+        self._world = scene.simulation.world
+        self._frames = Frames(self._world, MESSAGES, self._count)
+        self._segments: dict[tuple[str, TopicPartition], int] = {}
+        """(process, partition) to the base offset of the newest segment that was seen."""
+        self._tombstones: dict[tuple[str, TopicPartition], dict[int, None]] = {}
+        """(process, partition) to the offsets of the tombstones that the cleaner had left."""
+        self._opened: dict[str, int] = {}
+        """Process to the incarnation whose logs were looked at when it was unfenced."""
+        self._groups: dict[tuple[str, str], tuple[Group, GroupState]] = {}
+        """(process, group id) to the group there, and the state in which it was seen last."""
+        self._coordinators = written.Coordinators(self._count)
+
+    def attach(self) -> None:
+        """Begin to count."""
+        world = self._world
+        world.trace.listeners.append(self._on_line)
+        world.on_fact.append(self._on_fact)
+        world.on_frame.append(self._on_frame)
+        world.after_event.append(self._after_event)
+
+    def finish(self) -> None:
+        """Count what the plan, the story, and the logs at the end tell."""
+        scene = self._scene
+        planned.look(scene.plan, scene.story, self._count)
+        written.look(scene, self._coordinators, self._count)
+        for cluster in scene.clusters.values():
+            inside = self._world.processes[cluster.process(CONTROLLER_ID)].inside
+            if isinstance(inside, Controller):
+                replayed.look(inside.context.log, self._count)
+
+    def reached(self) -> dict[str, int]:
+        """Return how often each row was reached that was, in the order of their names."""
+        return {name: self.counts[name] for name in sorted(self.counts) if self.counts[name]}
+
+    def _count(self, name: str) -> None:
+        self.counts[name] += 1
+
+    # -- the trace ----------------------------------------------------------------------------
+
+    def _on_line(self, now: Instant, who: str, what: str) -> None:
+        if what.startswith(_PASSED_OVER):
+            return
+        process = self._world.processes.get(who)
+        if process is None or not process.is_server:
+            role = "client"
+        else:
+            role = "controller" if who.endswith("-controller") else "broker"
+        for name in _rows_told(f"{role}: {what}"):
+            self.counts[name] += 1
+        if what == _LOOK:
+            self._look_at_logs(who)
+
+    def _look_at_logs(self, process: str) -> None:
+        inside = self._world.processes[process].inside
+        if not isinstance(inside, Broker):
+            return
+        for tp, partition in inside.parts.replicas.partitions.items():
+            bases = partition.log.segment_base_offsets
+            known = self._segments.get((process, tp), bases[-1])
+            self.counts["log.rolled"] += sum(base > known for base in bases)
+            self._segments[process, tp] = bases[-1]
+            if is_internal(tp.topic) and partition.is_leader:
+                self._coordinators.read_on(process.rpartition("-")[0], partition)
+
+    # -- facts --------------------------------------------------------------------------------
+
+    def _on_fact(self, process: str, fact: object) -> None:
+        cluster = process.rpartition("-")[0]
+        match fact:
+            case LogCut():
+                for name, pattern in _CUTS:
+                    if pattern.search(fact.why):
+                        self._count(name)
+                if fact.segments > 1:
+                    self._count("cut.many-segments")
+            case FollowerCut() if fact.segments > 1:
+                self._count("cut.follower-many-segments")
+            case LogCompacted():
+                if fact.bytes_after < fact.bytes_before:
+                    self._count("log.compacted-records")
+                self._look_at_tombstones(process, fact.tp)
+            case StateEntered():
+                topic = self._scene.image(cluster).topic_config(fact.tp.topic)
+                assignment = parse(topic.get(MIRROR_NAME, ""))
+                if assignment is not None and assignment.mirror == fact.mirror:
+                    self._count(transitions.of_wish(assignment.wish, fact.state))
+            case BrokerUnfenced():
+                self._look_at_load(self._scene.clusters[cluster].process(fact.broker_id))
+            case _:
+                pass
+
+    def _look_at_tombstones(self, process: str, tp: TopicPartition) -> None:
+        inside = self._world.processes[process].inside
+        assert isinstance(inside, Broker), "a broker has told it"
+        log = inside.parts.replicas.partitions[tp].log
+        found = {record.offset: None for batch in log.batches() if not batch.is_control for record in batch.records()
+                 if record.key is not None and record.value is None}  # fmt: skip
+        before = self._tombstones.get((process, tp), {})
+        self.counts["log.compacted-tombstones"] += sum(offset not in found for offset in before)
+        self._tombstones[process, tp] = found
+
+    def _look_at_load(self, name: str) -> None:
+        process = self._world.processes[name]
+        if not isinstance(process.inside, Broker) or self._opened.get(name) == process.incarnation:
+            return
+        self._opened[name] = process.incarnation
+        if process.incarnation > 1:
+            self._count("load.clean" if process.inside.context.ended_cleanly else "load.unclean")
+            for partition in process.inside.parts.replicas.partitions.values():
+                if partition.log.repair is not None:
+                    self._count("load.repaired")
+                    self.counts["load.repaired-segments"] += bool(partition.log.repair.lost_segments)
+
+    # -- frames and groups --------------------------------------------------------------------
+
+    def _on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
+        self._frames.on_frame(passing, link, frame)
+        if passing is Passing.SENT and self._frames.last_key in _GROUP_KEYS:
+            self._find_groups()
+
+    def _find_groups(self) -> None:
+        known, self._groups = self._groups, {}
+        for process in self._world.processes.values():
+            if isinstance(process.inside, Broker):
+                for group in process.inside.parts.groups.live():
+                    key = process.name, group.group_id
+                    before = known.get(key)
+                    is_known = before is not None and before[0] is group
+                    began = group.state if group.previous_state is GroupState.DEAD else group.previous_state
+                    self._groups[key] = before if before and is_known else (group, began)
+
+    def _after_event(self, now: Instant) -> None:
+        for key, (group, known) in self._groups.items():
+            if group.state is not known:
+                if group.previous_state is not known:
+                    self._count(transitions.of_group(known, group.previous_state))
+                self._count(transitions.of_group(group.previous_state, group.state))
+                self._groups[key] = group, group.state

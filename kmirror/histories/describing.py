@@ -1,0 +1,102 @@
+"""What DescribeMirrors says at one moment, as an operator has it who asks every living broker.
+
+A broker that was deposed without knowing it describes the partition, too. Which of two rows counts is decided as an
+admin client of ours does (D62); what it says is judged as the leader's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from kmirror.assembly.mirrors import MirrorRow, keep_newest, rows_in
+from kmirror.cluster.authorizer import ALLOW_ALL, Rights
+from kmirror.cluster.server import Inbound
+from kmirror.histories.account import Described
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Principal, TopicPartition
+from kmirror.mirror.broker_apis import describe_mirrors
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, DescribeMirrorsResponse
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+
+@dataclass(slots=True)
+class _Question:
+    """A DescribeMirrors request that is asked and answered in one event, outside the network."""
+
+    body: DescribeMirrorsRequest = field(default_factory=DescribeMirrorsRequest)
+    rights: Rights = field(default_factory=lambda: Rights(ALLOW_ALL, Principal("User", "ANONYMOUS"), ""))
+    answer: DescribeMirrorsResponse = field(default_factory=DescribeMirrorsResponse)
+
+    def reply(self, body: DescribeMirrorsResponse) -> None:
+        self.answer = body
+
+
+def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
+    """Return what one broker answers to DescribeMirrors of all mirrors."""
+    question = _Question()
+    describe_mirrors.handle(context, now, cast(Inbound, question))
+    return question.answer
+
+
+def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
+    """Yield what is said of partitions that have leaders."""
+    leaders = {tp: leader.broker_id for tp in partitions if (leader := scene.leader(cluster, tp)) is not None}
+    if not leaders:
+        return
+    persisted, newest = _persisted(scene, cluster), dict[str, dict[TopicPartition, MirrorRow]]()
+    led: list[tuple[DescribedMirror, TopicPartition]] = []
+    for broker_id in scene.clusters[cluster].living():
+        context = scene.mirror_context(cluster, broker_id)
+        for mirror in answer_of(context, scene.simulation.world.now).mirrors if context is not None else ():
+            keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
+            led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
+    for mirror, tp in led:
+        row = newest[mirror.mirror_name][tp]
+        yield Described(
+            cluster,
+            mirror.mirror_name,
+            tp,
+            leaders[tp],
+            row.state.name,
+            row.source_offset,
+            row.destination_offset,
+            row.lag,
+            row.last_mirrored_epoch,
+            row.reason or mirror.reason,
+            scene.now,
+            persisted.get((mirror.mirror_name, tp), ""),
+        )
+
+
+def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], str]:
+    """Return the states that are persisted, by mirror and partition, as the coordinators of a cluster have them."""
+    names = {topic.topic_id: topic.name for topic in scene.image(cluster).topics.values()}
+    return {
+        (key.mirror, TopicPartition(names[key.topic_id], key.partition)): state.state.name
+        for key, state in persisted_states(scene, cluster)
+        if key.topic_id in names
+    }
+
+
+def persisted_states(scene: Scene, cluster: str) -> Iterator[tuple[StateKey, PartitionState]]:
+    """Yield the states that are persisted, as the coordinators of a cluster have them.
+
+    Of two that believe to lead, one has been deposed: the later leader epoch counts.
+    """
+    found: dict[int, tuple[int, MirrorShard]] = {}
+    for broker_id in scene.clusters[cluster].living():
+        context = scene.mirror_context(cluster, broker_id)
+        replicas = scene.clusters[cluster].broker(broker_id).parts.replicas
+        for number, shard in context.coordinator.runtime.states().items() if context is not None else ():
+            led = replicas.led(TopicPartition(MIRROR_STATE_TOPIC, number))
+            epoch = -1 if led is None else led.leader_epoch
+            if number not in found or found[number][0] < epoch:
+                found[number] = epoch, shard
+    for _, shard in found.values():
+        yield from shard.all_committed().items()

@@ -1,0 +1,153 @@
+"""Where do the logs of a partition differ? The leaders' logs side by side, a few rows around an offset.
+
+One column for each cluster at the end, and one before it if an earlier look saw other rows there. In a cell stand the
+epoch, the value and `~` if a read_committed consumer is not given the record.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kmirror.histories.account import Account, LogRow, LogSeen
+from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+
+WIDTH = 80
+AROUND = 4
+"""Rows above and below the offset in question."""
+VALUE_MAX = 14
+SHORT = {"<MIRROR_PID_RESET -1>": "<PID_RESET>"}
+"""Values that stand in many logs and would take the room of another column."""
+MARK = ">"
+HIDDEN = "~"
+BELOW, NONE, TAIL, END = "(below start)", "", "(above HW)", "(log end)"
+
+
+class Column(NamedTuple):
+    title: str
+    seen: LogSeen
+    cells: Sequence[str]
+
+
+def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant = -1) -> list[str]:
+    """Return the lines of the diagram, 80 columns at most.
+
+    Without an offset (-1) it is the first one at which two leaders differ, else where what is decided ends. `at` is
+    when the anomaly was seen: looks before it are shown beside the end; -1 for the end itself.
+    """
+    logs = [(cluster, seen) for (cluster, other), seen in account.final.items() if other == tp]
+    if not logs:
+        return [f"{tp}: no log of it was seen at the end"]
+    centre = offset if offset >= 0 else first_difference([seen for _, seen in logs])
+    offsets = range(max(centre - AROUND, 0), centre + AROUND + 1)
+    columns = []
+    for cluster, seen in logs:
+        before = _before(account, cluster, seen, offsets, at)
+        if before is not None:
+            columns.append(_column(f"{cluster} at {before.at / SECOND:.3f} s", before, offsets))
+        columns.append(_column(f"{cluster} at the end", seen, offsets))
+    lines = [f"Logs of {tp} around offset {centre} (leader epoch, value; {HIDDEN} not visible)"]
+    for group in _groups(columns):
+        lines += _table(group, offsets, centre)
+    lines += [_bounds(cluster, seen) for cluster, seen in logs]
+    mine = [(cluster, broker, text) for cluster, other, broker, text in account.replicas if other == tp]
+    for cluster, broker, text in mine:
+        told = f"{cluster}-{broker} is in the ISR and differs from its leader: {text}"
+        lines += textwrap.wrap(told, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    if not mine:
+        lines.append("  replicas in the ISR are like their leaders")
+    return lines
+
+
+def first_difference(logs: Sequence[LogSeen]) -> int:
+    """Return the first offset at which these logs have other rows; where they have none, the least LSO."""
+    end = max(seen.log_end_offset for seen in logs)
+    tables = [{row.offset: (row.epoch, row.value) for row in seen.rows} for seen in logs]
+    start = max(seen.log_start_offset for seen in logs)
+    for offset in range(start, end):
+        if any(table.get(offset) != tables[0].get(offset) for table in tables):
+            return offset
+    return min(seen.last_stable_offset for seen in logs)
+
+
+def _before(account: Account, cluster: str, final: LogSeen, offsets: range, at: Instant) -> LogSeen | None:
+    """Return the last earlier look at the same log that has other rows, or None."""
+    now = _cells(final, offsets)
+    for seen in reversed(account.logs):
+        if (seen.cluster, seen.tp) == (cluster, final.tp) and (at < 0 or seen.at <= at):
+            cells = _cells(seen, offsets)
+            if any(cells) and _contradict(cells, now):
+                return seen
+    return None
+
+
+def _contradict(before: Sequence[str], now: Sequence[str]) -> bool:
+    """Say whether a row that was there is another one now, hidden or gone.
+
+    A log that only grew contradicts nothing, and neither does a row that has become visible.
+    """
+    said = (BELOW, NONE, TAIL, END)
+    return any(old not in (*said, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))
+
+
+def _column(title: str, seen: LogSeen, offsets: range) -> Column:
+    return Column(title, seen, _cells(seen, offsets))
+
+
+def _cells(seen: LogSeen, offsets: range) -> list[str]:
+    rows = {row.offset: row for row in seen.rows}
+    cells = []
+    for offset in offsets:
+        if offset in rows:
+            cells.append(_cell(rows[offset]))
+        elif offset < seen.log_start_offset:
+            cells.append(BELOW)
+        elif offset >= seen.log_end_offset:
+            cells.append(END if offset == seen.log_end_offset else NONE)
+        else:
+            cells.append(TAIL if offset >= seen.high_watermark else "-")
+    return cells
+
+
+def _cell(row: LogRow) -> str:
+    value = SHORT.get(row.value, row.value)
+    if len(value) > VALUE_MAX:
+        value = f"{value[: VALUE_MAX - 6]}..{value[-4:]}"
+    return f"{row.epoch:>3} {value}{'' if row.visible else ' ' + HIDDEN}"
+
+
+def _groups(columns: Sequence[Column]) -> list[list[Column]]:
+    """Return the columns in groups that fit the width beside the offsets."""
+    groups: list[list[Column]] = []
+    left = 0
+    for column in columns:
+        needed = _width(column) + 3
+        if not groups or needed > left:
+            groups.append([])
+            left = WIDTH - 10
+        groups[-1].append(column)
+        left -= needed
+    return groups
+
+
+def _width(column: Column) -> int:
+    return max(len(column.title), *(len(cell) for cell in column.cells))
+
+
+def _table(columns: Sequence[Column], offsets: range, centre: int) -> list[str]:
+    widths = [_width(column) for column in columns]
+    head = " | ".join(column.title.ljust(width) for column, width in zip(columns, widths, strict=True))
+    lines = [f"  {'offset':>7} | {head}".rstrip(), f"  {'-' * 7}-+-{'-+-'.join('-' * width for width in widths)}"]
+    for at, offset in enumerate(offsets):
+        cells = " | ".join(column.cells[at].ljust(width) for column, width in zip(columns, widths, strict=True))
+        lines.append(f"{MARK if offset == centre else ' '} {offset:>7} | {cells}".rstrip())
+    return lines
+
+
+def _bounds(cluster: str, seen: LogSeen) -> str:
+    return (
+        f"  {cluster}-{seen.broker} leads in epoch {seen.leader_epoch}: start {seen.log_start_offset}, "
+        f"LSO {seen.last_stable_offset}, HW {seen.high_watermark}, end {seen.log_end_offset}"
+    )

@@ -1,0 +1,153 @@
+"""What can be seen on the disks of nodes: which bytes and files each replica keeps, and what is left of others.
+
+Old segments go when a broker looks for them, every `log.retention.check.interval.ms`. So replicas are looked at several
+times from the end of the faults on, to know for how long each has been as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.disk_account import ReplicaKept
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, encode_partition_metadata, offset_in
+from kmirror.log.store import PARTITION_METADATA
+from kmirror.records.legacy import iter_any_batches
+from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.topics import METADATA_TOPIC
+
+SLACK: Duration = 1_000 * MILLISECOND
+"""Added to the time in which a broker must have looked: timers run by clocks that drift, and looks lie apart."""
+Replica = tuple[str, int, TopicPartition]
+"""Cluster, broker and partition."""
+StateOf = Callable[[str, TopicPartition], str]
+"""Return the state of a partition in a mirror as its leader in a cluster has it; empty if it is in none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Since:
+    """Since when a replica is as it is."""
+
+    process: object
+    present: object
+    """Mirror state and configs."""
+    at: Instant
+    starts: list[tuple[Instant, int]]
+    """Log starts since then, each with the first moment at which it was seen."""
+
+
+class DiskLooks:
+    """Writes down what the brokers of a scene keep."""
+
+    def __init__(self, scene: Scene, state_of: StateOf) -> None:
+        self._scene = scene
+        self._state_of = state_of
+        self._since: dict[Replica, _Since] = {}
+        self._bases: dict[Replica, tuple[object, dict[int, None]]] = {}
+        """Where segments were seen to begin, by the process that had them."""
+
+    def look(self) -> None:
+        """Note since when each replica is as it is."""
+        for cluster, broker_id, partition in self._replicas():
+            self._look_at(cluster, broker_id, partition)
+            self._look_at_segments(cluster, broker_id, partition)
+
+    def look_at_segments(self, cluster: str, tp: TopicPartition) -> None:
+        """Note where the segments of a partition begin now, at each replica."""
+        if self._scene.image(cluster).partition(tp) is not None:
+            for broker_id, partition in self._scene.clusters[cluster].replicas(tp).items():
+                self._look_at_segments(cluster, broker_id, partition)
+
+    def _look_at_segments(self, cluster: str, broker_id: int, partition: Partition) -> dict[int, None]:
+        process, key = self._scene.clusters[cluster].broker(broker_id), (cluster, broker_id, partition.tp)
+        seen = self._bases.get(key)
+        if seen is None or seen[0] is not process:
+            seen = self._bases[key] = process, {}
+        seen[1].update(dict.fromkeys(partition.log.segment_base_offsets))
+        return seen[1]
+
+    def look_at_the_end(self) -> None:
+        """Write down what each replica keeps, and what lies beside them in the log directories."""
+        disks = self._scene.account.disks
+        disks.replicas = [self._kept(*row) for row in self._replicas()]
+        disks.leftovers = list(self._leftovers())
+
+    def _replicas(self) -> Iterator[tuple[str, int, Partition]]:
+        for name, cluster in self._scene.clusters.items():
+            for tp in self._scene.partitions(name):
+                for broker_id, partition in cluster.replicas(tp).items():
+                    yield name, broker_id, partition
+
+    def _look_at(self, cluster: str, broker_id: int, partition: Partition) -> _Since:
+        scene, tp, start = self._scene, partition.tp, partition.log.log_start_offset
+        process = scene.clusters[cluster].broker(broker_id)
+        present = self._state_of(cluster, tp), dict(scene.image(cluster).topic_config(tp.topic))
+        key = (cluster, broker_id, tp)
+        since = self._since.get(key)
+        if since is None or since.process is not process or since.present != present:
+            since = self._since[key] = _Since(process, present, scene.now, [])
+        if not since.starts or since.starts[-1][1] != start:
+            since.starts.append((scene.now, start))
+        return since
+
+    def _kept(self, cluster: str, broker_id: int, partition: Partition) -> ReplicaKept:
+        scene, log, tp = self._scene, partition.log, partition.tp
+        found, since = scene.clusters[cluster], self._look_at(cluster, broker_id, partition)
+        of_broker = Configs(Scope.BROKER, found.configs)
+        configs = Configs(Scope.TOPIC, dict(scene.image(cluster).topic_config(tp.topic)), of_broker)
+        policies = tuple(configs.names("cleanup.policy"))
+        bases = log.store.segments()
+        timestamps = [batch.max_timestamp for batch in iter_any_batches(log.store.view(bases[0]))]
+        age_ms = to_ms(scene.simulation.world.now) - max(timestamps) if timestamps else -1
+        seen = self._look_at_segments(cluster, broker_id, partition)
+        below = [
+            name for name in log.store.files()
+            if (offset := offset_in(name)) is not None and offset < bases[0]
+            and (offset in seen or not name.endswith(SNAPSHOT_SUFFIX))
+        ]  # fmt: skip
+        interval = "log.cleaner.backoff.ms" if "compact" in policies else "log.retention.check.interval.ms"
+        checks_ms = of_broker.integer("log.initial.task.delay.ms") + of_broker.integer(interval)
+        return ReplicaKept(
+            cluster,
+            tp,
+            broker_id,
+            partition.is_leader,
+            self._state_of(cluster, tp),
+            log.log_start_offset,
+            log.log_end_offset,
+            sum(batch.size_in_bytes for batch in log.any_batches()),
+            tuple((base, log.store.size(base)) for base in bases),
+            tuple(below),
+            age_ms,
+            policies,
+            configs.integer("retention.ms"),
+            configs.integer("retention.bytes"),
+            since.at,
+            tuple(since.starts),
+            checks_ms * MILLISECOND + SLACK,
+            scene.now,
+        )
+
+    def _leftovers(self) -> Iterator[tuple[str, int, TopicPartition, str]]:
+        for name, cluster in self._scene.clusters.items():
+            image = self._scene.image(name)
+            for broker_id in cluster.living():
+                seen: dict[TopicPartition, None] = {}
+                for disk in cluster.log_dirs[broker_id]:
+                    for tp in disk.partitions():
+                        topic, partition = image.topics.get(tp.topic), image.partition(tp)
+                        if tp.topic == METADATA_TOPIC:
+                            continue
+                        if topic is None or partition is None:
+                            yield name, broker_id, tp, "the cluster has no such partition"
+                        elif broker_id not in partition.replicas:
+                            yield name, broker_id, tp, "no replica of it is assigned to this broker"
+                        elif disk.open(tp).read_file(PARTITION_METADATA) != encode_partition_metadata(topic.topic_id):
+                            yield name, broker_id, tp, "it is of another topic of that name"
+                        elif tp in seen:
+                            yield name, broker_id, tp, "it is in two log directories"
+                        seen[tp] = None

@@ -1,0 +1,76 @@
+"""Keys that repeat, tombstones and compacted topics, put into a plan that is drawn.
+
+A cleaner acts within seconds here: segments are short, logs are dirty soon, and `delete.retention.ms` is over before
+the history is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kmirror.histories.plan import ClientPlan, Plan, Step, Value
+from kmirror.histories.profiles import Profile
+from kmirror.kernel.rng import Rng
+
+TOPIC = "k0"
+"""A compacted topic that no mirror has."""
+KINDS = ("plain", "idempotent", "short", "overlapping", "abandoned")
+
+
+def with_keys(rng: Rng, row: Profile, plan: Plan) -> Plan:
+    """Return the plan with a compacted topic that no mirror has, and with mirrored ones that are, as the row says."""
+    if rng.chance(row.compacted, 100):
+        plan = _with_compacted_mirrors(rng.split("mirrors"), plan)
+    if rng.chance(row.keyed, 100):
+        plan = _with_a_topic(rng.split("topic"), plan)
+    return plan
+
+
+def _with_a_topic(rng: Rng, plan: Plan) -> Plan:
+    home = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
+    clients = [
+        ClientPlan(f"k{n}", rng.choice(KINDS), home, (TOPIC,), rng.between(200, 600), _keys(rng))
+        for n in range(rng.between(1, 2))
+    ]
+    clients.append(ClientPlan("ck", "read_committed", home, (TOPIC,), rng.between(250, 600)))
+    return replace(
+        _with_cleaner(rng, plan),
+        topics={**plan.topics, TOPIC: f"{rng.between(1, 2)}@{home}"},
+        clients=(*plan.clients, *clients),
+        steps=(*compacted(rng, TOPIC, home), *plan.steps),
+    )
+
+
+def _with_compacted_mirrors(rng: Rng, plan: Plan) -> Plan:
+    steps = [step for topic, at in plan.topics.items() for step in compacted(rng, topic, at.partition("@")[2])]
+    clients = [
+        client if client.kind.startswith("read_") else replace(client, options={**client.options, **_keys(rng)})
+        for client in plan.clients
+    ]
+    return replace(_with_cleaner(rng, plan), clients=tuple(clients), steps=(*steps, *plan.steps))
+
+
+def _with_cleaner(rng: Rng, plan: Plan) -> Plan:
+    """Return the plan with clusters whose cleaners look for work every second or so."""
+    clusters = (
+        replace(row, configs={**row.configs, "log.cleaner.backoff.ms": str(rng.between(300, 1_500))})
+        for row in plan.clusters
+    )
+    return replace(plan, clusters=tuple(clusters))
+
+
+def _keys(rng: Rng) -> dict[str, Value]:
+    return {"keys": rng.between(2, 6), "tombstones": rng.choice((0, 15, 40)), "timeout_ms": rng.between(2_500, 6_000)}
+
+
+def compacted(rng: Rng, topic: str, cluster: str) -> list[Step]:
+    """Return the orders by which a topic is compacted from the beginning on."""
+    configs = {
+        "min.compaction.lag.ms": "0",
+        "min.cleanable.dirty.ratio": "0.01",
+        "segment.ms": str(rng.between(300, 1_500)),
+        "delete.retention.ms": str(rng.between(500, 5_000)),
+        "cleanup.policy": rng.choice(("compact", "compact", "compact,delete")),
+    }
+    where: dict[str, Value] = {"cluster": cluster, "topic": topic}
+    return [Step(0, "alter_topic", {**where, "name": name, "value": value}) for name, value in configs.items()]

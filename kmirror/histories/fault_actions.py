@@ -1,0 +1,281 @@
+"""Faults beyond nodes that die and lines that fail at a moment of the plan: traps that spring at an event.
+
+`when` sets a trap: what it waits for is a state of a mirror, CUT, or a row of sights.SIGHTS, and what it then does a
+row of STRIKES. A trap with `after` is set when the trap of that name springs, so that a second failure comes in the
+window that the first one has opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.hands import Action, Args, Hands, StepSkipped
+from kmirror.histories.scene import Trap
+from kmirror.histories.sights import SIGHTS, Watch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+
+CUT = "CUT"
+FLUSH = "log.flush.interval.messages"
+WITHIN_MS = 10_000
+"""So long a trap waits, unless it says otherwise."""
+COORDINATORS = {"mirror_coordinator": MIRROR_STATE_TOPIC, "transaction_coordinator": TRANSACTION_TOPIC}
+ROLES = ("leader", "follower", "controller", *COORDINATORS)
+"""Who can be struck, here or, with `source_` in front, at the mirror's source."""
+
+
+def kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
+    """Kill the partition's leader, a follower of it, the cluster's controller, or a coordinator."""
+    hands.kill(cluster, who(hands, cluster, tp, role), for_ms)
+
+
+def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
+    """Return the id of the node that has a role now; Skipped if none has."""
+    if role == "controller":
+        return CONTROLLER_ID
+    wanted = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
+    leader = hands.scene.leader(cluster, wanted)
+    if leader is None:
+        raise StepSkipped(f"nobody leads {wanted} in {cluster}")
+    if role != "follower":
+        return leader.broker_id
+    found = hands.scene.clusters[cluster]
+    victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
+    if not victims:
+        raise StepSkipped(f"{tp} in {cluster} has no follower that runs")
+    return victims[0]
+
+
+def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int) -> None:
+    """Cut a broker's power while others have all that it has: acks=all promises that much, and no more."""
+    found = hands.scene.clusters[cluster]
+    # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
+    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
+    if away:
+        raise StepSkipped(f"brokers {away} of {cluster} are away")
+    for topic in hands.scene.image(cluster).topics.values():
+        for number, image in topic.partitions.items():
+            if broker_id in image.replicas and (len(image.replicas) < 2 or len(image.isr) < len(image.replicas)):
+                raise StepSkipped(
+                    f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}"
+                )
+    hands.kill(cluster, broker_id, for_ms, power_cut=True)
+
+
+def turn(hands: Hands, args: Args) -> None:
+    """Have clients go to another cluster."""
+    cluster = str(args["cluster"])
+    names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
+    if not names:
+        raise StepSkipped("no such client")
+    for name in names:
+        hands.desks[name].turn(cluster)
+
+
+# -- strikes ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """What a trap does when it springs."""
+
+    name: str
+    doc: str
+    needs: str
+    """Names of the arguments that the step must have for it."""
+    carry_out: Callable[[Hands, Args, TopicPartition], None]
+
+
+def _for_ms(args: Args) -> int:
+    return int(args.get("for_ms", 0))
+
+
+def _place(args: Args) -> tuple[str, str]:
+    """Return the cluster and the role that `victim` names."""
+    victim = str(args["victim"])
+    return str(args["source" if victim.startswith("source_") else "cluster"]), victim.removeprefix("source_")
+
+
+def _kill(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    cluster, role = _place(args)
+    kill_role(hands, cluster, tp, role, _for_ms(args))
+
+
+def _cut_power(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    cluster, role = _place(args)
+    node = who(hands, cluster, tp, role)
+    if node == CONTROLLER_ID:
+        hands.kill(cluster, node, _for_ms(args), power_cut=True)
+    else:
+        lose_power(hands, cluster, node, _for_ms(args))
+
+
+def _cut_line(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    hands.take_down(f"{args['source']}|{args['cluster']}", _for_ms(args))
+
+
+def _isolate(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    cluster, role = _place(args)
+    node = who(hands, cluster, tp, role)
+    if node == CONTROLLER_ID:
+        raise StepSkipped("a controller has no line to itself")
+    hands.take_down(f"{cluster}-{node}|{cluster}-{CONTROLLER_ID}", _for_ms(args))
+
+
+def _turn(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    turn(hands, args)
+
+
+def _order(hands: Hands, args: Args, tp: TopicPartition) -> None:
+    number = hands.next_order()
+    if number is None:
+        raise StepSkipped("every order was given")
+    hands.do(number)
+
+
+STRIKE_ROWS: tuple[Strike, ...] = (
+    Strike("kill", "Kill `victim`.", "victim", _kill),
+    Strike("power", "Cut the power of `victim`; of a broker only while all replicas are in the ISR.", "victim",
+           _cut_power),
+    Strike("line", "Take down the line between the cluster and its source.", "source", _cut_line),
+    Strike("isolate", "Take down the line between `victim` and its controller.", "victim", _isolate),
+    Strike("turn", "Turn clients to the cluster.", "clients", _turn),
+    Strike("order", "Give the next order of the plan at once.", "", _order),
+)  # fmt: skip
+STRIKES: dict[str, Strike] = {row.name: row for row in STRIKE_ROWS}
+
+
+# -- traps ------------------------------------------------------------------------------------
+
+
+def problem_with_trap(args: Args) -> str | None:
+    """Say why a trap of a plan cannot be set, or None."""
+    on, strike, victim = str(args["on"]), STRIKES.get(str(args["do"])), str(args.get("victim", "leader"))
+    if on != CUT and on not in SIGHTS and on not in MirrorState.__members__:
+        return f"a trap springs on CUT, a state of a mirror, or one of {', '.join(SIGHTS)}, not on {on!r}"
+    if strike is None:
+        return f"a trap does one of {', '.join(STRIKES)}, not {str(args['do'])!r}"
+    missing = [name for name in strike.needs.split() if name not in args]
+    if missing:
+        return f"a trap that does {strike.name!r} needs {', '.join(missing)}"
+    if victim.startswith("source_") and "source" not in args:
+        return f"a trap for the {victim} needs source"
+    if victim.removeprefix("source_") not in ROLES:
+        return f"a victim is one of {', '.join(ROLES)}, here or with source_ in front, not {victim!r}"
+    return None
+
+
+def _when(hands: Hands, args: Args) -> None:
+    parent = str(args.get("after", ""))
+    if parent and parent not in hands.struck:
+        hands.chained.setdefault(parent, []).append(lambda: _set_trap(hands, args))
+    else:
+        _set_trap(hands, args)
+
+
+def _set_trap(hands: Hands, args: Args) -> None:
+    scene = hands.scene
+    cluster, topic, on, name = (str(args.get(key, "")) for key in ("cluster", "topic", "on", "name"))
+
+    def strike(tp: TopicPartition) -> None:
+        if hands.over:
+            return
+        if name:
+            hands.struck[name] = None
+            for follow in hands.chained.pop(name, []):
+                follow()
+        scene.note(f"{tp} in {cluster} came to {on}: now {args['do']} {args.get('victim', '')}".rstrip())
+        try:
+            STRIKES[str(args["do"])].carry_out(hands, args, tp)
+        except StepSkipped as skipped:
+            scene.note(f"nothing is done: {skipped}")
+
+    def spring(tp: TopicPartition) -> None:
+        delay_ms = int(args.get("delay_ms", 0))
+        scene.after_ms(delay_ms, lambda: strike(tp)) if delay_ms else strike(tp)
+
+    watch = Watch.begin(scene, on, cluster, topic) if on in SIGHTS else None
+    trap = Trap(cluster, topic, on, spring, None if watch is None else lambda: watch.look(scene))
+    scene.traps.append(trap)
+    scene.after_ms(int(args.get("within_ms", WITHIN_MS)), lambda: _give_up(hands, trap))
+
+
+def _give_up(hands: Hands, trap: Trap) -> None:
+    # By identity: two traps may be alike.
+    hands.scene.traps[:] = [other for other in hands.scene.traps if other is not trap]
+
+
+def _fail_log_dir(hands: Hands, args: Args) -> None:
+    cluster, broker_id, number = str(args["cluster"]), int(args["broker"]), int(args["number"])
+    if not 0 < number < len(hands.scene.clusters[cluster].log_dirs[broker_id]):
+        raise StepSkipped(f"{cluster}-{broker_id} has no log directory {number}, or it holds the metadata")
+    hands.fail_log_dir(cluster, broker_id, number, _for_ms(args))
+
+
+def _set_clock(hands: Hands, args: Args) -> None:
+    cluster, node_id = str(args["cluster"]), int(args["broker"])
+    hands.wrong_clocks[cluster, node_id] = None
+    hands.scene.clusters[cluster].set_clock(node_id, ahead_ms=int(args["ahead_ms"]), ppm=int(args.get("ppm", 0)))
+
+
+def _lose_site_power(hands: Hands, args: Args) -> None:
+    """Cut the power of all nodes of a cluster at once; of topics with `flush.messages` above 1 records may be lost."""
+    cluster = str(args["cluster"])
+    found = hands.scene.clusters[cluster]
+    if found.configs.get(FLUSH) != "1":
+        raise StepSkipped(f"{cluster} acknowledges what it has not flushed: {FLUSH} is not 1")
+    nodes = [node_id for node_id in (CONTROLLER_ID, *found.broker_ids) if found.runs(node_id)]
+    if not nodes:
+        raise StepSkipped(f"all of {cluster} is down")
+    hands.observer.power.before_loss(cluster)
+    for node_id in nodes:
+        hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
+
+
+def _stop_broker(hands: Hands, args: Args) -> None:
+    """Have a broker end in order: it hands its leaderships over, as long as its controller lets it."""
+    cluster, broker_id = str(args["cluster"]), int(args["broker"])
+    hands.stop(cluster, broker_id, _for_ms(args))
+
+
+def _slow_disk(hands: Hands, args: Args) -> None:
+    hands.slow_disk(f"{args['cluster']}-{args['broker']}", int(args["ms"]), _for_ms(args))
+
+
+ROWS: tuple[Action, ...] = (
+    Action("stop_broker", "Have a broker end in order.", "cluster broker", _stop_broker, takes="for_ms"),
+    Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk, takes="for_ms"),
+    Action(
+        "when",
+        "Set a trap: at the event `on` in a topic `do` something, `delay_ms` later, if it comes within `within_ms`. "
+        "It may have a name, and be set `after` another one springs.",
+        "cluster topic on do",
+        _when,
+        takes="source victim clients for_ms delay_ms within_ms name after",
+    ),
+    Action(
+        "fail_log_dir",
+        "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
+        "cluster broker number",
+        _fail_log_dir,
+        takes="for_ms",
+    ),
+    Action(
+        "lose_site_power",
+        "Cut the power of every node of a cluster at once; only where `log.flush.interval.messages` is 1, so that "
+        "internal topics keep what they acknowledge.",
+        "cluster",
+        _lose_site_power,
+        takes="for_ms",
+    ),
+    Action(
+        "set_clock",
+        "Set a node's clock: `ahead_ms`, below 0 from its next start on, and `ppm` too fast.",
+        "cluster broker ahead_ms",
+        _set_clock,
+        takes="ppm",
+    ),
+)

@@ -1,0 +1,319 @@
+"""Moves that set traps: what happens at an event of replication, and what happens in the window that it opened.
+
+They are moves as those in moves.py, which has the table of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
+from kmirror.histories.plan import Value
+
+SHORT_MS = (150, 1_200)
+LONG_MS = (3_500, 8_000)
+WINDOW_MS = (0, 300)
+"""So long after the event that opened a window the second failure comes."""
+
+
+# -- what brings a sight about ----------------------------------------------------------------
+
+
+def _nothing(story: Story, line: Line, cluster: str) -> None:
+    """It comes by itself."""
+
+
+def _lose_a_follower(story: Story, line: Line, cluster: str) -> None:
+    """A follower is away for longer than it may lag, so it leaves the ISR and comes back."""
+    if story.rng.chance(1, 2):
+        story.kill_replica(line, cluster, "follower", for_ms=story.drawn(LONG_MS))
+        return
+    one = story.broker(cluster)
+    other = one % story.clusters[cluster].brokers + 1
+    story.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
+
+
+def _lose_the_leader(story: Story, line: Line, cluster: str) -> None:
+    story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS))
+
+
+def _lose_a_broker(story: Story, line: Line, cluster: str) -> None:
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
+
+
+def _go_on(story: Story, line: Line, cluster: str) -> None:
+    story.go_on(line)
+
+
+ANYWHERE = {
+    "ISR_SHRINKS": _lose_a_follower, "ISR_GROWS": _lose_a_follower, "PROPOSED": _lose_a_follower,
+    "ELECTED": _lose_the_leader, "EPOCH_COMMITTED": _lose_the_leader, "FOLLOWER_CUT": _lose_the_leader,
+    "COORDINATOR_LOADS": _lose_a_broker, "COORDINATOR_LOADED": _lose_a_broker,
+    "ROLLED": _nothing, "PREPARED": _nothing, "SNAPSHOT": _nothing,
+}  # fmt: skip
+"""Sights of any cluster, and what brings each about."""
+AT_THE_MIRROR = {
+    "BUMPING": _go_on, "LISTED": _go_on, "LINEAGE": _go_on, "CUT": _go_on,
+    "LOAD_BEGINS": _lose_the_leader, "LOAD_ENDS": _lose_the_leader,
+}  # fmt: skip
+"""Sights of the cluster that mirrors."""
+WINDOWS = ("ELECTED", "ELECTED", "CUT", "FOLLOWER_CUT", "EPOCH_COMMITTED", "LOAD_BEGINS")
+"""What may open after a first failure."""
+VICTIMS = (
+    "leader", "leader", "follower", "controller", "mirror_coordinator", "transaction_coordinator",
+    "source_leader", "source_controller",
+)  # fmt: skip
+
+
+def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]:
+    """Return the arguments that say what a trap does."""
+    rng = story.rng
+    kind = rng.choice(("kill", "kill", "kill", "kill", "line", "isolate", "turn", "order"))
+    for_ms = story.drawn(LONG_MS if rng.chance(1, 2) else SHORT_MS)
+    if kind == "turn":
+        names = [name for topic in line.topics.split(",") for name in story.writers.get(topic, [])]
+        if names:
+            return {"do": kind, "clients": ",".join(dict.fromkeys(names))}
+    if kind == "order" and may_order:
+        return {"do": kind}
+    if kind == "line":
+        return {"do": kind, "for_ms": for_ms}
+    if kind == "isolate":
+        return {"do": kind, "victim": rng.choice(("leader", "follower", "source_leader")), "for_ms": for_ms}
+    return {"do": "kill", "victim": rng.choice(VICTIMS), "for_ms": for_ms}
+
+
+def set_trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> str:
+    """Set a trap in a cluster of the line, and return its name."""
+    other = line.source if cluster == line.destination else line.destination
+    name = f"trap {len(story.steps)}"
+    story.step("when", cluster=cluster, source=other, topic=line.topic, on=on, name=name, **more)
+    return name
+
+
+def _set_off(
+    story: Story, line: Line, cluster: str, on: str, cause: Callable[[Story, Line, str], None], *, follows: bool
+) -> bool:
+    """Set a trap, with another one behind it if `follows`, and bring about what it waits for."""
+    name = set_trap(story, line, cluster, on, **_strike(story, line, may_order=True))
+    if follows:
+        delay_ms = story.drawn(WINDOW_MS) if story.rng.chance(2, 3) else 0
+        window = story.rng.choice(WINDOWS)
+        set_trap(story, line, cluster, window, after=name, delay_ms=delay_ms, **_strike(story, line, may_order=False))
+    story.wait(0, 200)
+    cause(story, line, cluster)
+    return True
+
+
+@on_line()
+def _strike_at(story: Story, line: Line) -> bool:
+    """Something fails at an event of replication; now and then something else in the window that this opens."""
+    cluster, causes = line.destination, {**ANYWHERE, **AT_THE_MIRROR}
+    if line.phase == NEW:  # The topic is not there yet: nobody can lead it.
+        causes = {on: cause for on, cause in AT_THE_MIRROR.items() if cause is _go_on}
+    elif story.rng.chance(1, 3):
+        cluster, causes = line.source, ANYWHERE
+    if story.clusters[cluster].brokers < 2:
+        return False
+    on = story.rng.choice(list(causes))
+    return _set_off(story, line, cluster, on, causes[on], follows=story.rng.chance(1, 2))
+
+
+@on_line()
+def _second_failure(story: Story, line: Line) -> bool:
+    """The leader dies when the ISR has shrunk or is about to grow, and then the new one, or the controller."""
+    cluster = line.destination if line.phase != NEW and story.rng.chance(2, 3) else line.source
+    if story.clusters[cluster].brokers < 3:
+        return False
+    on = story.rng.choice(("ISR_SHRINKS", "PROPOSED", "ISR_GROWS"))
+    away: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(LONG_MS)}
+    name = set_trap(story, line, cluster, on, victim="leader", **away)
+    second: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(SHORT_MS)}
+    victim = story.rng.choice(("leader", "controller"))
+    if story.rng.chance(1, 4):
+        set_trap(story, line, cluster, "CUT", after=name, victim=victim, **second)
+    else:
+        set_trap(story, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=story.drawn(WINDOW_MS), **second)
+    story.wait(0, 200)
+    _lose_a_follower(story, line, cluster)
+    return True
+
+
+@on_line()
+def _isolated_leader(story: Story, line: Line) -> bool:
+    """A leader that its controller does not reach goes on by itself; another one leads, and then fails as well."""
+    cluster = line.source if line.phase == NEW else story.rng.choice([line.source, line.destination])
+    if story.clusters[cluster].brokers < 2:
+        return False
+    kind: dict[str, Value] = {"do": "kill", "victim": "leader", "for_ms": story.drawn(SHORT_MS)}
+    set_trap(story, line, cluster, "ELECTED", delay_ms=story.drawn(WINDOW_MS), **kind)
+    one = f"{cluster}-{story.broker(cluster)}"
+    story.step("line_down", one=one, other=f"{cluster}-{CONTROLLER_ID}", for_ms=story.drawn(LONG_MS))
+    return True
+
+
+@on_line()
+def _slow_controller(story: Story, line: Line) -> bool:
+    """Brokers and their controller hear late from one another while replicas come and go, and the leader changes."""
+    rng = story.rng
+    cluster = line.source if line.phase == NEW else rng.choice([line.source, line.destination])
+    brokers = story.clusters[cluster].brokers
+    if brokers < 2:
+        return False
+    slow = [broker for broker in range(1, brokers + 1) if rng.chance(2, 3)] or [story.broker(cluster)]
+    for broker in slow:  # More than 450 ms each way, and a broker's session ends between two heartbeats.
+        one, ms, for_ms = f"{cluster}-{broker}", rng.between(60, 450), rng.between(6_000, 10_000)
+        story.step("line_slow", one=one, other=f"{cluster}-{CONTROLLER_ID}", ms=ms, for_ms=for_ms)
+    for _ in range(rng.between(1, 2)):
+        story.wait(0, 600)
+        story.kill_replica(
+            line, cluster, "follower", for_ms=rng.choice((rng.between(50, 600), rng.between(3_000, 4_500)))
+        )
+        story.wait(200, 2_500)
+    if rng.chance(1, 2):
+        story.kill_replica(line, cluster, "leader", for_ms=story.drawn(SHORT_MS))
+    return True
+
+
+@on_line()
+def _power_at(story: Story, line: Line) -> bool:
+    """A broker or the controller loses power at an event of what is ordered next; nothing else dies."""
+    on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
+    victim = story.rng.choice(("leader", "leader", "follower", "mirror_coordinator", "controller"))
+    set_trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
+    story.wait(0, 200)
+    story.go_on(line)
+    return True
+
+
+@on_line()
+def _lose_site_power(story: Story, line: Line) -> bool:
+    """A whole site loses power, now and then in the midst of what is ordered next."""
+    cluster = story.rng.choice([line.source, line.destination])
+    if story.rng.chance(1, 2):
+        story.go_on(line)
+        story.wait(0, 1_500)
+    story.step("lose_site_power", cluster=cluster, for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS))
+    return True
+
+
+def _fail_log_dir(story: Story) -> bool:
+    """One log directory of a broker fails, and comes back with a restart."""
+    found = [name for name, cluster in story.clusters.items() if cluster.log_dirs > 1]
+    if not found:
+        return False
+    cluster = story.rng.choice(found)
+    number = story.rng.between(1, story.clusters[cluster].log_dirs - 1)
+    for_ms = story.drawn(LONG_MS)
+    story.step("fail_log_dir", cluster=cluster, broker=story.broker(cluster), number=number, for_ms=for_ms)
+    return True
+
+
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+CLOCKS_MS = ((-20 * HOUR_MS, -HOUR_MS), (-10 * MINUTE_MS, -1_000), (1_000, 10 * MINUTE_MS), (HOUR_MS, 20 * HOUR_MS))
+"""How wrong a clock may be: less than the day after which a producer is forgotten."""
+
+
+def _wrong_clock(story: Story) -> bool:
+    """A node's clock leaps, is set back and shows that after a restart, or drifts; now and then it is put right."""
+    cluster = story.cluster()
+    node = CONTROLLER_ID if story.rng.chance(1, 5) else story.broker(cluster)
+    ahead_ms = story.drawn(story.rng.choice(CLOCKS_MS))
+    ppm = story.rng.choice((0, 0, -500, 200, 20_000))
+    story.step("set_clock", cluster=cluster, broker=node, ahead_ms=ahead_ms, ppm=ppm)
+    if ahead_ms < 0 or story.rng.chance(1, 3):
+        story.wait(0, 500)
+        if node == CONTROLLER_ID:
+            story.step("kill_controller", cluster=cluster, for_ms=story.drawn(SHORT_MS))
+        else:
+            story.step("kill_broker", cluster=cluster, broker=node, for_ms=story.drawn(SHORT_MS))
+    if story.rng.chance(1, 3):
+        story.wait(1_000, 4_000)
+        story.step("set_clock", cluster=cluster, broker=node, ahead_ms=0)
+    return True
+
+
+# -- orders that no mirror gives --------------------------------------------------------------
+
+
+@on_line(ADDED, REMOVED)
+def _delete_records(story: Story, line: Line) -> bool:
+    """Records are deleted at the source, or at the destination, which refuses as long as it is a mirror."""
+    cluster = line.source if story.rng.chance(2, 3) else line.destination
+    offset = -1 if story.rng.chance(1, 3) else story.rng.between(1, 60)
+    story.step("delete_records", cluster=cluster, topic=line.topic, partition=story.rng.below(2), offset=offset)
+    return True
+
+
+@on_line(ADDED, REMOVED)
+def _throttle(story: Story, line: Line) -> bool:
+    """The destination throttles what it mirrors, at another rate some time later, and mostly no more in the end."""
+    where: dict[str, Value] = {"cluster": line.destination, "topic": line.topic}
+    rate: dict[str, Value] = {"cluster": line.destination, "name": "mirror.replication.throttled.rate"}
+    listed = story.rng.choice(("*", "0:1", "0:1,0:2,1:1"))
+    story.step("alter_topic", **where, name="mirror.replication.throttled.replicas", value=listed)
+    if story.rng.chance(1, 3):  # Kept, and without effect: replication inside a cluster knows no quota.
+        story.step("alter_topic", **where, name="follower.replication.throttled.replicas", value="*")
+    for _ in range(story.rng.between(1, 2)):
+        story.step("alter_cluster", **rate, value=story.rng.choice(("3000", "10000", "100000")))
+        story.wait(500, 4_000)
+    if story.rng.chance(3, 4):
+        story.step("reset_topic", **where, name="mirror.replication.throttled.replicas")
+    return True
+
+
+# -- what a source knows that has lost its controller -------------------------------------------
+
+
+@on_line(ADDED)
+def _stale_source(story: Story, line: Line) -> bool:
+    """A source broker without its controller tells the mirror of what was; others know better, or cannot be reached."""
+    brokers, rng = story.clusters[line.source].brokers, story.rng
+    if brokers < 2:
+        return False
+    cut_off = story.broker(line.source)
+    controller = f"{line.source}-{CONTROLLER_ID}"
+    story.step("line_down", one=f"{line.source}-{cut_off}", other=controller, for_ms=rng.between(5_000, 9_000))
+    story.wait(0, 1_500)
+    where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
+    match rng.below(4):
+        case 0 if story.spare_topics:  # The broker that is cut off has never heard of the topic.
+            topic = story.spare_topics.pop()
+            story.step("create_topic", cluster=line.source, topic=topic, partitions=1)
+            story.wait(100, 800)
+            new = Line(line.mirror, topic, line.source, line.destination, flips=line.flips)
+            story.lines.append(new)
+            story.add(new)
+        case 1:
+            story.step("grow_topic", **where, partitions=rng.between(2, 4))
+        case 2:
+            story.step("delete_topic", **where)
+            story.wait(100, 2_000)
+            story.step("create_topic", **where, partitions=1)
+        case _:
+            story.step("alter_topic", **where, name="retention.ms", value=rng.choice(("3600000", "86400000")))
+    story.wait(0, 1_000)
+    if rng.chance(1, 2):
+        other = rng.choice([broker for broker in range(1, brokers + 1) if broker != cut_off])
+        story.step("kill_broker", cluster=line.source, broker=other, for_ms=story.drawn(LONG_MS))
+    elif rng.chance(2, 3):
+        for_ms = rng.between(2_500, 5_000)
+        for other in (broker for broker in range(1, brokers + 1) if broker != cut_off):
+            story.step("line_down", one=f"{line.source}-{other}", other=line.destination, for_ms=for_ms)
+    return True
+
+
+FAULT_MOVES: dict[str, Move] = {
+    "strike_at": _strike_at,
+    "second_failure": _second_failure,
+    "isolated_leader": _isolated_leader,
+    "slow_controller": _slow_controller,
+    "power_at": _power_at,
+    "stale_source": _stale_source,
+    "fail_log_dir": _fail_log_dir,
+    "wrong_clock": _wrong_clock,
+    "lose_site_power": _lose_site_power,
+    "delete_records": _delete_records,
+    "throttle": _throttle,
+}

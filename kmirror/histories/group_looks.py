@@ -1,0 +1,72 @@
+"""What can be seen of coordinators: elections of the partitions that they keep their state in, and groups' offsets."""
+
+from __future__ import annotations
+
+from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
+from kmirror.histories.group_account import CoordinatorLogLost, OffsetsSeen
+from kmirror.histories.scene import Scene
+from kmirror.histories.transaction_looks import TransactionLooks
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+
+
+class CoordinatorLooks:
+    """Writes down what coordinators are and hold."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._transactions = TransactionLooks(scene)
+        self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
+        self._ids: dict[tuple[str, str], Uuid] = {}
+
+    def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
+        """Write down which of coordinators' partitions were led uncleanly, or deleted with their topic."""
+        scene = self._scene
+        for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
+            topic = image.topics.get(name)
+            self._look_for_deletion(cluster, name, Uuid.ZERO if topic is None else topic.topic_id)
+            for index, partition in topic.partitions.items() if topic is not None else ():
+                tp = TopicPartition(name, index)
+                before = self._known.get((cluster, tp))
+                self._known[cluster, tp] = partition
+                if before is None or before.leader_epoch == partition.leader_epoch:
+                    continue
+                if is_unclean(before, partition):
+                    scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, scene.now))
+                    if name == TRANSACTION_TOPIC:
+                        self._transactions.elected(cluster, tp, partition.leader_epoch)
+
+    def _look_for_deletion(self, cluster: str, name: str, topic_id: Uuid) -> None:
+        if self._ids.setdefault((cluster, name), topic_id) == topic_id:
+            return
+        self._ids[cluster, name] = topic_id
+        for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
+            del self._known[cluster, tp]
+            self._scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, self._scene.now))
+
+    def after_event(self) -> None:
+        """Look at what unclean elections of transactions' partitions took."""
+        self._transactions.after_event()
+
+    def look_at_offsets(self) -> None:
+        """Write down what every group that was seen has committed, in each cluster."""
+        scene = self._scene
+        groups = scene.account.groups
+        for cluster in scene.clusters:
+            committed = scene.committed_offsets(cluster)
+            unstable = scene.pending_offsets(cluster)
+            for group in dict.fromkeys(row.group for row in groups.sent.values()):
+                offsets = {tp: (row[0], row[2]) for (name, tp), row in committed.items() if name == group}
+                waiting = tuple(tp for name, tp in unstable if name == group)
+                now = scene.now
+                groups.seen.append(OffsetsSeen(group, cluster, None, offsets, waiting, True, now, now))
+
+
+def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
+    """Return whether the leader was elected from outside the ISR.
+
+    Where all died right after an election, its one trace is an ISR without a former member.
+    """
+    is_outside = after.leader != NO_LEADER and after.leader not in before.isr
+    return is_outside or not any(member in before.isr for member in after.isr)

@@ -1,0 +1,275 @@
+"""The requests of one group's members and operators to its coordinator, written into the account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from kmirror.histories.group_account import OffsetsDeleted, OffsetSent, OffsetsSeen
+from kmirror.histories.positions import Position
+from kmirror.histories.producing import Desk, Producer
+from kmirror.histories.scripts import Ask, Script
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.java import partition_for
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.delete_groups_response import DeleteGroupsResponse
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kmirror.protocol.gen.offset_delete_response import OffsetDeleteResponse
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
+from kmirror.protocol.gen.offset_fetch_response import OffsetFetchResponse
+from kmirror.protocol.gen.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.wire_values import CoordinatorType
+
+STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
+"""The first versions that name a static member; TxnOffsetCommit names no generation before."""
+STABLE_FROM = 7
+"""The first version of OffsetFetch that may leave out what an open transaction is about to change."""
+ELSEWHERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who a member says that it is."""
+
+    member_id: str = ""
+    instance: str = ""
+    generation: int = -1
+
+
+NOBODY = Sender()
+
+
+class GroupDesk:
+    """One process that speaks to the coordinator of a group, in the cluster that it is told."""
+
+    def __init__(self, desk: Desk, group: str, name: str) -> None:
+        self.desk = desk
+        self.group = group
+        self.name = name
+        """The process; tokens begin with it."""
+        self._coordinators: dict[str, Endpoint | None] = {}
+        self._tokens = count()
+
+    def offers(self, cluster: str, api: str, version: int) -> bool:
+        """Return whether the cluster's brokers serve an API in this version."""
+        return self.desk.scene.last_version(cluster, api) >= version
+
+    def ask(
+        self, cluster: str, request: Message, version_max: int | None = None, timeout_ms: int = 2_500
+    ) -> Script[Message | None]:
+        """Ask the coordinator once; None if it is not known, or did not answer."""
+        endpoint = self._coordinators.get(cluster)
+        if endpoint is None:
+            kind = CoordinatorType.GROUP
+            endpoint = yield from self.desk.find_coordinator(cluster, kind, self.group)
+            self._coordinators[cluster] = endpoint
+        if endpoint is None:
+            return None
+        reply = yield from self.desk.ask(Ask(cluster, endpoint, request, version_max, timeout_ms))
+        if reply is None:
+            self.look_elsewhere(cluster)
+        return reply
+
+    def look_elsewhere(self, cluster: str, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+        """Find the coordinator anew before the next request, if the error says that it is another one."""
+        if error in ELSEWHERE:
+            self._coordinators[cluster] = None
+
+    def _leader(self, cluster: str) -> Endpoint | None:
+        """Return where the leader of the group's shard listens, as the controller has it."""
+        found = self.desk.scene.clusters[cluster]
+        topic = self.desk.scene.image(cluster).topics.get(GROUP_TOPIC)
+        if topic is None:
+            return None
+        leader = topic.partitions[partition_for(self.group, len(topic.partitions))].leader
+        return found.endpoint(leader) if leader in found.broker_ids else None
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def offsets(
+        self, cluster: str, partitions: Sequence[TopicPartition] | None = None, *, stable: bool
+    ) -> Script[dict[TopicPartition, Position] | None]:
+        """Return what the group has committed for some partitions, or for all for which it has.
+
+        None if that is not known now, or not stable though it has to be. The account tells what the shard's leader says
+        from what others say: one that was deposed may not know it.
+        """
+        scene = self.desk.scene
+        stable = stable and self.offers(cluster, "OffsetFetch", STABLE_FROM)
+        sent_at, leader = scene.now, self._leader(cluster)
+        names = None if partitions is None else list(dict.fromkeys(tp.topic for tp in partitions))
+        topics = None if names is None else [
+            OffsetFetchRequestTopic(name, [tp.partition for tp in partitions or () if tp.topic == name])
+            for name in names
+        ]  # fmt: skip
+        request = OffsetFetchRequest(group_id=self.group, topics=topics, require_stable=stable)
+        reply = yield from self.ask(cluster, request, ONE_GROUP_LAST[request.NAME])
+        if not isinstance(reply, OffsetFetchResponse):
+            return None
+        if reply.error_code:
+            self.look_elsewhere(cluster, ErrorCode(reply.error_code))
+            return None
+        found: dict[TopicPartition, Position] = {}
+        seen: dict[TopicPartition, tuple[int, str]] = {}
+        unstable = []
+        for topic in reply.topics:
+            for row in topic.partitions:
+                tp = TopicPartition(topic.name, row.partition_index)
+                if row.error_code:
+                    unstable.append(tp)
+                elif row.committed_offset >= 0:
+                    found[tp] = Position(row.committed_offset, row.committed_leader_epoch)
+                    seen[tp] = row.committed_offset, row.metadata or ""
+        asked = None if partitions is None else tuple(partitions)
+        look = OffsetsSeen(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
+        leads = leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster)
+        (scene.account.groups.seen if leads else scene.account.groups.told_by_others).append(look)
+        return None if unstable else found
+
+    # -- committing ---------------------------------------------------------------------------
+
+    def commit(
+        self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NOBODY
+    ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
+        """Commit with OffsetCommit, once; return None if no answer came, else the worst error, and what was noted."""
+        topics: dict[str, OffsetCommitRequestTopic] = {}
+        rows = self._note(cluster, positions, sender, "")
+        for row in rows:
+            topics.setdefault(
+                row.tp.topic, OffsetCommitRequestTopic(name=row.tp.topic, partitions=[])
+            ).partitions.append(
+                OffsetCommitRequestPartition(
+                    partition_index=row.tp.partition,
+                    committed_offset=row.offset,
+                    committed_leader_epoch=positions[row.tp].epoch,
+                    committed_metadata=row.token,
+                )
+            )
+        request = OffsetCommitRequest(
+            group_id=self.group,
+            generation_id_or_member_epoch=sender.generation,
+            member_id=sender.member_id,
+            topics=list(topics.values()),
+        )
+        if sender.instance:
+            request.group_instance_id = sender.instance
+        reply = yield from self.ask(cluster, request, NAMED_TOPICS_LAST[request.NAME])
+        answer = reply if isinstance(reply, OffsetCommitResponse) else None
+        return self._take(cluster, rows, answer), rows
+
+    def commit_in(
+        self, producer: Producer, positions: Mapping[TopicPartition, Position], sender: Sender
+    ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
+        """Commit with TxnOffsetCommit in the producer's transaction, once; return as `commit`, and what was noted."""
+        cluster = producer.cluster
+        if not self.offers(cluster, "TxnOffsetCommit", STATIC_FROM["TxnOffsetCommit"]):
+            sender = NOBODY
+        assert producer.transaction is not None, "begun"
+        rows = self._note(cluster, positions, sender, producer.transaction.key)
+        topics: dict[str, TxnOffsetCommitRequestTopic] = {}
+        for row in rows:
+            topics.setdefault(
+                row.tp.topic, TxnOffsetCommitRequestTopic(name=row.tp.topic, partitions=[])
+            ).partitions.append(
+                TxnOffsetCommitRequestPartition(
+                    partition_index=row.tp.partition,
+                    committed_offset=row.offset,
+                    committed_leader_epoch=positions[row.tp].epoch,
+                    committed_metadata=row.token,
+                )
+            )
+        request = TxnOffsetCommitRequest(
+            transactional_id=producer.transactional_id,
+            group_id=self.group,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            generation_id=sender.generation,
+            member_id=sender.member_id,
+            group_instance_id=sender.instance or None,
+            topics=list(topics.values()),
+        )
+        version_max = None if producer.raises_epochs else TRANSACTIONS_V1_LAST[request.NAME]
+        reply = yield from self.ask(cluster, request, version_max)
+        answer = reply if isinstance(reply, TxnOffsetCommitResponse) else None
+        return self._take(cluster, rows, answer), rows
+
+    def _note(
+        self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender, transaction: str
+    ) -> list[OffsetSent]:
+        scene = self.desk.scene
+        rows = []
+        for tp, position in positions.items():
+            token = f"{self.name}#{next(self._tokens)}"
+            row = OffsetSent(
+                token,
+                self.group,
+                cluster,
+                tp,
+                position.offset,
+                sender.member_id,
+                sender.instance,
+                sender.generation,
+                transaction,
+                scene.now,
+            )
+            scene.account.groups.sent[token] = row
+            rows.append(row)
+        return rows
+
+    def _take(
+        self, cluster: str, rows: Iterable[OffsetSent], reply: OffsetCommitResponse | TxnOffsetCommitResponse | None
+    ) -> ErrorCode | None:
+        if reply is None:
+            return None
+        errors = {
+            TopicPartition(topic.name, row.partition_index): ErrorCode(row.error_code)
+            for topic in reply.topics
+            for row in topic.partitions
+        }
+        for row in rows:
+            row.answered_at, row.error = self.desk.scene.now, errors[row.tp].name
+        worst = max(errors.values(), default=ErrorCode.NONE)
+        self.look_elsewhere(cluster, worst)
+        return worst
+
+    # -- deleting -----------------------------------------------------------------------------
+
+    def delete(self, cluster: str, tp: TopicPartition | None) -> Script[None]:
+        """Delete the group's offset for one partition, or the group; it is refused while that is in use."""
+        scene = self.desk.scene
+        sent_at = scene.now
+        request: Message = DeleteGroupsRequest(groups_names=[self.group])
+        if tp is not None:
+            topic = OffsetDeleteRequestTopic(tp.topic, [OffsetDeleteRequestPartition(tp.partition)])
+            request = OffsetDeleteRequest(self.group, [topic])
+        reply = yield from self.ask(cluster, request)
+        codes = [0]
+        if isinstance(reply, DeleteGroupsResponse):
+            codes = [row.error_code for row in reply.results]
+        elif isinstance(reply, OffsetDeleteResponse):
+            codes = [reply.error_code, *(row.error_code for topic in reply.topics for row in topic.partitions)]
+        error = ErrorCode(max(codes))
+        self.look_elsewhere(cluster, error)
+        if not error or error.retriable:
+            answered_at = scene.now if reply is not None and not error else -1
+            scene.account.groups.deleted.append(OffsetsDeleted(self.group, cluster, tp, sent_at, answered_at))

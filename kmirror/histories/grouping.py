@@ -1,0 +1,192 @@
+"""Applications of consumer groups: members that come and go, and members that write what they read somewhere else.
+
+An application has several members, each a process of its own. A member joins, reads on from what the group has
+committed, commits, and after a while leaves, vanishes without a word, or is started again. Somebody else asks every
+cluster for the group's offsets from time to time, and an operator deletes some, or the group, while nobody is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.histories.both_ways import OPTION, commit_both_ways
+from kmirror.histories.consuming import Consumer
+from kmirror.histories.group_requests import GroupDesk
+from kmirror.histories.membership import REBALANCE_TIMEOUT_MS, Beat, Member
+from kmirror.histories.positions import Position
+from kmirror.histories.producing import Desk
+from kmirror.histories.scripts import Script, Sleep
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.error_codes import ErrorCode
+
+STAY_MS = (6_000, 16_000)
+"""So long a process is a member before it goes."""
+AWAY_MS = (300, 4_000)
+LOOK_MS = 1_500
+RETRY_MS = 250
+BACK_MAX = 6
+"""So many offsets a member goes back at most when it commits an older one on purpose."""
+PROTOCOLS = ("range", "roundrobin")
+
+
+class App:
+    """An application in a group, and whether its members are to stay away for a moment."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.group = str(desk.plan.options["group"])
+        self.is_closed = False
+
+    def scripts(self) -> list[tuple[str, Script[None]]]:
+        """Return the processes that a plan's client consists of."""
+        options = self.desk.plan.options
+        names = [f"{self.desk.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
+        # No script waits for the end of these three.
+        self.desk.scene.scripts.start(f"{self.desk.plan.name}-looks", self._look())
+        if options.get(OPTION, False):
+            self.desk.scene.scripts.start(f"{self.desk.plan.name}-both", commit_both_ways(self.desk, self.group))
+        if options.get("deletes", False):
+            self.desk.scene.scripts.start(f"{self.desk.plan.name}-operator", self._delete())
+        return [(name, self.process(name)) for name in names]
+
+    def process(self, name: str) -> Script[None]:
+        """Return what one process does."""
+        return Process(self, name).run()
+
+    def _look(self) -> Script[None]:
+        """Ask every cluster for the group's offsets, one after the other."""
+        desk = self.desk
+        requests = GroupDesk(desk, self.group, f"{desk.plan.name}-looks")
+        while desk.scene.reading:
+            for cluster in desk.scene.clusters:
+                yield from requests.offsets(cluster, stable=desk.rng.chance(1, 2))
+            yield Sleep(LOOK_MS)
+
+    def _delete(self) -> Script[None]:
+        """Have all members leave now and then, and delete the group or one of its offsets."""
+        desk = self.desk
+        requests = GroupDesk(desk, self.group, f"{desk.plan.name}-operator")
+        while desk.goes_on():
+            yield Sleep(desk.rng.between(8_000, 16_000))
+            self.is_closed = True
+            yield Sleep(3_000)
+            partitions = desk.partitions()
+            if desk.goes_on() and partitions:
+                tp = desk.rng.choice(partitions) if desk.rng.chance(1, 2) else None
+                yield from requests.delete(desk.cluster, tp)
+            self.is_closed = False
+
+
+class Process(Consumer):
+    """A member that reads, and commits what it has read."""
+
+    def __init__(self, app: App, name: str, *, committed_only: bool = False) -> None:
+        super().__init__(app.desk, committed_only=committed_only)
+        self.app = app
+        self.name = name
+        self.rng = app.desk.scene.rng(f"member {name}")
+        self.requests = GroupDesk(app.desk, app.group, name)
+        options = app.desk.plan.options
+        protocols = list(PROTOCOLS)
+        self.rng.shuffle(protocols)
+        instance = name if options.get("static", False) else ""
+        self.session_ms = int(options.get("session_ms", 3_000))
+        rebalance_ms = int(options.get("rebalance_ms", REBALANCE_TIMEOUT_MS))
+        self.member = Member(self.requests, instance, self.session_ms, protocols, rebalance_ms)
+        self._told: dict[tuple[str, TopicPartition], int] = {}
+        """By cluster and partition the offset that was committed last."""
+
+    def run(self) -> Script[None]:
+        """Be a member again and again until the history ends."""
+        while self.goes_on():
+            cluster = self.desk.cluster
+            joined = not self.app.is_closed and (yield from self.member.join(cluster))
+            if joined:
+                yield from self._stay(cluster)
+            yield Sleep(self.rng.between(*AWAY_MS) if self.desk.goes_on() else RETRY_MS)
+
+    def goes_on(self) -> bool:
+        """Return whether the process goes on: a reader does until the very end."""
+        return self.desk.scene.reading
+
+    def _is_here(self, cluster: str) -> bool:
+        return self.goes_on() and self.desk.cluster == cluster and not self.app.is_closed
+
+    def _stay(self, cluster: str) -> Script[None]:
+        """Be a member through as many generations as there are, then leave, vanish, or be started again."""
+        scene = self.desk.scene
+        until: Instant = scene.now + self.rng.between(*STAY_MS) * MILLISECOND
+        self.positions.clear()
+        while self._is_here(cluster) and (scene.now < until or not scene.writing):
+            beat = yield from self.member.beat(cluster)
+            if beat is Beat.REJOIN or self._has_grown():
+                joined = yield from self.member.join(cluster)
+                if not joined:
+                    return
+                self.positions.clear()
+                continue
+            known = yield from self._begin(cluster)
+            if known:
+                yield from self.work(cluster)
+            yield self.desk.pause()
+        yield from self._go(cluster)
+
+    def _go(self, cluster: str) -> Script[None]:
+        if self.member.instance and self._is_here(cluster):
+            self.member.forget()  # It is started again: its successor says the same name.
+        elif self.rng.chance(1, 4):
+            yield from self._vanish()
+        else:
+            yield from self.member.leave(cluster)
+
+    def _vanish(self) -> Script[None]:
+        """Say nothing, and be back after the session has ended, or before."""
+        self.member.forget()
+        yield Sleep(self.rng.between(200, 5_000))
+
+    def _has_grown(self) -> bool:
+        """Return whether the topics have other partitions than the ones that were assigned."""
+        return bool(self.member.known) and self.desk.partitions() != self.member.known
+
+    def _begin(self, cluster: str) -> Script[bool]:
+        """Go to what the group has committed, where nothing was read yet in this generation; False if unknown."""
+        fresh = [tp for tp in self.member.partitions if tp not in self.positions]
+        if fresh:
+            committed = yield from self.requests.offsets(cluster, fresh, stable=True)
+            if committed is None:
+                return False
+            for tp in fresh:
+                self.positions[tp] = committed.get(tp, Position())
+        return True
+
+    def work(self, cluster: str) -> Script[None]:
+        """Read, and commit every now and then; rarely an older offset, from which it reads again."""
+        yield from self.read(cluster, self.member.partitions)
+        if not self.rng.chance(1, 3):
+            return
+        if self.desk.goes_on() and self.rng.chance(1, 12):
+            for tp in self.member.partitions:
+                position = self.positions[tp]
+                self.positions[tp] = Position(max(0, position.offset - self.rng.between(1, BACK_MAX)))
+        yield from self.stall()
+        yield from self._commit_read(cluster, self.member.partitions)
+
+    def stall(self) -> Script[None]:
+        """Be stopped now and then, for longer than the session may last, and go on as if nothing had happened."""
+        if self.desk.goes_on() and self.rng.chance(1, 25):
+            yield Sleep(self.session_ms + self.rng.between(500, 3_000))
+
+    def _commit_read(self, cluster: str, partitions: Sequence[TopicPartition]) -> Script[None]:
+        told = self._told
+        moved = {
+            tp: position
+            for tp in partitions
+            if (position := self.positions[tp]).offset not in (0, told.get((cluster, tp)))
+        }
+        if not moved:
+            return
+        at = {tp: position.offset for tp, position in moved.items()}
+        error, _ = yield from self.requests.commit(cluster, moved, self.member.sender)
+        if error is ErrorCode.NONE:
+            told.update({(cluster, tp): offset for tp, offset in at.items()})

@@ -1,0 +1,167 @@
+"""What was ordered so far, and what makes sense next? The hand that draws steps.
+
+What stands is what was ordered, not what became of it: the draw is over before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.histories.plan import ClusterPlan, Step, Value
+from kmirror.kernel.rng import Rng
+
+NEW, ADDED, REMOVED = "new", "added", "removed"
+
+
+@dataclass(slots=True)
+class Line:
+    """Topics that are mirrored, or were, or are going to be."""
+
+    mirror: str
+    topics: str
+    """Names with commas between."""
+    source: str
+    destination: str
+    phase: str = NEW
+    flips: bool = True
+    """The way back may be ordered; not where a mirror of that name has another source over there."""
+
+    @property
+    def topic(self) -> str:
+        return self.topics.split(",")[0]
+
+
+@dataclass(slots=True)
+class Story:
+    """The steps drawn so far, and how things stand after them."""
+
+    rng: Rng
+    clusters: Mapping[str, ClusterPlan]
+    lines: list[Line]
+    writers: dict[str, list[str]]
+    """Producers by topic."""
+    readers: list[str]
+    steps: list[Step] = field(default_factory=list)
+    at_ms: int = 0
+    mirrors: dict[tuple[str, str], None] = field(default_factory=dict)
+    """(cluster, mirror) that were created."""
+    spare_topics: list[str] = field(default_factory=list)
+
+    def step(self, action: str, **args: Value) -> None:
+        self.steps.append(Step(self.at_ms, action, args))
+
+    def wait(self, least_ms: int, most_ms: int) -> None:
+        self.at_ms += self.rng.between(least_ms, most_ms)
+
+    def drawn(self, span_ms: tuple[int, int]) -> int:
+        """Return a number of milliseconds between the two, both inclusive."""
+        return self.rng.between(*span_ms)
+
+    def kill_replica(self, line: Line, cluster: str, victim: str, *, for_ms: int) -> None:
+        """Kill a replica of the line's first partition: "leader" or "follower"."""
+        self.step("kill_replica", cluster=cluster, topic=line.topic, partition=0, victim=victim, for_ms=for_ms)
+
+    def line(self, *phases: str) -> Line | None:
+        """Return one of the lines in these phases, the first ones rather; None if there is none."""
+        found = [line for line in self.lines if not phases or line.phase in phases]
+        return found[min(self.rng.below(len(found)), self.rng.below(len(found)))] if found else None
+
+    def broker(self, cluster: str) -> int:
+        return self.rng.between(1, self.clusters[cluster].brokers)
+
+    def cluster(self) -> str:
+        return self.rng.choice(list(self.clusters))
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def add(self, line: Line, *, servers: str = "") -> None:
+        """Create the mirror if it is not there, and add the line's topics."""
+        where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+        if (line.destination, line.mirror) not in self.mirrors:
+            self.mirrors[line.destination, line.mirror] = None
+            self.step(
+                "create_mirror", **where, servers=servers or line.source, timeout_ms=self.rng.between(1_500, 4_000)
+            )
+            self.wait(20, 400)
+        self.step("add", **where, topics=line.topics)
+        if self.rival(line) is None:  # Else the order is refused.
+            line.phase = ADDED
+
+    def rival(self, line: Line, destination: str = "") -> Line | None:
+        """Return the other line that has a topic of this one at its destination, or at the one named; None for none."""
+        at, topics = destination or line.destination, line.topics.split(",")
+        found = (
+            other
+            for other in self.lines
+            if other is not line and other.phase == ADDED and other.destination == at
+            and any(topic in topics for topic in other.topics.split(","))
+        )  # fmt: skip
+        return next(found, None)
+
+    def remove(self, line: Line) -> None:
+        self.step("remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
+        line.phase = REMOVED
+
+    def pause(self, line: Line) -> None:
+        self.step("pause", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
+
+    def resume(self, line: Line) -> None:
+        self.step("resume", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
+
+    def delete_mirror(self, line: Line) -> None:
+        """Delete the line's mirror; to add the topics again creates it anew."""
+        self.step("delete_mirror", mirror=line.mirror, destination=line.destination)
+        self.mirrors.pop((line.destination, line.mirror), None)
+
+    def turn(self, line: Line, cluster: str) -> None:
+        """Let the applications of the line's topics go to another cluster."""
+        names = [name for topic in line.topics.split(",") for name in self.writers.get(topic, [])]
+        names += [name for name in self.readers if self.rng.chance(1, 2)]
+        if names:
+            self.step("turn", clients=",".join(dict.fromkeys(names)), cluster=cluster)
+
+    def fail_over(self, line: Line) -> None:
+        """Remove the topics; mostly the applications come along."""
+        self.remove(line)
+        if line.flips and self.rng.chance(4, 5):
+            self.wait(100, 1_500)
+            self.turn(line, line.destination)
+
+    def fail_back(self, line: Line) -> None:
+        line.source, line.destination = line.destination, line.source
+        self.add(line)
+
+    def go_on(self, line: Line) -> None:
+        """Order what comes next."""
+        rival = None if line.phase == ADDED else self.rival(line)
+        if rival is not None and self.rng.chance(3, 4):
+            self.remove(rival)
+            self.wait(300, 4_000)
+        if line.phase == NEW:
+            self.add(line)
+        elif line.phase == ADDED:
+            self.fail_over(line)
+        elif line.flips and self.rival(line, line.source) is None and self.rng.chance(3, 4):
+            self.fail_back(line)
+        else:
+            self.add(line)
+
+
+Move = Callable[[Story], bool]
+
+
+def on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
+    """Make a move of what is done with one line: one in these phases (none: any), with `flips` one that may go back.
+
+    It does not fit a story that has no such line, and it may have reasons of its own not to fit.
+    """
+
+    def move_of(act: Callable[[Story, Line], bool]) -> Move:
+        def move(story: Story) -> bool:
+            line = story.line(*phases)
+            return line is not None and (line.flips or not flips) and act(story, line)
+
+        return move
+
+    return move_of

@@ -1,0 +1,335 @@
+"""Rules of responses: they name what the request named, with the errors that follow from the node's metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.images import MetadataImage
+from kmirror.histories.inside.frames import FrameLook, PendingRequest
+from kmirror.histories.inside.rules import NO_PARTITION, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.state_records import NOTHING, PartitionState, StateKey
+from kmirror.mirror.states import MirrorState, Wish
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.envelope_response import EnvelopeResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.headers import decode_body, decode_response, find_head
+from kmirror.protocol.message import Message
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import SYSTEM_TOPICS, problem_with_name
+from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
+
+ADD, REMOVE = API_KEYS["AddTopicsToMirror"], API_KEYS["RemoveTopicsFromMirror"]
+PAUSE, RESUME = API_KEYS["PauseMirrorTopics"], API_KEYS["ResumeMirrorTopics"]
+CREATE_TOPICS, DESCRIBE_CONFIGS, ENVELOPE = (API_KEYS[n] for n in ("CreateTopics", "DescribeConfigs", "Envelope"))
+ORDERS = (ADD, REMOVE, PAUSE, RESUME)
+IN_PARTITIONS = (
+    "AlterPartition",
+    "DeleteRecords",
+    "ListOffsets",
+    "OffsetCommit",
+    "OffsetForLeaderEpoch",
+    "ReadMirrorStates",
+    "TxnOffsetCommit",
+    "WriteMirrorStates",
+)
+"""APIs whose requests and responses name partitions in the same way."""
+BY_WISH: dict[int, dict[Wish, ErrorCode]] = {
+    REMOVE: dict.fromkeys(Wish, ErrorCode.NONE),
+    PAUSE: {
+        Wish.MIRROR: ErrorCode.NONE,
+        Wish.PAUSE: ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED,
+        Wish.REMOVE: ErrorCode.MIRROR_TOPIC_BEING_REMOVED,
+    },
+    RESUME: {
+        Wish.MIRROR: ErrorCode.MIRROR_TOPIC_NOT_PAUSED,
+        Wish.PAUSE: ErrorCode.NONE,
+        Wish.REMOVE: ErrorCode.MIRROR_TOPIC_BEING_REMOVED,
+    },
+}
+"""Error for a topic of the mirror, by API key and the wish for the topic before the request."""
+ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
+
+Codes = list[tuple[str, ErrorCode]]
+"""(topic, error) in the order of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A request, and what is known of the right response to it."""
+
+    key: int
+    version: int
+    body: Any
+    codes: Codes | None = None
+    """Right error of each topic, if known."""
+    whole: ErrorCode = ErrorCode.NONE
+    """Right error of the whole response, if `codes` are known."""
+    active: tuple[str, ...] = ()
+    """Partitions that an AddTopicsToMirror names and that have not stopped."""
+
+
+class AnswerLook(FrameLook):
+    """Judges the responses of brokers and controllers when they are sent."""
+
+    APIS = (
+        "AddTopicsToMirror",
+        "AlterConfigs",
+        "CreatePartitions",
+        "CreateTopics",
+        "DescribeConfigs",
+        "Envelope",
+        "IncrementalAlterConfigs",
+        "PauseMirrorTopics",
+        "RemoveTopicsFromMirror",
+        "ResumeMirrorTopics",
+        *IN_PARTITIONS,
+    )
+
+    def __init__(
+        self,
+        scene: Scene,
+        rules: Rules,
+        nodes: Mapping[str, tuple[str, int]],
+        stop_ordered: Callable[[str, int, str, list[str]], None],
+    ) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._nodes = nodes
+        self._stop_ordered = stop_ordered
+        self._open: dict[PendingRequest, Expected] = {}
+
+    def look_at_waiting(self, cluster: str) -> None:
+        """Look whether a controller lets a request wait whose records are committed, or that needed none."""
+        waiting = [pending for pending in self._open if pending.cluster == cluster]
+        for pending in waiting:
+            if not pending.link.open:
+                del self._open[pending]
+        controller = self._scene.clusters[cluster].controller if waiting else None
+        log = controller.context.opened_log if isinstance(controller, Controller) else None
+        if log is not None and log.is_committed:
+            for pending in waiting:
+                if pending.node_id == CONTROLLER_ID and pending.link.open:
+                    self._broken(pending, "unanswered", f"{pending.body.NAME} is not answered, though all is committed")
+
+    def _broken(self, pending: PendingRequest, rule: str, text: str) -> None:
+        self._rules.broken(pending.cluster, pending.node_id, NO_PARTITION, rule, text)
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Remember a request, and the right response if the present images tell it."""
+        expected = Expected(pending.key, pending.version, pending.body)
+        if pending.node_id == CONTROLLER_ID:
+            client = self._nodes.get(pending.link.client)
+            if isinstance(pending.body, RemoveTopicsFromMirrorRequest) and client is not None:
+                topics = [topic.topic_name for topic in pending.body.topics]
+                self._stop_ordered(pending.cluster, client[1], pending.body.mirror_name, topics)
+            if client is not None:
+                self._forget_stopped(*client)
+            expected = self._decided(pending.cluster, expected)
+        elif isinstance(pending.body, AddTopicsToMirrorRequest):
+            image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
+            expected = replace(expected, active=tuple(self._active(pending.cluster, image, pending.body.topics)))
+        self._open[pending] = expected
+
+    def _forget_stopped(self, cluster: str, node_id: int) -> None:
+        """Look once more which partitions are active when a broker forwards a request to add topics.
+
+        A partition that has stopped by then may be active again, and so for a right reason, when the broker responds.
+        """
+        for pending, expected in self._open.items():
+            if expected.active and (pending.cluster, pending.node_id) == (cluster, node_id):
+                self._open[pending] = self._still_active(pending, expected)
+
+    def _still_active(self, pending: PendingRequest, expected: Expected) -> Expected:
+        image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
+        still = [*self._active(pending.cluster, image, expected.body.topics)]
+        return replace(expected, active=tuple(text for text in expected.active if text in still))
+
+    def _decided(self, cluster: str, asked: Expected) -> Expected:
+        """Return a controller's right response, by its present image; that to an Envelope is in the request inside."""
+        controller = self._scene.clusters[cluster].controller
+        assert isinstance(controller, Controller)
+        if asked.key == ENVELOPE:
+            head = find_head(bytes(asked.body.request_data))
+            if head is None or head.api_key not in ROWS:
+                return asked
+            body = decode_body(bytes(asked.body.request_data), head)
+            return replace(asked, body=self._decided(cluster, Expected(head.api_key, head.api_version, body)))
+        if not controller.is_open or asked.key not in ORDERS:
+            return asked
+        image, mirror = controller.image, asked.body.mirror_name
+        if (ResourceType.MIRROR, mirror) not in image.configs:
+            return replace(asked, whole=ErrorCode.UNKNOWN_MIRROR, codes=[])
+        codes = [(topic.topic_name, _code(asked.key, image, mirror, topic)) for topic in asked.body.topics]
+        return replace(asked, codes=codes)
+
+    def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
+        """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""
+        for name in [topic.topic_name for topic in topics]:
+            topic, assignment = image.topics.get(name), parse(image.topic_config(name).get(MIRROR_NAME, ""))
+            if topic is None or assignment is None or assignment.wish is not Wish.REMOVE:
+                continue
+            for index in topic.partitions:
+                state = self._persisted(cluster, StateKey(assignment.mirror, topic.topic_id, index))
+                if state.state not in ADDABLE:
+                    yield f"{name}-{index} is {state.state.name} since leader epoch {state.leader_epoch}"
+
+    def _persisted(self, cluster: str, key: StateKey) -> PartitionState:
+        """Return what the present coordinator of a partition has persisted of it; NOTHING if there is none."""
+        found, image = self._scene.clusters[cluster], self._scene.image(cluster)
+        for broker_id in found.living():
+            context = self._scene.mirror_context(cluster, broker_id)
+            shard = None if context is None else context.coordinator.shard_of(key)
+            if context is None or shard is None:
+                continue
+            known = image.partition(shard)
+            if known is not None and known.leader == broker_id and context.coordinator.leads(shard):
+                states = context.coordinator.runtime.state(shard.partition)
+                return NOTHING if states is None else states.all_committed().get(key, NOTHING)
+        return NOTHING
+
+    # -- responses ----------------------------------------------------------------------------
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Look at a response."""
+        expected = self._open.pop(pending, None)
+        assert pending.answer is not None, "it is being sent"
+        if expected is not None:
+            self._look_at(pending, expected, pending.answer)
+
+    def _look_at(self, pending: PendingRequest, expected: Expected, body: Message) -> None:
+        if expected.key == ENVELOPE:
+            inside = expected.body
+            if isinstance(inside, Expected) and isinstance(body, EnvelopeResponse) and body.response_data:
+                self._look_at(pending, inside, decode_response(body.response_data, inside.key, inside.version).body)
+            return
+        if expected.active:  # A partition that has stopped since the request may have been found so.
+            expected = self._still_active(pending, expected)
+        for rule, text in wrong_with(expected, body):
+            self._broken(pending, rule, f"{body.NAME}: {text}")
+
+
+def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
+    """Return a controller's error for a topic in a request to add, remove, pause or resume topics."""
+    name, known = topic.topic_name, image.topics.get(topic.topic_name)
+    assignment = parse(image.topic_config(name).get(MIRROR_NAME, ""))
+    is_other = known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id)
+    if key == ADD:
+        if problem_with_name(name) is not None or name in SYSTEM_TOPICS:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        if is_other:
+            return ErrorCode.INCONSISTENT_TOPIC_ID
+        is_free = assignment is None or assignment.wish is Wish.REMOVE
+        return ErrorCode.NONE if is_free else ErrorCode.TOPIC_ALREADY_IN_MIRROR
+    if assignment is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.UNKNOWN_MIRROR
+    if assignment.mirror != mirror:
+        return ErrorCode.TOPIC_NOT_IN_MIRROR
+    return ErrorCode.INCONSISTENT_TOPIC_ID if is_other else BY_WISH[key][assignment.wish]
+
+
+def wrong_with(asked: Expected, body: Any) -> Iterator[tuple[str, str]]:
+    """Yield the rules that an answer breaks."""
+    error = ErrorCode(getattr(body, "error_code", 0))
+    if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
+        yield "answer-active", f"{error.name}, though {', '.join(asked.active)}"
+    if error in REFUSED or (error and asked.codes is None):
+        return
+    rows = ROWS.get(asked.key)
+    if rows is not None and not error:
+        names, found = rows[0](asked.body), rows[1](body)
+        if set(names) != set(found):
+            text = f"it is about {', '.join(found) or 'nothing'}, and was asked about {', '.join(names)}"
+            yield "answer-rows", text
+    if asked.codes is not None:
+        codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
+        if (error, codes) != (asked.whole, asked.codes):
+            wanted = [f"{name} {code.name}" for name, code in asked.codes] or [asked.whole.name]
+            sent = [f"{name} {code.name}" for name, code in codes] or [error.name]
+            yield "answer-code", f"the answer is {', '.join(sent)}, where {', '.join(wanted)} is right"
+        added = [name for name, code in codes if not code]
+        active = [text for text in asked.active if text.partition(" is ")[0].rpartition("-")[0] in added]
+        if active:
+            yield "answer-active", f"{', '.join(added)} is added, though {', '.join(active)}"
+    if asked.key == CREATE_TOPICS:
+        yield from _wrongly_created(asked.body, body)
+    if asked.key == DESCRIBE_CONFIGS:
+        yield from _wrongly_described(asked.body, body)
+
+
+def _wrongly_created(request: Any, response: Any) -> Iterator[tuple[str, str]]:
+    counts = {topic.name: topic.num_partitions for topic in request.topics if not topic.assignments}
+    for row in response.topics:
+        count = counts.get(row.name, 1)
+        is_possible = count > 0 or count == USE_DEFAULT
+        if row.error_code == ErrorCode.INVALID_PARTITIONS and is_possible and row.name in counts:
+            yield "answer-partitions", f"topic {row.name} with {count} partitions is refused for their number"
+        if not row.error_code and not is_possible:
+            yield "answer-partitions", f"topic {row.name} is created with {count} partitions"
+
+
+def _wrongly_described(request: Any, response: Any) -> Iterator[tuple[str, str]]:
+    wanted = {(row.resource_type, row.resource_name): row.configuration_keys for row in request.resources}
+    for result in response.results:
+        keys = wanted.get((result.resource_type, result.resource_name))
+        for config in result.configs:
+            if config.synonyms and not request.include_synonyms:
+                yield "answer-configs", f"config {config.name} has synonyms that were not requested"
+                return
+            if not config.synonyms and request.include_synonyms and config.value is not None:
+                yield "answer-configs", f"config {config.name} has none of the synonyms that were asked for"
+                return
+            if keys and config.name not in keys:
+                yield "answer-configs", f"config {config.name} is described, asked for were {', '.join(keys)}"
+                return
+
+
+def _named(rows: Iterable[Any]) -> list[str]:
+    return [str(row.name) for row in rows]
+
+
+def _in_partitions(body: Any) -> list[str]:
+    """Return the partitions that a request or an answer names, topic by topic."""
+    return [
+        f"{_topic(topic)}-{row.partition if hasattr(row, 'partition') else row.partition_index}"
+        for topic in body.topics
+        for row in topic.partitions
+    ]
+
+
+def _topic(topic: Any) -> str:
+    for name in ("name", "topic"):
+        if getattr(topic, name, ""):
+            return str(getattr(topic, name))
+    return str(topic.topic_id)
+
+
+def _resources(rows: Iterable[Any]) -> list[str]:
+    return [f"{row.resource_type} {row.resource_name}" for row in rows]
+
+
+Names = Callable[[Any], Sequence[str]]
+ROWS: dict[int, tuple[Names, Names]] = {
+    **{key: (lambda body: [t.topic_name for t in body.topics], lambda body: _named(body.topics)) for key in ORDERS},
+    **{API_KEYS[name]: (_in_partitions, _in_partitions) for name in IN_PARTITIONS},
+    CREATE_TOPICS: (lambda body: _named(body.topics), lambda body: _named(body.topics)),
+    API_KEYS["CreatePartitions"]: (lambda body: _named(body.topics), lambda body: _named(body.results)),
+    DESCRIBE_CONFIGS: (lambda body: _resources(body.resources), lambda body: _resources(body.results)),
+    API_KEYS["AlterConfigs"]: (lambda body: _resources(body.resources), lambda body: _resources(body.responses)),
+    API_KEYS["IncrementalAlterConfigs"]: (
+        lambda body: _resources(body.resources),
+        lambda body: _resources(body.responses),
+    ),
+}
+"""API key to what a request names, and what its response names unless that has an error."""
+REFUSED = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+"""Errors of disabled features, of nodes that failed (the history reports those), and of coordinators that load."""

@@ -1,0 +1,124 @@
+"""Rules of `kmirror.client`: one result for each batch, in time, and progress of consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from kmirror.client.consumer import FetchedRecords
+from kmirror.client.positions import Position
+from kmirror.histories.account import NO_NODE
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+
+ROUNDS = 12
+"""Greatest number of rounds in a row without a record while the log has some to read and no fault is active."""
+SLACK_MS = 1_000
+
+
+@dataclass(slots=True)
+class Awaited:
+    """A batch that an application has handed over."""
+
+    tp: TopicPartition
+    until: Instant
+    """When the application has to be given its result."""
+
+
+class DeliveryLook:
+    """Judges when the application of one producer receives the results of its batches."""
+
+    def __init__(self, scene: Scene, cluster: str, name: str, *, within_ms: int) -> None:
+        self._scene = scene
+        self._rules = Rules(scene)
+        self._cluster = cluster
+        self._name = name
+        self._within = (within_ms + SLACK_MS) * MILLISECOND
+        self._awaited: dict[int, Awaited] = {}
+        self._count = 0
+        self._next: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
+        """By partition and producer id the newest epoch, and the sequence number that comes next in it."""
+
+    def sent(self, tp: TopicPartition) -> int:
+        """Return the number of a batch that is handed over now."""
+        self._count += 1
+        self._awaited[self._count] = Awaited(tp, self._scene.now + self._within)
+        return self._count
+
+    def went_out(self, tp: TopicPartition, producer_id: int, epoch: int, sequence: int, count: int) -> None:
+        """Look at the numbers of a batch that goes out: new ones follow each other, from 0 on in each epoch."""
+        known, expected = self._next.get((tp, producer_id), (-1, 0))
+        if sequence < 0 or epoch < known:
+            return
+        if epoch > known:
+            expected = 0
+        if sequence > expected:
+            text = f"epoch {epoch} of producer {producer_id} sent sequence {sequence}, the next one is {expected}"
+            self._broken(tp, "producer-gap", text)
+        self._next[tp, producer_id] = epoch, max(expected, sequence + count)
+
+    def delivered(self, number: int, tp: TopicPartition) -> None:
+        """Look at the result of a batch."""
+        found = self._awaited.pop(number, None)
+        if found is None:
+            self._broken(tp, "delivery-twice", "the application received two results for one batch")
+        elif self._scene.now > found.until:
+            self._broken(tp, "delivery-late", "the application received the result of a batch too late")
+
+    def look(self) -> None:
+        """Look for batches whose result is overdue."""
+        for found in self._awaited.values():
+            if self._scene.now > found.until:
+                self._broken(found.tp, "delivery-late", "the application has not received the result of a batch")
+
+    def _broken(self, tp: TopicPartition, rule: str, text: str) -> None:
+        self._rules.broken(self._cluster, NO_NODE, tp, rule, f"{self._name}: {text}")
+
+
+class ReadingLook:
+    """Judges what a consumer gives its application, and whether it makes progress while there are records to read."""
+
+    def __init__(self, scene: Scene, name: str) -> None:
+        self._scene = scene
+        self._rules = Rules(scene)
+        self._name = name
+        self._rounds: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """By cluster and partition the position, and for how many rounds it has stood there."""
+
+    def fetched(self, cluster: str, tp: TopicPartition, found: FetchedRecords) -> None:
+        """Look at the offsets of the records that the application receives in a round."""
+        expected = found.before.offset
+        for record in found.records:
+            if record.offset < expected:
+                text = f"{self._name} receives offset {record.offset}, where {expected} or a later one is next"
+                self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
+                return
+            expected = record.offset + 1
+        if found.after.offset < expected:
+            text = f"{self._name} has received offset {expected - 1}, and reads on from {found.after.offset}"
+            self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
+
+    def round_ended(
+        self,
+        cluster: str,
+        partitions: Iterable[TopicPartition],
+        positions: Mapping[TopicPartition, Position],
+        refused: Collection[object],
+    ) -> None:
+        """Look at the positions after a round; rounds while something is away, down or disturbed do not count."""
+        if self._scene.open_spans:
+            return
+        for tp in partitions:
+            leader, key = self._scene.leader(cluster, tp), (cluster, tp)
+            at = positions[tp].offset if tp in positions else -1
+            if leader is None or refused or max(at, leader.log.log_start_offset) >= leader.log.last_stable_offset:
+                self._rounds.pop(key, None)
+                continue
+            before, count = self._rounds.get(key, (at, 0))
+            count = count + 1 if before == at else 1
+            self._rounds[key] = at, count
+            if count == ROUNDS:
+                text = f"{self._name} stands at {at} for {ROUNDS} rounds, {leader.log.last_stable_offset} is stable"
+                self._rules.broken(cluster, leader.broker_id, tp, "reader-stands", text)

@@ -1,0 +1,147 @@
+"""Rules of the cleaner: what a run may take from a compacted log.
+
+The records of a log are noted as they are appended. When a run is over, each of them that is gone must have been
+superseded by a later committed one of its key, be part of an aborted transaction, or be a tombstone that an earlier run
+has seen `delete.retention.ms` ago; and none may lie above the last stable offset, or in the active segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kmirror.cluster.replication.facts import LogCompacted
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.log_model import LogModel
+from kmirror.histories.inside.log_rules import Broke
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType
+
+SLACK_MS = 1_000
+"""A run takes some time, and what it does is known at its end only."""
+LONG_AGO = -(1 << 62)
+
+
+@dataclass(slots=True)
+class Noted:
+    """The records of one log."""
+
+    model: LogModel
+    batches: int = 0
+    """How many were noted."""
+    keys: dict[int, bytes] = field(default_factory=dict)
+    """By offset."""
+    tombstones: dict[int, int | None] = field(default_factory=dict)
+    """Offset to when the tombstone may go, None as long as no run has seen it."""
+    open: dict[int, list[int]] = field(default_factory=dict)
+    """Producer id to the offsets of its transaction that is not decided yet."""
+    aborted: dict[int, None] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Note the records that the model has just read."""
+        self.batches += len(self.model.new)
+        for written in self.model.new:
+            batch = Batch(self.model.log.store.view(written.segment), written.position)
+            if batch.is_control:
+                control = batch.control()
+                decided = self.open.pop(batch.producer_id, ()) if control is not None else ()
+                if control is not None and control.type is ControlType.MIRROR_PID_RESET:
+                    self.open.clear()
+                elif control is not None and control.type is ControlType.ABORT:
+                    self.aborted.update(dict.fromkeys(decided))
+                continue
+            for record in batch.records():
+                if record.key is None:
+                    continue  # It is older than the compaction of its topic, and goes with the first run.
+                self.keys[record.offset] = record.key
+                if record.value is None:
+                    self.tombstones[record.offset] = LONG_AGO if batch.delete_horizon_ms is not None else None
+                if batch.is_transactional:
+                    self.open.setdefault(batch.producer_id, []).append(record.offset)
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all batches were noted: those are not that came while the topic was not compacted."""
+        return self.batches == self.model.batches
+
+    def cleaned(self, end_offset: int, now_ms: int) -> Broke:
+        """Judge what is gone after a run up to `end_offset`."""
+        log = self.model.log
+        kept = {
+            record.offset: None
+            for batch in log.batches(log.segments[0].base_offset)
+            if not batch.is_control
+            for record in batch.records()
+        }
+        bound = min(log.last_stable_offset, log.segments.active.base_offset)
+        latest = self._latest(bound)
+        for offset in [offset for offset in self.keys if offset not in kept]:
+            if offset >= log.log_start_offset:
+                yield from self._judge(offset, bound, latest, now_ms)
+            self.aborted.pop(offset, None)
+            self.tombstones.pop(offset, None)
+            del self.keys[offset]
+        for offset, goes_at in self.tombstones.items():
+            if goes_at is None and offset < end_offset:
+                self.tombstones[offset] = now_ms + log.config.delete_retention_ms
+
+    def _latest(self, bound: int) -> dict[bytes, int]:
+        """Return the last committed record of each key below `bound`."""
+        undecided = {offset: None for offsets in self.open.values() for offset in offsets}
+        return {
+            key: offset
+            for offset, key in self.keys.items()
+            if offset < bound and offset not in self.aborted and offset not in undecided
+        }
+
+    def _judge(self, offset: int, bound: int, latest: dict[bytes, int], now_ms: int) -> Iterator[tuple[str, str]]:
+        if offset >= bound:
+            yield "cleaned-above", f"the record at offset {offset} was cleaned away, which may be done below {bound}"
+            return
+        key = self.keys[offset]
+        if offset in self.aborted or latest.get(key, -1) > offset:
+            return
+        if offset not in self.tombstones:
+            yield "cleaned-latest", f"the record at offset {offset} was cleaned away, the latest of its key"
+            return
+        goes_at = self.tombstones[offset]
+        if goes_at is None or now_ms + SLACK_MS < goes_at:
+            text = f"the tombstone at offset {offset} was cleaned away at {now_ms}"
+            yield (
+                "cleaned-tombstone",
+                f"{text}, before any run had seen it" if goes_at is None else f"{text}, not {goes_at}",
+            )
+
+
+class CleaningLook:
+    """Judges runs of the cleaner at leaders."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._noted: dict[tuple[str, int, TopicPartition], Noted] = {}
+
+    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Note the records that were appended to a compacted log, or all with `from_start`."""
+        key = cluster, leader.broker_id, leader.tp
+        noted = self._noted.get(key)
+        if noted is None or noted.model is not model:
+            if not from_start:
+                return  # It is compacted only since now; what was read before is not known.
+            noted = self._noted[key] = Noted(model)
+        noted.read()
+
+    def compacted(self, cluster: str, broker_id: int, fact: LogCompacted) -> None:
+        """Look at a log from which a run of the cleaner has just removed records."""
+        noted = self._noted.get((cluster, broker_id, fact.tp))
+        broker = self._scene.clusters[cluster].broker(broker_id)
+        leader = broker.parts.replicas.led(fact.tp)
+        if noted is None or leader is None or not noted.is_complete or not noted.model.is_current(leader.log):
+            return
+        now_ms = to_ms(self._scene.local_time(cluster, broker_id))
+        for rule, text in noted.cleaned(fact.end_offset, now_ms):
+            self._rules.broken(cluster, broker_id, fact.tp, rule, text)

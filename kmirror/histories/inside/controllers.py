@@ -1,0 +1,172 @@
+"""Rules of controllers: who leads, who may shut down, and what a controller knows after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from kmirror.histories.inside.rules import NO_PARTITION, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.configs import Configs, Scope
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+class ControllerLook:
+    """Judges what controllers decide of partitions and brokers."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._leaving: dict[tuple[str, int], int] = {}
+        """(cluster, broker) in controlled shutdown to the incarnation of the controller that has begun it."""
+
+    def changed(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Look at what a controller has made of its image in one event."""
+        are_others = before.brokers != after.brokers
+        if are_others:
+            self._look_for_leaving(cluster, before, after)
+        for name, topic in after.topics.items():
+            known = before.topics.get(name)
+            if known is topic and not are_others:
+                continue
+            is_known = known is not None and known.topic_id == topic.topic_id
+            for index, image in topic.partitions.items():
+                was = known.partitions.get(index) if known is not None and is_known else None
+                if was is image and not are_others:
+                    continue
+                for rule, text in self._broken_by(cluster, topic, was, image, after):
+                    self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(name, index), rule, text)
+
+    def restarted(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Look at the image that a new controller has read, where it begins at the offset of the one before it."""
+        if before.offset == after.offset:
+            who = "a controller that has started again"
+            self._compare(cluster, CONTROLLER_ID, before, after, who)
+
+    def look_at_broker(self, cluster: str, broker: Broker) -> None:
+        """Look at a broker's image, where it has come to the same offset as its controller's."""
+        ours, theirs = broker.context.image, self._scene.image(cluster)
+        if ours.offset == theirs.offset and ours.offset >= 0:
+            self._compare(cluster, broker.context.node_id, theirs, ours, "a broker")
+
+    def look_at_directories(self, cluster: str, broker: Broker) -> None:
+        """Look whether the controller knows where the logs of a broker lie, when everything has come to rest (KIP-858).
+
+        A log that lies in a directory that has failed stays where it was.
+        """
+        context, image = broker.context, self._scene.image(cluster)
+        if not image.has_directories or not image.is_active(context.node_id):
+            return
+        for topic, index in image.held_by(context.node_id):
+            tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
+            disk = context.log_dirs.of(tp)
+            if disk is not None and disk.directory_id != assigned:
+                text = f"its log lies in {disk.log_dir}, {disk.directory_id}, and the controller has {assigned}"
+                self._rules.broken(cluster, context.node_id, tp, "directory", text)
+
+    def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
+        """Look where one image differs from another one that is of the same offset."""
+        for what, one, other in (
+            ("brokers", right.brokers, found.brokers),
+            ("topics", right.topics, found.topics),
+            ("configs", right.configs, found.configs),
+            ("feature levels", right.features, found.features),
+            ("producer ids", right.next_producer_id, found.next_producer_id),
+        ):
+            if one != other:
+                text = f"{who} has other {what} than the controller had at offset {right.offset}"
+                self._rules.broken(cluster, node, NO_PARTITION, "other-image", text)
+
+    def may_shut_down(self, cluster: str, broker_id: int) -> None:
+        """Look whether all brokers know that a broker leads no partition when it may shut down (KIP-631).
+
+        A controller that started after the shutdown began does not know of it, and does not wait.
+        """
+        found, image = self._scene.clusters[cluster], self._scene.image(cluster)
+        if image.leads(broker_id):
+            text = f"broker {broker_id} may shut down, and leads {image.leads(broker_id)} partitions"
+            self._rules.broken(cluster, broker_id, NO_PARTITION, "shutdown-leads", text)
+        if self._leaving.pop((cluster, broker_id), -1) != self._incarnation(cluster):
+            return
+        for other in found.living():
+            broker, known = found.broker(other), image.brokers.get(other)
+            if other == broker_id or known is None or not image.is_active(other):
+                continue
+            if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.leads(broker_id):
+                text = f"broker {broker_id} may shut down, and broker {other} does not know yet that it leads nothing"
+                self._rules.broken(cluster, other, NO_PARTITION, "shutdown-unknown", text)
+
+    def _look_for_leaving(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        for broker_id, broker in after.brokers.items():
+            was = before.brokers.get(broker_id)
+            if broker is was or was is None:
+                continue
+            if not broker.in_controlled_shutdown or broker.epoch != was.epoch:
+                self._leaving.pop((cluster, broker_id), None)
+            elif not was.in_controlled_shutdown:
+                self._leaving[cluster, broker_id] = self._incarnation(cluster)
+
+    def _incarnation(self, cluster: str) -> int:
+        process = self._scene.clusters[cluster].process(CONTROLLER_ID)
+        return self._scene.simulation.world.processes[process].incarnation
+
+    def _broken_by(
+        self,
+        cluster: str,
+        topic: TopicImage,
+        before: PartitionImage | None,
+        after: PartitionImage,
+        image: MetadataImage,
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a partition breaks as it is now."""
+        leader, isr = after.leader, after.isr
+        if len(set(isr)) < len(isr) or not set(isr) <= set(after.replicas):
+            yield "isr-members", f"ISR {list(isr)} of replicas {list(after.replicas)}"
+        if leader != NO_LEADER:
+            if leader not in isr:
+                yield "leader-isr", f"leader {leader} is not in its ISR {list(isr)}"
+            if leader not in after.replicas or not image.may_lead(leader, after):
+                yield "leader-inactive", f"leader {leader} is not active, or its log directory is offline"
+        else:
+            able = [member for member in isr or after.eligible if image.may_lead(member, after)]
+            if able:
+                yield "leaderless", f"it has no leader, though {able} of the ISR may lead"
+        if before is None or before is after:
+            return
+        if after.partition_epoch <= before.partition_epoch:
+            yield "partition-epoch", f"partition epoch {after.partition_epoch} comes after {before.partition_epoch}"
+        if after.leader_epoch < before.leader_epoch + (leader != before.leader):
+            text = f"leader {leader} in epoch {after.leader_epoch}"
+            yield "leader-epoch", f"{text} comes after leader {before.leader} in epoch {before.leader_epoch}"
+        if after.partition_epoch == before.partition_epoch + 1 and leader != before.leader:
+            yield from self._badly_elected(cluster, topic, before, after, image)
+
+    def _badly_elected(
+        self, cluster: str, topic: TopicImage, before: PartitionImage, after: PartitionImage, image: MetadataImage
+    ) -> Iterator[tuple[str, str]]:
+        """Yield why a leader from outside the ISR may not lead."""
+        leader, clean = after.leader, (*before.isr, *before.eligible)
+        if leader == NO_LEADER or leader in clean:
+            return
+        if after.isr != (leader,):
+            yield "unclean-isr", f"leader {leader} is elected from outside the ISR, which becomes {list(after.isr)}"
+        able = [member for member in clean if member in after.replicas and image.may_lead(member, after)]
+        if able:
+            yield (
+                "unclean-leader",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, though {able} of the ISR may lead",
+            )
+        if image.keeps_eligible and before.last_known == (leader,):
+            return  # It leads once no replica is eligible; the last of them may have ended uncleanly (KIP-966).
+        controller = self._scene.clusters[cluster].controller
+        assert isinstance(controller, Controller)
+        if not Configs(Scope.TOPIC, image.topic_config(topic.name), controller.context.configs).flag(UNCLEAN):
+            yield (
+                "unclean-refused",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false",
+            )

@@ -1,0 +1,109 @@
+"""The rules of compacted logs that a mirror copies from scratch while it is MIRRORING, or does not.
+
+A copy costs the whole log, at every mirror down the chain (D69). A leader may begin one if its log and the source's
+have parted and the cleaner has passed the cut (D63), or if tombstones may have come and gone since they were in step
+(D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source. Then it must.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.inside.mirrored import Seen
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.inside.sources import Sources
+from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import clocks_differ_by
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.lineage import Stretches
+from kmirror.mirror.missed_deletions import COPYING
+from kmirror.mirror.states import MirrorState
+
+
+class CopyRules:
+    """Judges leaders when they decide to copy a log again, once they do so, and when they go on."""
+
+    def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._sources = sources
+        self._in_step: dict[tuple[str, Uuid, int], Instant] = {}
+        """When a leader that has been MIRRORING ever since was last seen to have all that the source gave."""
+        self._decided: dict[tuple[str, Uuid, int], str] = {}
+        """Why a copy would be needless, when the leader last began to write a state."""
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
+            self._in_step.pop(now.key, None)
+            self._decided.pop(now.key, None)
+            return
+        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.in_step_ms < COPYING:
+            self._look_at_append(now, before)
+        if now.busy and not before.busy:
+            self._decided[now.key] = self._why_needless(now)
+        elif self._begins_copy(now, before) and self._decided.get(now.key):
+            node, text = now.partition.broker_id, f"copies from scratch, though {self._decided[now.key]}"
+            self._rules.broken(now.cluster, node, now.mp.tp, "copied-needlessly", text)
+        source = self._sources.leader_of(now)
+        if source is not None and now.end >= source.log.last_stable_offset:
+            self._in_step[now.key] = self._scene.now
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the logs of a topic that was deleted."""
+        for known in (self._in_step, self._decided):
+            for key in [key for key in known if key[:2] == (cluster, topic_id)]:
+                del known[key]
+
+    def _begins_copy(self, now: Seen, before: Seen) -> bool:
+        """Return whether the lineage has got another copy of this cluster's, and is that of the same source else."""
+        rows, known = now.lineage.stretches, before.lineage.stretches
+        own = self._scene.clusters[now.cluster].cluster_id
+        return copies_of(rows, own) != copies_of(known, own) and _others(rows, own) == _others(known, own)
+
+    def _look_at_append(self, now: Seen, before: Seen) -> None:
+        """Records behind which tombstones may have gone are not appended (D64)."""
+        log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
+        behind_ms, stay_ms = to_ms(local) - before.in_step_ms, log.config.delete_retention_ms
+        if behind_ms >= stay_ms and _lacks_some(log, before.end):
+            text = (
+                f"appended [{before.end}, {now.end}), where offsets are missing, {behind_ms} ms after the log was in "
+                f"step, and tombstones stay for {stay_ms} ms"
+            )
+            self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
+
+    def _why_needless(self, now: Seen) -> str:
+        """Return why the log can go on as it is; empty if it may not, or if that cannot be said."""
+        scene, source = self._scene, self._sources.leader_of(now)
+        if source is None or any(map(scene.release, scene.clusters)) or clocks_differ_by(scene.plan):
+            return ""
+        if _has_parted(now.partition.log, source.log):
+            return ""
+        if not _lacks_some(source.log, now.end):
+            return f"the source has every offset from the log end, {now.end}, on"
+        stay_ms = now.partition.log.config.delete_retention_ms
+        behind = scene.now - self._in_step.get(now.key, scene.now - stay_ms * MILLISECOND)
+        if behind < stay_ms * MILLISECOND:
+            return f"it was in step {behind // MILLISECOND} ms before, and tombstones stay for {stay_ms} ms"
+        return ""
+
+
+def copies_of(rows: Stretches, cluster_id: str) -> Stretches:
+    """Return the row of the copy that a cluster has begun, if there is one (D69)."""
+    return tuple(row for row in rows if row.first_epoch < 0 and row.cluster_id == cluster_id)
+
+
+def _others(rows: Stretches, cluster_id: str) -> Stretches:
+    return tuple(row for row in rows if row.first_epoch >= 0 or row.cluster_id != cluster_id)
+
+
+def _has_parted(ours: PartitionLog, source: PartitionLog) -> bool:
+    """Return whether the source's log has not all the epochs of ours, each as far as ours has it."""
+    latest = ours.epochs.latest_epoch()
+    return source.end_offset_for_epoch(latest) < (latest, ours.log_end_offset)
+
+
+def _lacks_some(log: PartitionLog, start: int) -> bool:
+    """Return whether some offset from `start` to the log end is in no record."""
+    found = {record.offset for batch in log.batches(start) for record in batch.records()}
+    return any(offset not in found for offset in range(start, log.log_end_offset))

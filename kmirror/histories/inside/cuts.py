@@ -1,0 +1,160 @@
+"""Rules of the cut in PREPARING, and of what a mirrored log has in common with its source's (D11, D25, D45, D56)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.describing import persisted_states
+from kmirror.histories.inside.mirrored import Seen
+from kmirror.histories.inside.returning import converged, lacking
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.inside.sources import Sources
+from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import may_be_compacted
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.compare import compare, parting
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.lineage import shared_epoch
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.states import MirrorState
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What names a batch."""
+
+    offset: int
+    last_offset: int
+    epoch: int
+    crc: int
+
+
+class CutRules:
+    """Judges the leader's log after a cut, when MIRRORING begins, and while it mirrors."""
+
+    def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._sources = sources
+        self._uncut: dict[tuple[str, Uuid, int], list[_Row]] = {}
+        """The log of a leader that prepares, before its cut."""
+        self._compared: dict[tuple[str, Uuid, int], int] = {}
+        """Leader epoch in which a log was seen to agree with the source's from which it was fetched."""
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        was = None if before is None else before.state
+        if before is not None and now.end < before.end:
+            self._compared.pop(now.key, None)
+        if now.state is MirrorState.PREPARING:
+            if now.cut_at is None:
+                if was is not MirrorState.PREPARING:
+                    self._uncut[now.key] = _rows(now.partition.log)
+            elif before is not None and before.cut_at is None:
+                self._look_at_cut(now)
+        elif now.state is MirrorState.MIRRORING and before is not None:
+            if was is MirrorState.PREPARING:
+                self._look_at_begin(now)
+            elif was is MirrorState.MIRRORING and now.end > before.end and self._has_news(now):
+                self._look_at_copy(now)
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the logs of a topic that was deleted."""
+        for key in [key for key in self._uncut if key[:2] == (cluster, topic_id)]:
+            del self._uncut[key]
+
+    def _has_news(self, now: Seen) -> bool:
+        """Return whether a log was cut, or got another leader, since it was compared with the source's."""
+        epoch = now.partition.leader_epoch
+        known, self._compared[now.key] = self._compared.get(now.key), epoch
+        return known != epoch
+
+    def _look_at_cut(self, now: Seen) -> None:
+        """A cut leaves what both clusters settled, and nothing of a log that has then nothing in common (D56)."""
+        log, rows = now.partition.log, self._uncut.pop(now.key, [])
+        if 0 < log.log_start_offset == now.end:
+            self._note(now, "empty-above-0", f"PREPARING left nothing of a log that now begins at {now.end}, not at 0")
+        source = self._source(now)
+        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+            return
+        end = _common_end(rows, source.log, self._settled(now, source))
+        if end > now.end:
+            text = f"PREPARING cut at {now.end}, and up to {end} both logs had the same, settled by a stop"
+            self._note(now, "cut-too-deep", text)
+
+    def _settled(self, now: Seen, source: Partition) -> int:
+        """Return the last epoch that may be kept: the greater one that a stop of either side settled (D31, D39)."""
+        mp, scene, cluster = now.mp, self._scene, self._sources.cluster_of(now.context, now.mp.assignment.mirror)
+        found = now.context.sources.get(mp.assignment.mirror)
+        topic = None if found is None else found.topics.get(mp.tp.topic)
+        is_same = topic is not None and topic.topic_id == mp.topic_id
+        own = mp.last_mirrored_epoch if is_same else -1
+        key, theirs = StateKey(mp.assignment.mirror, source.topic_id, mp.tp.partition), -1
+        context = scene.mirror_context(cluster, source.broker_id)
+        if context is not None and self._sources.cluster_of(context, mp.assignment.mirror) == now.cluster:
+            states = [state for other, state in persisted_states(scene, cluster) if other == key]
+            settled = [row.last_mirrored_epoch for row in states if row.state is MirrorState.STOPPED]
+            theirs = max(settled, default=-1)
+        shared = shared_epoch(now.context.writers_of(mp.tp), mp.source_lineage)
+        return max(own, theirs) if shared is None else min(max(own, theirs), shared)
+
+    def _look_at_begin(self, now: Seen) -> None:
+        """What a log has when MIRRORING begins the source has too, or its first answers cut it."""
+        source = self._source(now)
+        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+            return
+        mirrored = self._scene.mirror_context(self._sources.cluster_of(now.context, now.mp.assignment.mirror),
+                                              source.broker_id)  # fmt: skip
+        foreign = mirrored is not None and now.mp.tp in mirrored.partitions
+        log = now.partition.log
+        kept = converged(source.log, list(log.batches(log.log_start_offset)), foreign=foreign)
+        where = lacking(source.log, kept)
+        if where:
+            self._note(now, "mirrors-foreign", f"MIRRORING begins with {where} (the leader is the source's)")
+
+    def _look_at_copy(self, now: Seen) -> None:
+        """A log that has just been fetched into has all that the source has below its end, and nothing else."""
+        source = self._source(now)
+        if source is None:
+            return
+        one, other = source.log, now.partition.log
+        start, until = max(one.log_start_offset, other.log_start_offset), now.end
+        if one.high_watermark < until:
+            self._note(now, "beyond-source", f"mirrored up to {until}, the source has committed {one.high_watermark}")
+            return
+        # Nothing was fetched yet where they meet; the source may have a batch there that begins below its log start.
+        parted = None if start >= until else compare(one.batches(start, until), other.batches(start, until)).parted
+        if parted is not None:
+            self._note(now, "unlike-source", f"what is mirrored differs from the source at {parting(parted).offset}")
+
+    def _source(self, now: Seen) -> Partition | None:
+        """Return the source's leader where its log can be compared with ours."""
+        scene, topic = self._scene, now.mp.tp.topic
+        for name in scene.clusters:
+            if scene.release(name) or may_be_compacted(scene.plan, scene.account, name, topic, scene.now):
+                return None
+        return self._sources.leader_of(now)
+
+    def _note(self, now: Seen, rule: str, text: str) -> None:
+        self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
+
+
+def _rows(log: PartitionLog) -> list[_Row]:
+    return [
+        _Row(batch.base_offset, batch.last_offset, batch.partition_leader_epoch, batch.crc)
+        for batch in log.batches(log.log_start_offset)
+    ]
+
+
+def _common_end(rows: Sequence[_Row], source: PartitionLog, epoch: int) -> int:
+    """Return up to where a log was the same as the source's, in records of no later epoch; 0 if nowhere."""
+    theirs = {row.offset: row for row in _rows(source)}
+    end, start = 0, source.log_start_offset
+    for row in rows:
+        if row.epoch > epoch or (row.offset >= start and theirs.get(row.offset) != row):
+            break
+        if row.offset >= start:
+            end = row.last_offset + 1
+    return end

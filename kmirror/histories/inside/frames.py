@@ -1,0 +1,146 @@
+"""Requests and responses in the simulated network, each decoded once for all looks that judge it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.histories.inside.rules import NO_PARTITION, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.headers import decode_body, decode_response, find_head
+from kmirror.protocol.message import Message
+from kmirror.sim.network import Link, Passing
+from kmirror.spec.api_keys import API_KEYS
+
+PRODUCE = API_KEYS["Produce"]
+
+
+@dataclass(slots=True, eq=False)
+class PendingRequest:
+    """A request that a node has received, and its response once that was sent."""
+
+    cluster: str
+    node_id: int
+    """Broker, or the controller, that received it."""
+    link: Link
+    key: int
+    version: int
+    body: Message
+    at: Instant
+    """When the node received it, in the world's time."""
+    answer: Message | None = None
+
+
+class FrameLook:
+    """Judges requests of some APIs, and their responses; it changes nothing, and draws nothing."""
+
+    APIS: ClassVar[tuple[str, ...]]
+    """The names of the APIs."""
+
+    def wants(self, link: Link) -> bool:
+        """Return whether the requests on a link are looked at."""
+        return True
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Look at a request before its node handles it."""
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Look at a response when its node sends it; it may be lost."""
+
+    def on_response_received(self, pending: PendingRequest) -> None:
+        """Look at a response before its client handles it."""
+
+
+class Frames:
+    """Matches responses to requests, and hands both to the looks that want them."""
+
+    def __init__(
+        self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]], looks: Iterable[FrameLook]
+    ) -> None:
+        self._rules = rules
+        self._world = scene.simulation.world
+        self._nodes = nodes
+        self._by_key: dict[int, list[FrameLook]] = {}
+        for look in looks:
+            for api in look.APIS:
+                self._by_key.setdefault(API_KEYS[api], []).append(look)
+        self._wanted: dict[tuple[int, int], list[FrameLook]] = {}
+        """Looks that want requests of an API, by (link number, API key)."""
+        self._under_way: dict[int, dict[int, tuple[PendingRequest, list[FrameLook]]]] = {}
+        """Requests without a response, by link number and correlation id."""
+        self._unanswered: dict[int, deque[tuple[int, int]]] = {}
+        """(correlation id, API key) of all requests without a response, oldest first, by link number."""
+
+    def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
+        """Hand a frame to the looks that want requests of its API."""
+        if passing is Passing.REQUEST:
+            key = frame[0] << 8 | frame[1]
+            self._unanswered.setdefault(link.number, deque()).append((int.from_bytes(frame[4:8], "big"), key))
+            if key in self._by_key:
+                wanted = self._wanted.get((link.number, key))
+                if wanted is None:
+                    wanted = [look for look in self._by_key[key] if look.wants(link)]
+                    self._wanted[link.number, key] = wanted
+                if wanted:
+                    self._on_request(link, frame, wanted)
+            return
+        number = int.from_bytes(frame[:4], "big")
+        under_way = self._under_way.get(link.number, {})
+        is_sent = passing is Passing.SENT or passing is Passing.LOST
+        if is_sent:
+            self._look_at_order(link, number, under_way)
+        found = under_way.get(number)
+        if found is None:
+            return
+        pending, looks = found
+        if is_sent:
+            pending.answer = decode_response(frame, pending.key, pending.version).body
+            for look in looks:
+                look.on_response_sent(pending)
+        if passing is not Passing.SENT:
+            del under_way[number]
+            if passing is Passing.RECEIVED:
+                for look in looks:
+                    look.on_response_received(pending)
+
+    def _look_at_order(self, link: Link, number: int, under_way: Container[int]) -> None:
+        """Look whether the requests of a link are answered in their order.
+
+        A Produce with acks=0 has no response. Of those that no look wants the acks are not known.
+        """
+        waiting = self._unanswered.get(link.number)
+        if waiting is None or not any(number == other for other, _ in waiting):
+            return  # The request came before the first look.
+        while waiting[0][0] != number and waiting[0][1] == PRODUCE and waiting[0][0] not in under_way:
+            waiting.popleft()
+        first, key = waiting[0]
+        if first != number and link.server in self._nodes:
+            text = f"a response to {link.client} precedes that to an earlier request of API {key}"
+            self._rules.broken(*self._nodes[link.server], NO_PARTITION, "answer-order", text)
+        while waiting.popleft()[0] != number:
+            pass
+
+    def _on_request(self, link: Link, frame: bytes, looks: list[FrameLook]) -> None:
+        place, head = self._nodes.get(link.server), find_head(frame)
+        if place is None or head is None:
+            return
+        body = decode_body(frame, head)
+        pending = PendingRequest(*place, link, head.api_key, head.api_version, body, self._world.now)
+        for look in looks:
+            look.on_request(pending)
+        self._under_way.setdefault(link.number, {})[head.correlation_id] = pending, looks
+
+
+def topic_name(name: str, topic_id: Uuid) -> str:
+    """Return how a message names a topic: by its name, or the text of its id where it has none."""
+    return name or str(topic_id)
+
+
+def topic_of(image: MetadataImage, topic_id: str) -> str | None:
+    """Return the name of the topic with this id, as text; None if there is none."""
+    return next((topic.name for topic in image.topics.values() if str(topic.topic_id) == topic_id), None)

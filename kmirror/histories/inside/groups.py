@@ -1,0 +1,341 @@
+"""Rules of classic groups: generations, who may leave, and what members are assigned (KIP-345, KIP-62)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_of
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
+from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitResponse
+from kmirror.spec.error_codes import ErrorCode
+
+_S = GroupState
+FOLLOWS: dict[GroupState, tuple[GroupState, ...]] = {
+    _S.EMPTY: (_S.PREPARING_REBALANCE,),
+    _S.PREPARING_REBALANCE: (_S.COMPLETING_REBALANCE, _S.EMPTY),
+    _S.COMPLETING_REBALANCE: (_S.STABLE, _S.PREPARING_REBALANCE),
+    _S.STABLE: (_S.PREPARING_REBALANCE,),
+}
+"""What may come after each state (Kafka's ClassicGroupState); from any of them a group may end."""
+LIVES = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+"""Error codes of heartbeats that restart the session of their member."""
+Mark = tuple[GroupState, int, int, int, int]
+"""What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
+Sent = dict[str, bytes]
+"""Assignments by member id."""
+LOOK_EVERY = 20
+"""Events of a broker from one look for its groups to the next."""
+NEW_MEMBER: Duration = 300_000 * MILLISECOND
+"""Session timeout of a member that does not know its id yet, and so sends no heartbeats."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A member as it was after an event."""
+
+    instance: str | None
+    session: Duration
+    """The shortest session timeout that it has asked for, for that may be the one that runs; below the same."""
+    rebalance: Duration
+    awaits_join: bool
+    owes_sync: bool
+    since: Instant
+    """Earliest start of its session, by the state of the group alone."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A group as it was after an event."""
+
+    group: Group
+    mark: Mark
+    state: GroupState
+    generation: int
+    state_since: Instant
+    generation_since: Instant
+    members: dict[str, _Seen] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Place:
+    """The groups of one broker that have members; those of simple consumers only keep offsets."""
+
+    groups: dict[str, _Known] = field(default_factory=dict)
+    left: int = 0
+    """Events until the next look for groups that are not known."""
+    looked_at: Instant = 0
+
+
+class GroupLook(FrameLook, Look):
+    """Judges the groups of coordinators, from their loading to their end, and the responses to their members."""
+
+    APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit")
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._world = scene.simulation.world
+        self._rules = rules
+        self._places: dict[tuple[str, int], _Place] = {}
+        """By cluster and broker."""
+        self._heard: dict[tuple[str, int, str, str], Instant] = {}
+        """Newest heartbeat that restarted a session, by (cluster, broker, group, member)."""
+        self._left: dict[tuple[str, str], dict[str, None]] = {}
+        """Member ids and instance ids whose removal was requested, by (cluster, group)."""
+        self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
+        """(leader, assignments) of each SyncGroup, by (cluster, group, generation)."""
+        self._not_allowed: dict[PendingRequest, str] = {}
+        """Commits that have to be refused, and why."""
+        self._wrong_clocks = {
+            (step.args.get("cluster"), step.args.get("broker")) for step in scene.plan.steps_that("set_clock")
+        }
+        """Cluster and broker: there spans of time are not those of the world."""
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Remember who leaves, and what is assigned."""
+        request = pending.body
+        if isinstance(request, LeaveGroupRequest):
+            left = self._left.setdefault((pending.cluster, request.group_id), {})
+            left[request.member_id] = None
+            for row in request.members:
+                left[row.member_id] = None
+                left[row.group_instance_id or ""] = None
+        elif isinstance(request, SyncGroupRequest):
+            sent = {row.member_id: bytes(row.assignment) for row in request.assignments}
+            key = pending.cluster, request.group_id, request.generation_id
+            self._synced.setdefault(key, []).append((request.member_id, sent))
+        elif isinstance(request, JoinGroupRequest):
+            self._places.setdefault((pending.cluster, pending.node_id), _Place()).left = 0
+        elif isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest)):
+            why = self._why_not_allowed(pending, request)
+            if why:
+                self._not_allowed[pending] = why
+            if isinstance(request, OffsetCommitRequest) and self._is_node(pending.link.client):
+                self._look_at_sync(pending, request)
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Remember who is alive, and look at what a member is assigned."""
+        request, answer = pending.body, pending.answer
+        if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
+            if answer.error_code in LIVES:
+                self._heard[pending.cluster, pending.node_id, request.group_id, request.member_id] = pending.at
+        elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse) and not answer.error_code:
+            self._look_at_assignment(pending, request, bytes(answer.assignment))
+        elif isinstance(answer, (OffsetCommitResponse, TxnOffsetCommitResponse)):
+            assert isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest))
+            why = self._not_allowed.pop(pending, "")
+            if not why or all(row.error_code for topic in answer.topics for row in topic.partitions):
+                return
+            if self._why_not_allowed(pending, request):  # The group may have changed before it was handled.
+                self._broken(pending.cluster, pending.node_id, request.group_id, "commit-fenced", why)
+
+    def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+        """Return why the coordinator has to refuse a commit now; empty if it does not."""
+        broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
+        groups = (group for group in broker.parts.groups.live() if group.group_id == request.group_id)
+        return "".join(_why_no_commit(group, request) for group in groups)
+
+    def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
+        sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]
+        allowed = {row.get(request.member_id, b""): None for row in sent}
+        if request.group_instance_id is not None:  # It may have another member id than when it was assigned to.
+            allowed.update({some: None for row in sent for some in row.values()})
+        if found not in allowed:
+            text = f"member {request.member_id} received an assignment that was not sent for it"
+            text += f" in generation {request.generation_id}"
+            self._broken(pending.cluster, pending.node_id, request.group_id, "assignment-response", text)
+
+    def _is_node(self, client: str) -> bool:
+        cluster, _, node_id = client.rpartition("-")
+        return cluster in self._scene.clusters and node_id.isdigit()
+
+    def _look_at_sync(self, pending: PendingRequest, request: OffsetCommitRequest) -> None:
+        """Look at the leader epochs of offsets that a mirror commits: consumers refuse metadata of earlier ones."""
+        image = self._scene.image(pending.cluster)
+        for topic in request.topics:
+            name = topic.name or topic_of(image, str(topic.topic_id)) or ""
+            partitions = image.topics[name].partitions if name in image.topics else {}
+            for row in topic.partitions:
+                known = partitions.get(row.partition_index)
+                if known is not None and row.committed_leader_epoch > known.leader_epoch:
+                    tp = TopicPartition(name, row.partition_index)
+                    epoch, offset = row.committed_leader_epoch, row.committed_offset
+                    text = f"offset {offset} of {tp} is synced with leader epoch {epoch}, it is in {known.leader_epoch}"
+                    self._broken(pending.cluster, pending.node_id, request.group_id, "synced-epoch", text)
+
+    # -- coordinators -------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        place = cluster, broker.context.node_id
+        at = self._places.get(place)
+        if at is None:
+            at = self._places[place] = _Place()
+        at.left -= 1
+        if at.left < 0:
+            self._find(at, broker)
+        for group_id, before in list(at.groups.items()) if at.groups else ():
+            group = before.group
+            mark = _mark(group)
+            if before.mark == mark and group.members.keys() == before.members.keys():
+                continue
+            if group.state is _S.DEAD:
+                del at.groups[group_id]
+                continue
+            now = at.groups[group_id] = _taken(group, mark, before, self._world.now)
+            for rule, text in self._broken_by(place, before, now):
+                self._broken(*place, group_id, rule, text)
+            if not _is_active(group):
+                del at.groups[group_id]
+
+    def _find(self, at: _Place, broker: Broker) -> None:
+        """Look for groups that have members, or may get some in a moment."""
+        at.left = LOOK_EVERY
+        for group in broker.parts.groups.live():
+            known = at.groups.get(group.group_id)
+            if (known is None or known.group is not group) and _is_active(group):
+                at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)
+        at.looked_at = self._world.now
+
+    def _broken_by(self, place: tuple[str, int], before: _Known, now: _Known) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a group breaks."""
+        group = now.group
+        if now.generation < before.generation:
+            yield "generation", f"generation {now.generation} comes after {before.generation}"
+        if not _may_follow(before, group):
+            yield "group-state", f"{now.state.value} comes after {before.state.value}"
+        if now.generation != before.generation and group.members:
+            lacking = [member.member_id for member in group.members.values() if group.protocol not in member.names()]
+            if lacking:
+                yield "group-protocol", f"protocol {group.protocol} was chosen, which {lacking} do not support"
+            if group.leader not in group.members:
+                yield "group-leader", f"{group.leader} leads, and is no member"
+        if now.state is _S.STABLE and before.state is not _S.STABLE and not self._is_assigned(place[0], group):
+            yield "assignment", f"generation {group.generation} has an assignment that its leader has not sent"
+        if now.state is _S.EMPTY and group.members:
+            yield "group-empty", f"Empty with members {list(group.members)}"
+        gone = [member_id for member_id in before.members if member_id not in group.members]
+        if gone and place not in self._wrong_clocks:
+            for member_id in gone:
+                why = self._why_not(place, member_id, before, group)
+                if why:
+                    yield "member-dropped", why
+
+    def _is_assigned(self, cluster: str, group: Group) -> bool:
+        sent = self._synced.get((cluster, group.group_id, group.generation), ())
+        return any(
+            all(member.assignment == row.get(member.member_id, b"") for member in group.members.values())
+            for _, row in sent
+        )
+
+    def _why_not(self, place: tuple[str, int], member_id: str, before: _Known, group: Group) -> str:
+        """Return why a member that is gone had to stay; empty if it had not."""
+        seen, now = before.members[member_id], self._world.now
+        left = self._left.get((place[0], group.group_id), {})
+        if member_id in left or (seen.instance is not None and seen.instance in left):
+            return ""
+        if seen.instance is not None and seen.instance in group.static_members:
+            return ""
+        silent = now - max(seen.since, self._heard.get((*place, group.group_id, member_id), 0))
+        if silent >= seen.session:
+            return ""
+        if seen.owes_sync and now - before.generation_since >= seen.rebalance:
+            return ""
+        waited = now - before.state_since
+        may_stay = seen.instance is not None or seen.awaits_join
+        if before.state is _S.PREPARING_REBALANCE and not may_stay and waited >= seen.rebalance:
+            return ""
+        kind = "dynamic" if seen.instance is None else f"static ({seen.instance})"
+        return (
+            f"{kind} member {member_id} is out after {silent // MILLISECOND} ms of silence, its session timeout is "
+            f"{seen.session // MILLISECOND} ms, and {waited // MILLISECOND} ms of {before.state.value}"
+        )
+
+    def _broken(self, cluster: str, broker_id: int, group_id: str, rule: str, text: str) -> None:
+        home = self._scene.clusters[cluster].broker(broker_id).parts.groups.home(group_id)
+        self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
+
+
+def _is_active(group: Group) -> bool:
+    """Return whether a group has members, or waits for some; one that has ended is no group any more."""
+    return group.state is not _S.DEAD and (bool(group.members) or group.state is not _S.EMPTY)
+
+
+def _mark(group: Group) -> Mark:
+    return group.state, group.generation, len(group.members), group.awaiting_join, len(group.pending_syncs)
+
+
+def _taken(group: Group, mark: Mark, before: _Known | None, now: Instant) -> _Known:
+    """Return what there is to remember of a group."""
+    if before is None or before.group is not group:
+        found = _Known(group, mark, group.state, group.generation, now, now)
+    else:
+        moved, begun = before.state is not group.state, before.generation != group.generation
+        found = _Known(
+            group,
+            mark,
+            group.state,
+            group.generation,
+            now if moved or begun else before.state_since,
+            now if begun else before.generation_since,
+        )
+    for member in group.members.values():
+        known = before.members.get(member.member_id) if before is not None and before.group is group else None
+        found.members[member.member_id] = _seen(group, member, known, now, begun=found.generation_since == now)
+    return found
+
+
+def _seen(group: Group, member: Member, known: _Seen | None, now: Instant, *, begun: bool) -> _Seen:
+    session = NEW_MEMBER if member.is_new else member.session_timeout_ms * MILLISECOND
+    rebalance = member.rebalance_timeout_ms * MILLISECOND
+    return _Seen(
+        member.group_instance_id,
+        session if known is None else min(session, known.session),
+        rebalance if known is None else min(rebalance, known.rebalance),
+        member.awaits_join,
+        member.member_id in group.pending_syncs,
+        now if known is None or begun else known.since,
+    )
+
+
+def _may_follow(before: _Known, group: Group) -> bool:
+    """Return whether a group may have come to its state since it was seen last, by way of one other at most."""
+    if group.state is before.state:
+        return True
+    last = group.previous_state
+    return group.state in FOLLOWS[last] and (last is before.state or last in FOLLOWS[before.state])
+
+
+def _why_no_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+    """Return why a group does not take a commit; empty if it does (Kafka's ClassicGroup.validateOffsetCommit)."""
+    is_plain = isinstance(request, OffsetCommitRequest)
+    if isinstance(request, OffsetCommitRequest):
+        generation = request.generation_id_or_member_epoch
+    else:
+        generation = request.generation_id
+    if generation < 0 and not group.members:
+        return ""
+    if generation < 0 and not request.member_id and request.group_instance_id is None:
+        return "an offset was committed that names no member, and the group has members" if is_plain else ""
+    if request.member_id not in group.members:
+        return f"an offset was committed by {request.member_id!r}, which is no member"
+    if generation != group.generation:
+        return f"an offset was committed in generation {generation}, the group is in {group.generation}"
+    return ""

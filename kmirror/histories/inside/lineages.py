@@ -1,0 +1,135 @@
+"""Rules of lineages (D45), and of what a mirror's leader knows of its source's log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.copies import copies_of
+from kmirror.histories.inside.mirrored import Seen
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.inside.sources import Sources
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.lineage import OWN, Lineage
+from kmirror.mirror.states import MirrorState
+
+DIVERGING = "diverging epoch"
+"""How the reason begins of a cut that a fetch of the source has led to."""
+
+
+class LineageRules:
+    """Judges lineages, and what is known of sources."""
+
+    def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._sources = sources
+        self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str, Instant]] = {}
+        """Leader epoch in which a partition's lineage was last seen, the lineage, the mirror that had it, and when."""
+        self._seen_at: dict[tuple[str, int], tuple[Broker, int]] = {}
+        """Broker that runs there, and the offset of its image when its partitions were looked at last."""
+        self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """Leader epoch of a partition, and where its log began when its leader heard of it."""
+
+    # -- where leaders began ------------------------------------------------------------------
+
+    def see_starts(self, cluster: str, broker: Broker) -> None:
+        """Remember where the logs begin that a broker has just come to lead."""
+        place, now = (cluster, broker.context.node_id), (broker, broker.context.image.offset)
+        if self._seen_at.get(place) == now:
+            return
+        self._seen_at[place] = now
+        for tp, partition in broker.parts.replicas.partitions.items():
+            if partition.is_leader and self._starts.get((cluster, tp), (-1, 0))[0] < partition.leader_epoch:
+                self._starts[cluster, tp] = partition.leader_epoch, partition.log.log_start_offset
+
+    def mirrors_deleted(self, cluster: str, mirrors: Sequence[str]) -> None:
+        """Forget the lineages of mirrors that were deleted: the configs of topics have them from then on (D51)."""
+        for key in [key for key, row in self._lineages.items() if key[0] == cluster and row[2] in mirrors]:
+            del self._lineages[key]
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the lineages of a topic that was deleted."""
+        for key in [key for key in self._lineages if key[:2] == (cluster, topic_id)]:
+            del self._lineages[key]
+
+    # -- what mirrors know --------------------------------------------------------------------
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        if now.state is None:
+            return
+        if before is None or before.lineage is not now.lineage or before.state is None:
+            self._look_at_lineage(now)
+        if before is not None and now.end > before.end and now.state is MirrorState.MIRRORING is before.state:
+            self._look_at_append(now)
+
+    def _look_at_lineage(self, now: Seen) -> None:
+        """A lineage is never lost, nor replaced by an earlier one, but with its mirror's states, in a later epoch."""
+        epoch, known, _, at = self._lineages.get(now.key, (-1, OWN, "", 0))
+        if now.partition.leader_epoch < epoch:
+            return  # A leader that was deposed does not know the lineage of today.
+        topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
+        if topic is None or topic.topic_id != now.partition.topic_id:
+            return  # It was deleted, which its leader does not know yet; the next topic may have its id.
+        mirror, instant = now.mp.assignment.mirror, self._scene.now
+        self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
+        # Where the states are lost a leader goes on in a later epoch alone: else its mirrors hear nothing of it (D68).
+        is_known = now.partition.leader_epoch > epoch and self._scene.account.lost_states(now.cluster, at, instant)
+        if now.lineage.since < known.since and not is_known:
+            text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
+            self._note(now.cluster, now.partition, "lineage-lost", text)
+
+    def _look_at_append(self, now: Seen) -> None:
+        """Nothing is mirrored in a leader epoch below that of the lineage, nor is more known than the source has."""
+        mp, partition = now.mp, now.partition
+        if partition.leader_epoch < now.lineage.since:
+            text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, the lineage holds"
+            self._note(now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.since} on")
+        source = self._sources.leader_of(now)
+        if source is not None and mp.source_offset > source.log.high_watermark:
+            text = f"the source's high watermark counts as {mp.source_offset}, and is {source.log.high_watermark}"
+            self._note(now.cluster, partition, "source-offset", text)
+        self._look_at_copy(now)
+
+    def _look_at_copy(self, now: Seen) -> None:
+        """What is appended belongs to the copy that the source has begun, if it is a mirror, and no other one (D69)."""
+        name = self._sources.cluster_of(now.context, now.mp.assignment.mirror)
+        source, tp = self._scene.leader(name, now.mp.tp) if name else None, now.mp.tp
+        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+            return
+        context = self._scene.mirror_context(name, source.broker_id)
+        known = None if context is None else context.partitions.get(tp)
+        if context is None or known is None or known.lineage.since > source.leader_epoch:
+            return
+        source_id = self._scene.clusters[name].cluster_id
+        theirs, followed = (copies_of(rows, source_id) for rows in (context.writers_of(tp), now.context.writers_of(tp)))
+        if theirs != followed:
+            text = f"mirrored up to {now.end} of {name}'s copy {list(theirs)}, and followed {list(followed)}"
+            self._note(now.cluster, now.partition, "copy-not-followed", text)
+
+    def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
+        """Look at what a leader knows of its source after an answer with a divergence.
+
+        A log that a cut has emptied may begin at a lower offset afterwards.
+        """
+        self._starts[cluster, fact.tp] = leader.leader_epoch, 0
+        context = self._scene.mirror_context(cluster, leader.broker_id)
+        mp = None if context is None else context.partitions.get(fact.tp)
+        if context is None or mp is None or not fact.why.startswith(DIVERGING):
+            return
+        source = self._sources.cluster_of(context, mp.assignment.mirror)
+        epoch, start = self._starts.get((source, fact.tp), (-1, 0))
+        if epoch == mp.source_epoch and mp.source_log_start < start:
+            text = (
+                f"the source's log counts as one from {mp.source_log_start} on, and began at {start} in epoch {epoch}"
+            )
+            self._note(cluster, leader, "source-start", text)
+
+    def _note(self, cluster: str, leader: Partition, rule: str, text: str) -> None:
+        self._rules.broken(cluster, leader.broker_id, leader.tp, rule, text)

@@ -1,0 +1,238 @@
+"""Rules of a log: what it remembers of its batches is what they say.
+
+The last stable offset, the open transactions, the producer table and the leader epochs are held against a model that
+reads the batches by itself (`log_model.py`). What the model has not seen it takes from the log when it begins, as far
+as the batches that are left allow: producers whose batches are gone, and transactions that began below the log start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from kmirror.histories.inside.log_model import NOTHING_OPEN, LogModel, Producer, Run
+from kmirror.log.config import LONG_MAX
+from kmirror.log.epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEntry
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.producer_entry import ProducerEntry
+
+Broke = Iterator[tuple[str, str]]
+"""(rule, text) of each rule that is broken."""
+
+
+class LogJudge:
+    """Judges what one log remembers, as often as it is asked."""
+
+    def __init__(self, log: PartitionLog, *, has_right_clock: bool = True) -> None:
+        self.model = LogModel(log)
+        self._has_right_clock = has_right_clock
+        self._producers = 0
+        self._epochs = -1, -1, -1
+        """How many epochs there are, the last of them, and the log start."""
+
+    def is_of(self, log: PartitionLog) -> bool:
+        """Return whether the log is what was judged so far, and maybe more; else another judge has to begin."""
+        model = self.model
+        if log is model.log and log.producers is model.table and log.segments.end_offset == model.end:
+            return True
+        return model.is_current(log)
+
+    def broken_by(self, now: Callable[[], int], *, begins: bool) -> Broke:
+        """Yield what is wrong once the model has read on; `begins` says that the log may have changed unseen before.
+
+        `now` returns the time of the broker's clock, in ms.
+        """
+        model = self.model
+        log = model.log
+        if model.is_legacy:
+            return
+        count = len(log.producers.entries)
+        is_all = begins or self._producers != count
+        if begins:
+            # By a clock that was ahead, any producer may have expired between two looks.
+            yield from _taken_over(model, now() if self._has_right_clock else LONG_MAX)
+        epochs, before = log.epochs, self._epochs
+        self._epochs = len(epochs), epochs.latest_epoch(), log.log_start_offset
+        if begins or before != self._epochs:
+            yield from _epochs(model, epochs.entries)
+        elif model.new:
+            yield from _misplaced(log, model.runs[-1])
+            yield from _wrong_end(log, epochs.latest_epoch(), log.log_end_offset)
+        if is_all or model.touched:
+            yield from _producers(model, now(), is_all=is_all)
+        model.forget_decided(log.high_watermark)
+        if log.producers.ongoing != model.opened:
+            ongoing = dict(log.producers.ongoing)
+            yield "transactions", f"open transactions are {ongoing} by first offset, the batches say {model.opened}"
+        yield from _stable(model, [*model.opened, *model.undecided])
+        self._producers = count
+        model.new, model.touched = [], {}
+
+
+def _stable(model: LogModel, unstable: list[int]) -> Broke:
+    """Judge the last stable offset: that of the first transaction that is not decided for good."""
+    log = model.log
+    high_watermark, stable = log.high_watermark, log.last_stable_offset
+    if not unstable and stable == high_watermark:
+        return
+    first = min(unstable, default=high_watermark)
+    if first < log.log_start_offset:  # The rest of the transaction counts, from its first whole batch on.
+        batch = next(log.batches(log.log_start_offset), None)
+        first = log.log_end_offset if batch is None else max(batch.base_offset, log.log_start_offset)
+    if stable != min(first, log.high_watermark):
+        of = f"high watermark {log.high_watermark}, undecided from {first} on"
+        yield "stable", f"last stable offset {stable}, {of}"
+
+
+# -- producers --------------------------------------------------------------------------------
+
+
+def _taken_over(model: LogModel, now_ms: int) -> Broke:
+    """Judge what the log remembers when the model begins, or the leader; what no batch can tell is believed."""
+    log, table = model.log, model.log.producers
+    is_cleaned, start = log.cleaned_offset > 0, log.log_start_offset
+    # Only the log knows whether a marker above the high watermark was below it before.
+    model.undecided = dict(table.unreplicated)
+    for producer_id, entry in table.entries.items():
+        known = model.producers.get(producer_id)
+        if known is None:
+            is_gone = not entry.batches or entry.last_data_offset < model.first_offset or is_cleaned
+            if not is_gone and not 0 <= entry.txn_first_offset < start:
+                yield "producers", f"producer {producer_id} is {_told(entry)}, no batch is of it"
+            model.producers[producer_id] = _believed(entry)
+        elif is_cleaned or known.last_offset < start:
+            model.producers[producer_id] = _believed(entry)
+        else:
+            yield from _begun(model, producer_id, entry, known, now_ms)
+    for producer_id in [name for name in model.producers if name not in table.entries]:
+        known = model.producers[producer_id]
+        is_forgotten = known.first_offset == NOTHING_OPEN and _is_expired(log, known.last_timestamp, now_ms)
+        if is_cleaned or is_forgotten or known.last_offset < start:
+            del model.producers[producer_id]
+    model.find_open()
+
+
+def _begun(model: LogModel, producer_id: int, entry: ProducerEntry, known: Producer, now_ms: int) -> Broke:
+    """Judge one entry when the model begins: a snapshot has but the last batch, and maybe the beginning of more."""
+    log = model.log
+    kept: list[tuple[int, int, int, int]] = list(entry.batches)
+    left = [batch for batch in kept if batch[1] >= model.first_offset]
+    end = known.batches[len(known.batches) - len(left) :]
+    # A snapshot has one timestamp for the producer and its last batch: it may be that of a marker.
+    is_end = len(left) <= len(known.batches) and [batch[:3] for batch in left] == [batch[:3] for batch in end]
+    lacks_all = not kept and known.batches and known.batches[-1][1] >= log.log_start_offset
+    if lacks_all and not _is_expired(log, known.batches[-1][3], now_ms):
+        is_end = False
+    if is_end:
+        known.batches = kept
+    began_before = 0 <= entry.txn_first_offset < model.first_offset
+    if known.first_offset != NOTHING_OPEN and (began_before or known.first_offset < log.log_start_offset):
+        known.first_offset = entry.txn_first_offset
+    if not is_end or entry.producer_epoch != known.epoch:
+        yield "producers", f"producer {producer_id} is {_told(entry)}, the batches say {known}"
+    known.coordinator_epoch, known.last_timestamp = entry.coordinator_epoch, entry.last_timestamp
+
+
+def _believed(entry: ProducerEntry) -> Producer:
+    return Producer(
+        entry.producer_epoch,
+        entry.coordinator_epoch,
+        entry.last_timestamp,
+        entry.txn_first_offset,
+        entry.last_data_offset,
+        list(entry.batches),
+    )
+
+
+def _producers(model: LogModel, now_ms: int, *, is_all: bool) -> Broke:
+    """Judge the entries of the producers that wrote since the last look, or of all."""
+    table = model.log.producers.entries
+    for producer_id in list(model.producers) if is_all else model.touched:
+        known, entry = model.producers.get(producer_id), table.get(producer_id)
+        if known is None:
+            continue  # A reset came after its batches.
+        if entry is None:
+            if known.first_offset != NOTHING_OPEN or not _is_expired(model.log, known.last_timestamp, now_ms):
+                yield "producers", f"producer {producer_id} is not known, the batches say {known}"
+            del model.producers[producer_id]
+            model.find_open()
+        elif not _is_as(entry, known):
+            yield "producers", f"producer {producer_id} is {_told(entry)}, the batches say {known}"
+            model.producers[producer_id] = _believed(entry)
+            model.find_open()
+    if is_all:
+        for producer_id in table:
+            if producer_id not in model.producers:
+                yield "producers", f"producer {producer_id} is {_told(table[producer_id])}, no batch is of it"
+
+
+def _is_as(entry: ProducerEntry, known: Producer) -> bool:
+    return (
+        entry.producer_epoch == known.epoch
+        and entry.coordinator_epoch == known.coordinator_epoch
+        and entry.last_timestamp == known.last_timestamp
+        and entry.txn_first_offset == known.first_offset
+        and entry.batches == known.batches
+    )
+
+
+def _is_expired(log: PartitionLog, last_timestamp: int, now_ms: int) -> bool:
+    return now_ms - last_timestamp >= log.config.producer_id_expiration_ms
+
+
+def _told(entry: ProducerEntry) -> str:
+    batches = [tuple(batch) for batch in entry.batches]
+    return f"{entry}, coordinator epoch {entry.coordinator_epoch}, at {entry.last_timestamp}, with {batches}"
+
+
+# -- leader epochs ----------------------------------------------------------------------------
+
+
+def _epochs(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
+    """Judge the leader epochs: they ascend, begin where their first batch does, and are found by offset and epoch."""
+    log = model.log
+    for run in model.runs:
+        yield from _misplaced(log, run)
+    if any(one.epoch >= other.epoch or one.start_offset >= other.start_offset for one, other in pairwise(entries)):
+        yield "epoch-order", f"leader epochs {[tuple(entry) for entry in entries]} do not ascend"
+        return
+    for entry, following in pairwise(entries):
+        yield from _wrong_end(log, entry.epoch, following.start_offset)
+        if following.epoch > entry.epoch + 1:  # One without an entry is answered with the one before.
+            yield from _wrong_end(log, following.epoch - 1, following.start_offset, floor=entry.epoch)
+    if entries:
+        last = entries[-1].epoch
+        yield from _wrong_end(log, last, log.log_end_offset)
+        yield from _wrong_end(log, last + 1, UNDEFINED_OFFSET, floor=UNDEFINED_EPOCH)
+    yield from _without_batches(model, entries)
+
+
+def _wrong_end(log: PartitionLog, epoch: int, end: int, *, floor: int | None = None) -> Broke:
+    """Judge the end offset that the log returns for an epoch; `floor` is the epoch that it returns, if another one."""
+    found, right = log.end_offset_for_epoch(epoch), (epoch if floor is None else floor, end)
+    if found != right:
+        yield "epoch-end", f"the end of epoch {epoch} is returned as {tuple(found)}, it is {right}"
+
+
+def _misplaced(log: PartitionLog, run: Run) -> Broke:
+    if run.last < log.log_start_offset or run.epoch < 0:
+        return
+    for offset in (max(run.first, log.log_start_offset), run.last):
+        epoch = log.epochs.epoch_for_offset(offset)
+        if epoch != run.epoch:
+            yield "epochs", f"epoch {epoch} at offset {offset}, its batch has {run.epoch}"
+            return
+
+
+def _without_batches(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
+    """Judge where each epoch begins: at its first batch; one without batches is the last."""
+    log = model.log
+    if log.cleaned_offset > 0:
+        return
+    first = {run.epoch: run.first for run in reversed(model.runs)}
+    for number, entry in enumerate(entries):
+        if number + 1 < len(entries) and entries[number + 1].start_offset <= log.log_start_offset:
+            continue
+        begins = first.get(entry.epoch, log.log_end_offset if number + 1 == len(entries) else -1)
+        if entry.start_offset not in (begins, log.log_start_offset):
+            yield "epoch-entry", f"epoch {entry.epoch} begins at {entry.start_offset}, its batches at {begins}"

@@ -1,0 +1,128 @@
+"""`LogLook`: what leaders remember of their logs, looked at whenever a log has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.log_model import LogModel
+from kmirror.histories.inside.log_rules import LogJudge
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import to_ms
+from kmirror.spec.topics import is_internal
+
+FOUND_AGAIN_EVERY = 64
+"""Events of a broker from one look at which partitions it leads to the next, if it has no other image meanwhile."""
+SETTLES_IN = 4
+"""Events from another image of a broker to when its partitions have theirs."""
+
+
+class LogRead(Protocol):
+    """A look at the records of a topic."""
+
+    def __call__(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Look at the batches in `model.new`; with `from_start` the first one is that at the log start."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A partition that a broker leads, as it was when it was looked at last."""
+
+    partition: Partition
+    judge: LogJudge
+    image: PartitionImage | None = None
+    high_watermark: int = -1
+    log_end: int = -1
+    log_start: int = -1
+    producers: int = 0
+
+
+@dataclass(slots=True)
+class _Led:
+    """What a broker leads."""
+
+    broker: Broker
+    image_offset: int
+    count: int = 0
+    """Of the partitions that it has."""
+    held: list[_Held] = field(default_factory=list)
+    events: int = 0
+    """Since it has this image."""
+
+
+class LogLook(Look):
+    """Judges what leaders remember of their logs."""
+
+    def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead], compacted: LogRead) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._readers = readers
+        """By topic."""
+        self._compacted = compacted
+        """Of all other topics that are compacted."""
+        self._has_right_clocks = not scene.plan.steps_that("set_clock")
+        self._led: dict[tuple[str, int], _Led] = {}
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        for held in self._of(cluster, broker):
+            partition = held.partition
+            log = partition.log
+            if (
+                held.log_end != log.segments.end_offset
+                or held.high_watermark != log.high_watermark
+                or held.image is not partition.image
+                or held.log_start != log.log_start_offset
+                or held.producers != len(log.producers.entries)
+            ):
+                self._look_at(cluster, broker.context.node_id, held)
+
+    def _of(self, cluster: str, broker: Broker) -> list[_Held]:
+        """Return what the broker leads; it is found again when it may be something else."""
+        context, partitions = broker.context, broker.parts.replicas.partitions
+        led = self._led.get((cluster, context.node_id))
+        if led is not None and led.broker is broker:
+            led.events += 1
+            is_due = led.events <= SETTLES_IN or not led.events % FOUND_AGAIN_EVERY
+            if led.image_offset == context.image.offset and led.count == len(partitions) and not is_due:
+                return led.held
+        known = {held.partition: held for held in led.held} if led is not None and led.broker is broker else {}
+        leads = [one for one in partitions.values() if one.image.leader == context.node_id]
+        held = [known.get(one) or _Held(one, self._judge(one)) for one in leads]
+        if led is None or led.broker is not broker or led.image_offset != context.image.offset:
+            led = self._led[cluster, context.node_id] = _Led(broker, context.image.offset)
+        led.count, led.held = len(partitions), held
+        return held
+
+    def _judge(self, partition: Partition) -> LogJudge:
+        return LogJudge(partition.log, has_right_clock=self._has_right_clocks)
+
+    def _look_at(self, cluster: str, broker_id: int, held: _Held) -> None:
+        partition, judge = held.partition, held.judge
+        log, image = partition.log, partition.image
+        if image.leader != broker_id:
+            self._led[cluster, broker_id].events = FOUND_AGAIN_EVERY - 1
+            return
+        begins = held.image is None or held.image.leader_epoch != image.leader_epoch
+        is_other = held.image is None or not judge.is_of(log)
+        if is_other:
+            judge = held.judge = self._judge(partition)
+        if is_other or held.log_end != log.segments.end_offset:
+            judge.model.read_on()
+            reader = self._readers.get(partition.tp.topic)
+            if reader is None and log.config.compact and not is_internal(partition.tp.topic):
+                reader = self._compacted
+            if reader is not None:
+                reader(cluster, partition, judge.model, from_start=is_other)
+        for rule, text in judge.broken_by(lambda: self._now_ms(cluster, broker_id), begins=begins or is_other):
+            self._rules.broken(cluster, broker_id, partition.tp, rule, text)
+        held.image, held.log_start = image, log.log_start_offset
+        held.high_watermark, held.log_end = log.high_watermark, log.segments.end_offset
+        held.producers = len(log.producers.entries)
+
+    def _now_ms(self, cluster: str, broker_id: int) -> int:
+        return to_ms(self._scene.local_time(cluster, broker_id))

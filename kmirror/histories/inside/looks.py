@@ -1,0 +1,167 @@
+"""`InsideLooks`: all that is looked at inside nodes, and when."""
+
+from __future__ import annotations
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.facts import BrokerFenced
+from kmirror.cluster.controller.sessions import SHUTS_DOWN
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.facts import LogCompacted
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.answers import AnswerLook
+from kmirror.histories.inside.cleaning import CleaningLook
+from kmirror.histories.inside.controllers import ControllerLook
+from kmirror.histories.inside.fetchers import FetchLook
+from kmirror.histories.inside.frames import FrameLook, Frames
+from kmirror.histories.inside.groups import GroupLook
+from kmirror.histories.inside.logs import LogLook
+from kmirror.histories.inside.matching import MatchingLook
+from kmirror.histories.inside.metrics import MetricsLook
+from kmirror.histories.inside.mirroring import MirroringLook
+from kmirror.histories.inside.moved import Moved
+from kmirror.histories.inside.offsets import OffsetLook
+from kmirror.histories.inside.producers import ProducerLook
+from kmirror.histories.inside.refusals import RefusalLook
+from kmirror.histories.inside.replication import ReplicationLook
+from kmirror.histories.inside.retention import RetentionLook
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.inside.sessions import SessionLook
+from kmirror.histories.inside.syncs import SyncLook
+from kmirror.histories.inside.transactions import TransactionLook
+from kmirror.histories.inside.views import view_of
+from kmirror.histories.inside.works import WorkLook
+from kmirror.histories.scene import Scene
+from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+AWAY_EVERY = 300
+"""Events from one look to the next at replicas that are away."""
+MIRRORS_EVERY = 150
+"""Events from one look at the metrics of mirrors to the next, at the broker that handled the event."""
+NODES_EVERY = 1_500
+"""The same for the metrics of nodes."""
+
+
+class InsideLooks:
+    """Asks each look about the node that has just handled an event."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._events = 0
+        self._nodes: dict[str, tuple[str, int]] = {}
+        """Name of a process to (cluster, node id)."""
+        self._images: dict[str, MetadataImage] = {}
+        """By cluster the image that its controller changes."""
+        self._views: dict[str, MetadataImage] = {}
+        """What that image said when it was looked at last."""
+        rules = Rules(scene)
+        self._moved = Moved()
+        self._sessions = SessionLook(scene, rules)
+        self._controllers = ControllerLook(scene, rules)
+        self._syncs = SyncLook(scene, rules)
+        self._metrics = MetricsLook(scene, rules)
+        self._answers = AnswerLook(scene, rules, self._nodes, self._syncs.stop_ordered)
+        self._works = WorkLook(scene, rules)
+        mirroring = MirroringLook(scene, rules)
+        groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
+        transactions, self._cleaning = TransactionLook(scene, rules), CleaningLook(scene, rules)
+        self._looks: list[Look] = [
+            ReplicationLook(scene, rules, self._moved),
+            MatchingLook(scene, rules, self._moved),
+            groups,
+            offsets,
+            self._syncs,
+            LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read),
+            transactions,
+            mirroring,
+            RetentionLook(scene, rules),
+        ]
+        producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
+        refusals = RefusalLook(scene, rules)
+        frame_looks: list[FrameLook] = [groups, offsets, producers, refusals, fetchers, transactions, self._answers]
+        self._frames = Frames(scene, rules, self._nodes, frame_looks)
+        self.state_entered = self._sessions.state_entered
+        self.look_at_replicas = self._sessions.look_at_replicas
+        self.log_cut, self.topic_deleted = mirroring.log_cut, mirroring.topic_deleted
+
+    def attach(self) -> None:
+        """Look from now on."""
+        for name, cluster in self._scene.clusters.items():
+            self._images[name] = self._scene.image(name)
+            self._views[name] = view_of(self._images[name], None)
+            for node_id in (CONTROLLER_ID, *cluster.broker_ids):
+                self._nodes[cluster.process(node_id)] = name, node_id
+        self._scene.simulation.world.on_frame.append(self._frames.on_frame)
+        self._works.attach(self._nodes)
+
+    def on_fact(self, process: str, fact: object) -> None:
+        """Look at a fact that a node has just reported."""
+        found = self._nodes.get(process)
+        if found is None:
+            return
+        cluster, node_id = found
+        if isinstance(fact, BrokerFenced) and fact.why == SHUTS_DOWN:
+            self._controllers.may_shut_down(cluster, fact.broker_id)
+        elif isinstance(fact, LogCompacted):
+            self._cleaning.compacted(cluster, node_id, fact)
+        elif isinstance(fact, SyncProblem):
+            self._syncs.problem_reported(cluster, node_id, fact)
+
+    def after_event(self) -> None:
+        """Look at the node that has handled the event, if it still runs."""
+        self._events += 1
+        if not self._events % AWAY_EVERY:
+            self._look_at_away()
+        process = self._scene.simulation.world.handled_by
+        found = None if process is None or process.node is None else self._nodes.get(process.name)
+        if found is None:
+            return
+        name, node_id = found
+        if node_id != CONTROLLER_ID:
+            broker = self._scene.clusters[name].broker(node_id)
+            self._moved.look(name, broker)
+            for look in self._looks:
+                look.broker_handled(name, broker)
+            if not self._events % MIRRORS_EVERY:
+                self._metrics.look_at_mirrors(name, broker)
+            if not self._events % NODES_EVERY:
+                self._metrics.look_at_nodes(name, broker)
+                self._controllers.look_at_broker(name, broker)
+            return
+        self._look_at_controller(name, self._scene.image(name))
+        self._answers.look_at_waiting(name)
+
+    def _look_at_controller(self, name: str, image: MetadataImage) -> None:
+        before = self._views[name]
+        if image is not self._images[name]:
+            self._images[name] = image
+            self._views[name] = after = view_of(image, None)
+            self._controllers.restarted(name, before, after)
+        elif image.offset != before.offset:
+            self._views[name] = after = view_of(image, before)
+            self._controllers.changed(name, before, after)
+            for look in self._looks:
+                look.controller_handled(name, before, after)
+
+    def look_at_rest(self) -> None:
+        """Look at every node once more, when everything has come to rest."""
+        for name, cluster in self._scene.clusters.items():
+            for broker_id in cluster.living():
+                broker = cluster.broker(broker_id)
+                self._metrics.look_at_mirrors(name, broker)
+                self._metrics.look_at_nodes(name, broker)
+                self._controllers.look_at_broker(name, broker)
+                self._controllers.look_at_directories(name, broker)
+
+    def _look_at_away(self) -> None:
+        for name, cluster in self._scene.clusters.items():
+            image = self._scene.image(name)
+            leaders: list[Partition] = []
+            for broker_id in cluster.living():
+                for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
+                    if partition.image.leader == broker_id and len(partition.image.isr) < len(partition.image.replicas):
+                        known = image.partition(tp)
+                        if known is not None and known.leader_epoch == partition.image.leader_epoch:
+                            leaders.append(partition)
+            for leader in leaders:
+                self._sessions.look_at_away(name, leader)

@@ -1,0 +1,84 @@
+"""What a follower appends goes behind the same records as at its leader: the logs match up to there (KIP-101).
+
+A follower that keeps records which its leader lacks shows them only once it leads. So its log is compared with the
+leader's when it begins to append in a leader epoch, or after one of the two was cut; as long as it only appends what
+the leader sends, nothing of that can change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
+from kmirror.histories.inside.difference import parts
+from kmirror.histories.inside.moved import Moved
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import may_be_compacted
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.topics import is_internal
+
+
+@dataclass(slots=True)
+class _Held:
+    """A replica after its broker's last event."""
+
+    partition: Partition
+    leader_epoch: int
+    log_end: int
+    matches: bool = False
+    """Of a follower: its log was held against the leader's in this leader epoch, since the last cut of either."""
+
+
+class MatchingLook(Look):
+    """Judges followers by their leaders' logs."""
+
+    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._moved = moved
+        self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        broker_id = broker.context.node_id
+        for partition in self._moved.partitions:
+            tp, end, epoch = partition.tp, partition.log.log_end_offset, partition.image.leader_epoch
+            if is_internal(tp.topic):
+                continue
+            held = self._held.get((cluster, broker_id, tp))
+            if held is None or held.partition is not partition:
+                self._held[cluster, broker_id, tp] = _Held(partition, epoch, end)
+                continue
+            before, held.log_end = held.log_end, end
+            if held.leader_epoch != epoch or end < before:
+                held.leader_epoch, held.matches = epoch, False
+                if partition.is_leader:
+                    self._must_match_again(cluster, tp)
+            if end > before and not held.matches and not partition.is_leader:
+                held.matches = self._look(cluster, partition, before)
+
+    def _must_match_again(self, cluster: str, tp: TopicPartition) -> None:
+        for broker_id in self._scene.clusters[cluster].broker_ids:
+            held = self._held.get((cluster, broker_id, tp))
+            if held is not None:
+                held.matches = False
+
+    def _look(self, cluster: str, follower: Partition, before: int) -> bool:
+        """Look at a follower that has appended to a log that ended at `before`; return whether that could be done."""
+        scene, tp, image = self._scene, follower.tp, follower.image
+        found = scene.clusters[cluster]
+        if image.leader not in found.broker_ids or not found.runs(image.leader):
+            return False
+        leader = found.broker(image.leader).parts.replicas.partitions.get(tp)
+        if leader is None or leader.leader_epoch != image.leader_epoch or leader.topic_id != follower.topic_id:
+            return False
+        known = leader.followers.get(follower.broker_id)
+        if known is None or known.log_end == UNKNOWN_OFFSET:
+            return False  # The leader has cut its log since it sent what is appended here.
+        if not may_be_compacted(scene.plan, scene.account, cluster, tp.topic, scene.now):
+            where = parts(leader, follower, before)
+            if where:
+                text = f"appends in leader epoch {image.leader_epoch} and differs: {where}"
+                self._rules.broken(cluster, follower.broker_id, tp, "log-matching", text)
+        return True

@@ -1,0 +1,176 @@
+"""Rules of metrics and of DescribeMirrors: their values equal those computed from logs and images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import rows_in
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.images import NO_LEADER, MetadataImage
+from kmirror.cluster.metrics import VALUE, Sample
+from kmirror.histories.describing import answer_of
+from kmirror.histories.inside.rules import NO_PARTITION, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
+from kmirror.spec.wire_values import ResourceType
+
+NO_ANSWER = "the source's broker "
+"""How the reason begins of a partition whose leader at the source does not answer."""
+Broken = Iterator[tuple[TopicPartition, str, str]]
+"""Partition, rule and text of what does not hold."""
+
+
+class MetricsLook:
+    """Judges metrics and DescribeMirrors, now and then: to ask for them costs more than an event."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+
+    def look_at_mirrors(self, cluster: str, broker: Broker) -> None:
+        """Look at the descriptions and metrics of a broker's mirrors."""
+        if not broker.parts.lifecycle.recovered:
+            return
+        component = self._scene.mirror_component(cluster, broker.context.node_id)
+        if component is None:
+            return
+        now = self._scene.local_time(cluster, broker.context.node_id)
+        answer = answer_of(component.context, now)
+        samples = list(component.metrics(now, self._scene.process(cluster, broker.context.node_id).told))
+        self._note(cluster, broker, _wrongly_described(broker, answer.mirrors))
+        self._note(cluster, broker, _wrongly_counted(samples, answer.mirrors))
+
+    def look_at_nodes(self, cluster: str, broker: Broker) -> None:
+        """Look at the metrics of a broker and of the controller."""
+        found = self._scene.clusters[cluster]
+        self._note(cluster, broker, _wrong_of_broker(broker, self._samples(cluster, broker.context.node_id, broker)))
+        if found.runs(CONTROLLER_ID) and found.controller.is_open:
+            samples = self._samples(cluster, CONTROLLER_ID, found.controller)
+            for tp, rule, text in _wrong_of_controller(found.controller.image, samples):
+                self._rules.broken(cluster, CONTROLLER_ID, tp, rule, text)
+
+    def _samples(self, cluster: str, node_id: int, node: Broker | Controller) -> list[Sample]:
+        runner_metrics = self._scene.process(cluster, node_id).told
+        return node.metrics(self._scene.local_time(cluster, node_id), runner_metrics)
+
+    def _note(self, cluster: str, broker: Broker, wrong: Broken) -> None:
+        for tp, rule, text in wrong:
+            self._rules.broken(cluster, broker.context.node_id, tp, rule, text)
+
+
+def _values(samples: list[Sample]) -> dict[tuple[str, ...], float]:
+    """Return the value of each gauge by its name and tags."""
+    return {(s.row.name, *s.tags): s.attributes[VALUE] for s in samples if VALUE in s.attributes}
+
+
+def _compared(samples: list[Sample], wanted: dict[tuple[str, ...], float]) -> Broken:
+    values = _values(samples)
+    for key, value in wanted.items():
+        if values.get(key) != value:
+            yield NO_PARTITION, "metric-count", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
+
+
+def _wrong_of_broker(broker: Broker, samples: list[Sample]) -> Broken:
+    broker_id, held = broker.context.node_id, broker.parts.replicas.partitions
+    led = [partition.image for partition in held.values() if partition.image.leader == broker_id]
+    lacking = sum(any(replica not in image.isr for replica in image.replicas) for image in led)
+    wanted: dict[tuple[str, ...], float] = {
+        ("LeaderCount",): len(led),
+        ("PartitionCount",): len(held),
+        ("UnderReplicatedPartitions",): lacking,
+    }
+    yield from _compared(samples, wanted)
+
+
+def _wrong_of_controller(image: MetadataImage, samples: list[Sample]) -> Broken:
+    partitions = [partition for topic in image.topics.values() for partition in topic.partitions.values()]
+    fenced = sum(broker.fenced for broker in image.brokers.values())
+    wanted: dict[tuple[str, ...], float] = {
+        ("ActiveControllerCount",): 1,
+        ("ActiveBrokerCount",): len(image.brokers) - fenced,
+        ("FencedBrokerCount",): fenced,
+        ("GlobalTopicCount",): len(image.topics),
+        ("GlobalPartitionCount",): len(partitions),
+        ("OfflinePartitionsCount",): sum(partition.leader == NO_LEADER for partition in partitions),
+    }
+    yield from _compared(samples, wanted)
+
+
+def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken:
+    """Yield what DescribeMirrors omits, returns in excess, or returns with other values than the log has."""
+    image, held = broker.context.image, broker.parts.replicas.partitions
+    named = {mirror.mirror_name: mirror for mirror in mirrors}
+    if sorted(named) != sorted(image.configured(ResourceType.MIRROR)):
+        yield NO_PARTITION, "described-mirrors", f"described are mirrors {', '.join(sorted(named))}"
+    wanted: dict[str, dict[str, None]] = {}
+    led: dict[str, dict[TopicPartition, None]] = {}
+    for topic in image.configured(ResourceType.TOPIC):
+        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        if assignment is None or assignment.mirror not in named:
+            continue
+        known = image.topics.get(topic)
+        if known is None or all(partition.leader == NO_LEADER for partition in known.partitions.values()):
+            wanted.setdefault(assignment.mirror, {})[topic] = None
+        for index in () if known is None else known.partitions:
+            tp = TopicPartition(topic, index)
+            if tp in held and held[tp].is_leader:
+                led.setdefault(assignment.mirror, {})[tp] = None
+    for name, mirror in named.items():
+        rows = {row.tp: row for row in rows_in(mirror)}
+        topics = [topic.topic_name for topic in mirror.topics]
+        lacking = [topic for topic in wanted.get(name, {}) if topic not in topics]
+        if lacking:
+            yield NO_PARTITION, "described-topics", f"mirror {name} is described without topics {', '.join(lacking)}"
+        if rows.keys() != led.get(name, {}).keys():
+            text = f"described are {_text(rows)} of mirror {name}, led are {_text(led.get(name, {}))}"
+            yield NO_PARTITION, "described-partitions", text
+        for tp, row in rows.items():
+            end = held[tp].log.log_end_offset if tp in held else row.destination_offset
+            if row.destination_offset != end:
+                yield tp, "described-offset", f"offset {row.destination_offset} is described, the log ends at {end}"
+            if row.lag >= 0 and row.lag != max(0, row.source_offset - end):
+                yield tp, "described-lag", f"lag {row.lag} is described between {row.source_offset} and {end}"
+            if row.state is MirrorState.FAILED and not row.reason:
+                yield tp, "described-reason", "FAILED is described without a reason"
+
+
+def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> Broken:
+    """Yield the metrics that are not what follows from a description of the mirrors."""
+    rows = [(mirror.mirror_name, row) for mirror in mirrors for row in rows_in(mirror)]
+    counts = Counter((name, row.state.name) for name, row in rows)
+    totals = Counter(row.state.name for _, row in rows)
+    lags = {row.tp: row.lag for _, row in rows if row.state is MirrorState.MIRRORING}
+    wanted: dict[tuple[str, ...], float] = {}
+    for state in [state.name for state in MirrorState if state is not MirrorState.UNKNOWN]:
+        wanted[f"{state.capitalize()}PartitionState",] = totals[state]
+        for mirror in mirrors:
+            wanted["MirrorPartitionCount", mirror.mirror_name, state] = counts[mirror.mirror_name, state]
+    yield from _compared(samples, wanted)
+    values = _values(samples)
+    highest = -1 if -1 in lags.values() else max(lags.values(), default=0)
+    max_lag = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
+    if max_lag != highest:
+        yield NO_PARTITION, "metric-max-lag", f"MaxLag is {max_lag}, the greatest described lag is {highest}"
+    for (name, *tags), value in values.items():
+        tp = TopicPartition(tags[-2], int(tags[-1])) if name == "ConsumerLag" else None
+        if tp in lags and value != lags[tp]:
+            yield tp, "metric-consumer-lag", f"ConsumerLag is {value}, described is lag {lags[tp]}"
+    failed = sum(row.state is MirrorState.FAILED or _is_lost(row.state, row.reason) for _, row in rows)
+    counted = next((value for key, value in values.items() if key[0] == "FailedPartitionsCount"), 0)
+    if counted < failed:
+        yield NO_PARTITION, "metric-failed", f"FailedPartitionsCount is {counted}, described are {failed}"
+
+
+def _is_lost(state: MirrorState, reason: str) -> bool:
+    is_fetched = state in (MirrorState.MIRRORING, MirrorState.PREPARING)
+    return is_fetched and reason.startswith(NO_ANSWER) and "does not answer" in reason
+
+
+def _text(partitions: object) -> str:
+    return ", ".join(sorted(map(str, partitions))) or "none"  # type: ignore[call-overload]

@@ -1,0 +1,55 @@
+"""`MirroringLook`: the rules of mirrored partitions, from their cuts to their stops."""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.copies import CopyRules
+from kmirror.histories.inside.cuts import CutRules
+from kmirror.histories.inside.lineages import LineageRules
+from kmirror.histories.inside.mirrored import MirroredLook
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.inside.sources import Sources
+from kmirror.histories.inside.stops import StopRules
+from kmirror.histories.inside.uncut import UncutRules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.facts import LogCut
+from kmirror.spec.wire_values import ResourceType
+
+
+class MirroringLook(Look):
+    """Has each kind of rules judge the mirrored partitions in which something has changed."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        sources = Sources(scene)
+        self._lineages = LineageRules(scene, rules, sources)
+        self._rules = (
+            UncutRules(scene, rules),
+            CutRules(scene, rules, sources),
+            StopRules(scene, rules),
+            CopyRules(scene, rules, sources),
+            self._lineages,
+        )
+        self._mirrored = MirroredLook(scene, [one.judge for one in self._rules])
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        self._lineages.see_starts(cluster, broker)
+        self._mirrored.look(cluster, broker)
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        gone = [
+            name for kind, name in before.configs if kind == ResourceType.MIRROR and (kind, name) not in after.configs
+        ]
+        if gone:
+            self._lineages.mirrors_deleted(cluster, gone)
+
+    def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
+        """Look at a leader that has just cut its log."""
+        self._lineages.log_cut(cluster, leader, fact)
+
+    def topic_deleted(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget a topic: one that is created later may have its id again (D49)."""
+        for one in self._rules:
+            one.forget(cluster, topic_id)

@@ -1,0 +1,175 @@
+"""Rules of committed offsets: what a coordinator holds is what its log says, and nothing goes without a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.offsets import OffsetKey
+from kmirror.cluster.coordinators.groups.state import GroupShard
+from kmirror.histories.inside.frames import FrameLook, PendingRequest
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
+from kmirror.protocol.gen.offset_commit_value import OffsetCommitValue
+from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
+from kmirror.protocol.keyed_records import decode_record
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType
+from kmirror.spec.topics import GROUP_TOPIC
+
+LOOK_EVERY = 8
+"""Events from one look to the next."""
+MINUTE_MS = 60_000
+OFFSET_COMMIT = OffsetCommitKey.API_KEY
+MARKERS = (ControlType.COMMIT, ControlType.ABORT)
+
+
+class _Row(NamedTuple):
+    """A commit's record."""
+
+    record_offset: int
+    committed_ms: int
+    expires_ms: int
+
+
+@dataclass(slots=True)
+class _Model:
+    """What one shard's log comes to, by the rules of Kafka's OffsetMetadataManager."""
+
+    shard: GroupShard
+    """Of the reign for which this is."""
+    end: int = 0
+    """Up to where the log was read."""
+    committed: dict[OffsetKey, _Row] = field(default_factory=dict)
+    pending: dict[OffsetKey, dict[int, _Row]] = field(default_factory=dict)
+    """By key and producer what waits for a marker."""
+    touched: dict[OffsetKey, None] = field(default_factory=dict)
+    """What has changed since the last look."""
+    removed: dict[OffsetKey, tuple[_Row, int]] = field(default_factory=dict)
+    """Since the last look: what was committed when a tombstone came, and the tombstone's time."""
+
+    def read(self, batch: Batch) -> None:
+        """Apply one batch of the log."""
+        self.end = batch.last_offset + 1
+        if batch.is_control:
+            control = batch.control()
+            if control is not None and control.type in MARKERS:
+                self._end(batch.producer_id, commit=control.type is ControlType.COMMIT)
+            return
+        for record in batch.records():
+            if record.key is not None and int.from_bytes(record.key[:2], "big") == OFFSET_COMMIT:
+                key, value, _ = decode_record(GROUP_TOPIC, record.key, record.value)
+                assert isinstance(key, OffsetCommitKey), "by its type"
+                name = OffsetKey(key.group, TopicPartition(key.topic, key.partition))
+                self._apply(name, value, record.offset, batch)
+
+    def _apply(self, name: OffsetKey, value: object, offset: int, batch: Batch) -> None:
+        self.touched[name] = None
+        if not isinstance(value, OffsetCommitValue):
+            before = self.committed.pop(name, None)
+            self.pending.pop(name, None)
+            if before is not None:
+                self.removed[name] = before, batch.max_timestamp
+            return
+        row = _Row(offset, value.commit_timestamp, value.expire_timestamp)
+        if batch.producer_id == layout.NO_PRODUCER_ID:
+            self.committed[name] = row
+        else:
+            self.pending.setdefault(name, {})[batch.producer_id] = row
+
+    def _end(self, producer_id: int, *, commit: bool) -> None:
+        for name in [name for name, rows in self.pending.items() if producer_id in rows]:
+            row = self.pending[name].pop(producer_id)
+            self.touched[name] = None
+            before = self.committed.get(name)
+            if commit and (before is None or before.record_offset < row.record_offset):
+                self.committed[name] = row
+
+
+class OffsetLook(FrameLook, Look):
+    """Judges the offsets that coordinators hold, whenever the log of a shard has grown."""
+
+    APIS = ("OffsetDelete", "DeleteGroups")
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._events = 0
+        self._models: dict[tuple[str, int, int], _Model] = {}
+        """By cluster, broker and partition."""
+        self._ordered: dict[tuple[str, str], None] = {}
+        """(cluster, group) whose deletion, or that of some of its offsets, was requested."""
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Remember the groups of requests that delete offsets."""
+        if isinstance(pending.body, OffsetDeleteRequest):
+            self._ordered[pending.cluster, pending.body.group_id] = None
+        elif isinstance(pending.body, DeleteGroupsRequest):
+            self._ordered.update({(pending.cluster, group): None for group in pending.body.groups_names})
+
+    # -- coordinators -------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        # What is held has to agree with the log after any event: it is enough to look at some.
+        self._events += 1
+        if self._events % LOOK_EVERY:
+            return
+        for partition, shard in broker.parts.groups.runtime.led().items():
+            key = cluster, broker.context.node_id, partition
+            model, tp = self._models.get(key), TopicPartition(GROUP_TOPIC, partition)
+            led = broker.parts.replicas.partitions.get(tp)
+            if led is None or (model is not None and model.shard is shard and model.end == led.log.log_end_offset):
+                continue
+            is_new = model is None or model.shard is not shard
+            if is_new:
+                model = self._models[key] = _Model(shard)
+            assert model is not None, "made"
+            self._read_on(model, led.log)
+            if is_new:
+                model.removed.clear()  # The former coordinator was judged for those.
+            for rule, text in self._broken_by(cluster, broker, model):
+                self._rules.broken(cluster, broker.context.node_id, tp, rule, text)
+
+    def _read_on(self, model: _Model, log: PartitionLog) -> None:
+        for batch in log.batches(max(model.end, log.log_start_offset)):
+            model.read(batch)
+        model.end = log.log_end_offset
+
+    def _broken_by(self, cluster: str, broker: Broker, model: _Model) -> Iterator[tuple[str, str]]:
+        """Yield the rules that what a coordinator holds breaks."""
+        offsets = model.shard.offsets
+        for name in model.touched:
+            row, found = model.committed.get(name), offsets.newest(name)
+            said, held = -1 if row is None else row.record_offset, -1 if found is None else found.record_offset
+            if said != held:
+                where = f"the log has it at {said}" if said >= 0 else "the log has none"
+                yield "offset-committed", f"{name.group} for {name.tp}: the record at {held} holds, {where}"
+            waiting, known = sorted(model.pending.get(name, ())), sorted(offsets.producers(name))
+            if waiting != known:
+                text = f"of producers {known} something is pending, the log has {waiting}"
+                yield "offset-pending", f"{name.group} for {name.tp}: {text}"
+        for name, (row, removed_ms) in model.removed.items():
+            if not self._may_go(cluster, broker, name, row, removed_ms):
+                yield "offset-removed", f"{name.group} for {name.tp}: no request deleted it, and it has not expired"
+        model.touched.clear()
+        model.removed.clear()
+
+    def _may_go(self, cluster: str, broker: Broker, name: OffsetKey, row: _Row, removed_ms: int) -> bool:
+        """Return whether what was committed may have been removed: by an order, with its topic, or by its age."""
+        if (cluster, name.group) in self._ordered:
+            return True
+        topics = self._scene.account.topics
+        if any(t.cluster == cluster and t.topic == name.tp.topic and not t.exists for t in topics):
+            return True
+        retention_ms = broker.context.configs.integer("offsets.retention.minutes") * MINUTE_MS
+        expires_ms = row.committed_ms + retention_ms if row.expires_ms < 0 else row.expires_ms
+        return removed_ms >= expires_ms

@@ -1,0 +1,145 @@
+"""Rules of idempotent producers of `kmirror.client`, by what they send: sequence numbers, order, and retries (KIP-98).
+
+Requests are seen where they arrive. What was lost on its way is never seen, so no rule says that something has to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_name, topic_of
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.records import layout
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.sim.network import Link
+from kmirror.spec.error_codes import ErrorCode
+
+KINDS = ("library", "library_transactions")
+IN_FLIGHT_MAX = 5
+"""`max.in.flight.requests.per.connection`: a leader remembers this many batches of a producer, to detect duplicates."""
+TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+Subject = tuple[str, str, int, int]
+"""Client, topic as the request has it, partition, producer id."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What one producer has sent to one partition in its newest epoch."""
+
+    epoch: int
+    counts: dict[int, int] = field(default_factory=dict)
+    """By first sequence number the number of records."""
+    records: dict[int, bytes] = field(default_factory=dict)
+    """By first sequence number the records as they are in the batch."""
+    sequences: dict[bytes, int] = field(default_factory=dict)
+    """The other way round."""
+    taken: dict[int, None] = field(default_factory=dict)
+    """First sequence numbers of batches that the client knows to be written."""
+    in_flight: list[tuple[PendingRequest, int]] = field(default_factory=list)
+    """Requests that may still be answered, with the first sequence number that was in them."""
+
+
+class ProducerLook(FrameLook):
+    """Judges what the producers of `kmirror.client` send."""
+
+    APIS = ("Produce",)
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._clients = library_clients(scene, KINDS)
+        self._streams: dict[Subject, _Stream] = {}
+
+    def wants(self, link: Link) -> bool:
+        return link.client in self._clients
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Look at the batches of a request, one for each partition."""
+        for topic, index, batch, data in _batches(pending):
+            stream = self._stream((pending.link.client, topic, index, batch.producer_id), batch.producer_epoch)
+            if stream is None:
+                tp = self._named(pending, topic, index)
+                text = f"epoch {batch.producer_epoch} comes after a later one"
+                self._broken(pending, tp, "producer-epoch", text)
+                continue
+            stream.in_flight = [row for row in stream.in_flight if row[0].link.open]
+            for rule, text in _broken_by(pending, stream, batch, data):
+                text = f"producer {batch.producer_id}, epoch {stream.epoch}: {text}"
+                self._broken(pending, self._named(pending, topic, index), rule, text)
+            stream.counts[batch.base_sequence] = batch.last_offset - batch.base_offset + 1
+            stream.records[batch.base_sequence] = data
+            stream.sequences[data] = batch.base_sequence
+            stream.in_flight.append((pending, batch.base_sequence))
+
+    def _stream(self, subject: Subject, epoch: int) -> _Stream | None:
+        """Return what was sent in an epoch; None if a later one has begun."""
+        stream = self._streams.get(subject)
+        if stream is None or stream.epoch < epoch:
+            stream = self._streams[subject] = _Stream(epoch)
+        return stream if stream.epoch == epoch else None
+
+    def on_response_received(self, pending: PendingRequest) -> None:
+        """Remember which batches the client knows to be written, and that the request is no longer in flight."""
+        codes: dict[tuple[str, int], int] = {}
+        if isinstance(pending.answer, ProduceResponse):
+            for topic in pending.answer.responses:
+                name = topic_name(topic.name, topic.topic_id)
+                codes.update({(name, row.index): row.error_code for row in topic.partition_responses})
+        for name, index, batch, _ in _batches(pending):
+            stream = self._streams.get((pending.link.client, name, index, batch.producer_id))
+            if stream is None or stream.epoch != batch.producer_epoch:
+                continue
+            stream.in_flight = [row for row in stream.in_flight if row[0] is not pending]
+            if codes.get((name, index)) in TAKEN:
+                stream.taken[batch.base_sequence] = None
+
+    def _named(self, pending: PendingRequest, topic: str, index: int) -> TopicPartition:
+        return TopicPartition(topic_of(self._scene.image(pending.cluster), topic) or topic, index)
+
+    def _broken(self, pending: PendingRequest, tp: TopicPartition, rule: str, text: str) -> None:
+        self._rules.broken(pending.cluster, pending.node_id, tp, rule, f"{pending.link.client}, {text}")
+
+
+def library_clients(scene: Scene, kinds: Iterable[str]) -> dict[str, None]:
+    """Return the names of the processes, one in each cluster, of a plan's clients of these kinds."""
+    names = [client.name for client in scene.plan.clients if client.kind in kinds]
+    return {f"{name}@{cluster.name}": None for name in names for cluster in scene.plan.clusters}
+
+
+def _broken_by(pending: PendingRequest, stream: _Stream, batch: Batch, data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the rules that a batch breaks."""
+    first, count = batch.base_sequence, batch.last_offset - batch.base_offset + 1
+    known = stream.records.get(first)
+    if known is None:
+        if data in stream.sequences:
+            yield "producer-renumbered", f"the batch of sequence {stream.sequences[data]} comes again with {first}"
+        for other, length in stream.counts.items():
+            if other < first + count and first < other + length:
+                yield "producer-overlap", f"sequences {first} to {first + count - 1}, and {length} from {other} on"
+                break
+    elif known != data:
+        yield "producer-reused", f"sequence {first} is given to another batch"
+    if first in stream.taken:
+        yield "producer-acked", f"sequence {first} comes again after it was acknowledged"
+    if len(stream.in_flight) >= IN_FLIGHT_MAX:
+        yield "producer-in-flight", f"{len(stream.in_flight) + 1} batches are under way"
+    elsewhere = [other for request, other in stream.in_flight if request.node_id != pending.node_id]
+    if elsewhere:
+        yield "producer-leaders", f"sequence {first} goes to another broker while {elsewhere[0]} is not answered"
+
+
+def _batches(pending: PendingRequest) -> Iterator[tuple[str, int, Batch, bytes]]:
+    """Yield topic, partition, batch and its records of a request of an idempotent producer."""
+    request = pending.body
+    assert isinstance(request, ProduceRequest), "nothing else is looked at"
+    for topic in request.topic_data:
+        for row in topic.partition_data:
+            data = bytes(row.records or b"")
+            for batch in iter_batches(data):
+                if batch.producer_id >= 0:
+                    yield topic_name(topic.name, topic.topic_id), row.index, batch, data[layout.HEADER_SIZE :]

@@ -1,0 +1,168 @@
+"""Rules of replication: high watermarks, ISRs, and what a leader believes of its followers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage, PartitionImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.moved import Moved
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.histories.stores import end_of, stores_of
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+
+LOSES_POWER = ("lose_power", "lose_site_power", "power")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a leader held after its last event."""
+
+    image: PartitionImage
+    topic_id: Uuid
+    broker_epoch: int
+    min_isr: int
+    maximal_isr: tuple[int, ...]
+    high_watermark: int
+
+
+class ReplicationLook(Look):
+    """Judges the partitions that a broker leads, and the ISRs that a controller decides."""
+
+    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._moved = moved
+        self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
+        self._leads: dict[tuple[str, Uuid, int, int], int] = {}
+        """Broker that led a partition, by (cluster, topic id, partition, leader epoch)."""
+        self._keeps_disks = not scene.plan.steps_that(*LOSES_POWER)
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        broker_id = broker.context.node_id
+        for partition in self._moved.partitions:
+            tp, log = partition.tp, partition.log
+            if partition.image.leader != broker_id:
+                continue
+            held = self._held.get((cluster, broker_id, tp))
+            now = self._held[cluster, broker_id, tp] = _Held(
+                partition.image,
+                partition.topic_id,
+                broker.parts.lifecycle.epoch,
+                partition.min_isr,
+                partition.maximal_isr(),
+                log.high_watermark,
+            )
+            for rule, text in self._broken_by(cluster, partition, held, now):
+                self._rules.broken(cluster, broker_id, tp, rule, text)
+            decided = self._scene.image(cluster).topics.get(tp.topic)
+            if decided is not None and decided.topic_id == partition.topic_id and tp.partition in decided.partitions:
+                self._look_at_isr(cluster, partition, decided.partitions[tp.partition])
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        for name, topic in after.topics.items():
+            known = before.topics.get(name)
+            if known is topic or known is None or known.topic_id != topic.topic_id:
+                continue
+            for index, image in topic.partitions.items():
+                was = known.partitions.get(index)
+                if was is not None and was is not image:
+                    tp = TopicPartition(name, index)
+                    leader = self._scene.leader(cluster, tp)
+                    if leader is None or leader.leader_epoch != image.leader_epoch:
+                        continue
+                    self._look_at_isr(cluster, leader, image)
+                    for rule, text in self._wrongly_admitted(leader, was, image, after):
+                        self._rules.broken(cluster, image.leader, tp, rule, text)
+
+    # -- leaders ------------------------------------------------------------------------------
+
+    def _broken_by(
+        self, cluster: str, leader: Partition, before: _Held | None, now: _Held
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a leader breaks."""
+        log, image = leader.log, leader.image
+        start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
+        reign = cluster, leader.topic_id, leader.tp.partition, leader.leader_epoch
+        if self._leads.setdefault(reign, leader.broker_id) != leader.broker_id:
+            yield "two-leaders", f"broker {self._leads[reign]} has led in leader epoch {leader.leader_epoch} too"
+        if not start <= high_watermark <= end:
+            yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
+        if leader.epoch_start_offset > end:
+            yield "epoch-start", f"epoch {image.leader_epoch} begins at {leader.epoch_start_offset}, log end {end}"
+        for replica, follower in leader.followers.items():
+            if follower.log_end > end:
+                yield "follower-end", f"log end {end}, and that of broker {replica} is known as {follower.log_end}"
+            is_proposed = replica in now.maximal_isr and replica not in image.isr
+            was_proposed = before is not None and replica in before.maximal_isr
+            # A leader that has cut its log since does not know the log end of any follower.
+            if is_proposed and not was_proposed and 0 <= follower.log_end < leader.epoch_start_offset:
+                text = f"broker {replica} with the log end {follower.log_end} is to join the ISR"
+                yield "isr-join", f"{text}, the leader's epoch begins at {leader.epoch_start_offset}"
+        if before is None or before.topic_id != now.topic_id or before.image.leader_epoch != image.leader_epoch:
+            return
+        if before.broker_epoch == now.broker_epoch and before.image.partition_epoch > image.partition_epoch:
+            text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
+            yield "leader-partition-epoch", text
+        if image.partition_epoch > before.image.partition_epoch + 1:
+            return  # An ISR that was not looked at may have allowed what the high watermark is now.
+        # A log that was just emptied has no record that a member could lack, and a power cut takes acknowledged ones.
+        if self._keeps_disks and high_watermark > before.high_watermark and high_watermark != start:
+            allowed = [(before.maximal_isr, before.min_isr), (now.maximal_isr, now.min_isr)]
+            why = [self._why_not(cluster, leader, high_watermark, *row) for row in allowed]
+            if all(why):
+                yield "high-watermark", f"the high watermark rose to {high_watermark}: {why[1]}"
+
+    def _why_not(self, cluster: str, leader: Partition, high_watermark: int, isr: Sequence[int], min_isr: int) -> str:
+        """Return why an ISR does not allow a high watermark; empty if it does."""
+        if len(isr) < min_isr:
+            return f"ISR {list(isr)} is smaller than {min_isr}"
+        for broker_id in isr:
+            end = self._end(cluster, broker_id, leader.tp)
+            if end is not None and end < high_watermark:
+                return f"ISR {list(isr)}, broker {broker_id} has the log end {end}"
+        return ""
+
+    def _end(self, cluster: str, broker_id: int, tp: TopicPartition) -> int | None:
+        """Return where the log of a broker ends, also of one that is down; None if it is on none of its disks."""
+        found = self._scene.clusters[cluster]
+        if found.runs(broker_id):
+            replica = found.broker(broker_id).parts.replicas.partitions.get(tp)
+            if replica is not None:
+                return replica.log.log_end_offset
+        stores = stores_of(found, broker_id, tp)
+        return end_of(stores[0], flushed=False) if stores else None
+
+    # -- controllers --------------------------------------------------------------------------
+
+    def _look_at_isr(self, cluster: str, leader: Partition, decided: PartitionImage) -> None:
+        """Look whether a leader counts each member of the ISR that the controller has decided in its epoch."""
+        uncounted = [member for member in decided.isr if member not in leader.maximal_isr()]
+        if uncounted and decided.leader_epoch == leader.leader_epoch:
+            text = f"the ISR is {list(decided.isr)}, the leader counts {list(leader.maximal_isr())}"
+            self._rules.broken(cluster, leader.broker_id, leader.tp, "isr-uncounted", text)
+
+    def _wrongly_admitted(
+        self, leader: Partition, before: PartitionImage, after: PartitionImage, image: MetadataImage
+    ) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the members that a leader's proposal added to an ISR (KIP-497, KIP-903)."""
+        if after.leader_epoch != before.leader_epoch or after.partition_epoch != before.partition_epoch + 1:
+            return
+        joiners = [member for member in after.isr if member not in before.isr]
+        if joiners and leader.image.partition_epoch < before.partition_epoch:
+            yield (
+                "isr-overtaken",
+                f"ISR {list(after.isr)} was decided in partition epoch {leader.image.partition_epoch}, "
+                f"when {before.partition_epoch} was the present one",
+            )
+        for member in joiners:
+            broker, follower = image.brokers.get(member), leader.followers.get(member)
+            if broker is None or not image.is_active(member):
+                yield "isr-inactive", f"broker {member} joins the ISR, and is not active"
+            elif follower is not None and follower.broker_epoch not in (-1, broker.epoch):
+                text = f"broker {member} joins the ISR in epoch {broker.epoch}"
+                yield "isr-epoch", f"{text}, it fetched in epoch {follower.broker_epoch} last"

@@ -1,0 +1,106 @@
+"""Rules of retention and compaction: what is due is done, once its broker has looked for such several times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.states import FED
+
+LOOKS_EVERY: Duration = SECOND
+LOOKS_AT_ONE_IN = 16
+"""Events of brokers: most come long before the next look."""
+CHECKS = 3
+"""Number of checks after which a segment that is too old must be gone, and a dirty log be cleaned."""
+SLACK: Duration = SECOND
+CLEANER_SLACK: Duration = 5 * SECOND
+"""For runs over other logs, which come first where those are dirtier."""
+
+
+class Due(NamedTuple):
+    """What a broker has to do to a log."""
+
+    offset: int
+    """Where the segment begins, or what the cleaner has not looked at; it is another one once that was done."""
+    patience: Duration
+    text: str
+
+
+class RetentionLook(Look):
+    """Judges whether old segments go, and whether dirty logs are cleaned."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._events = 0
+        self._looked_at: dict[tuple[str, int], Instant] = {}
+        self._due: dict[Partition, dict[str, tuple[int, Instant]]] = {}
+        """By rule the offset of what is due, and since when it is."""
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        self._events += 1
+        if self._events % LOOKS_AT_ONE_IN:
+            return
+        key, now = (cluster, broker.context.node_id), self._scene.now
+        if now - self._looked_at.get(key, -LOOKS_EVERY) >= LOOKS_EVERY:
+            self._looked_at[key] = now
+            self._look(cluster, broker, now)
+
+    def _look(self, cluster: str, broker: Broker, now: Instant) -> None:
+        broker_id = broker.context.node_id
+        now_ms = to_ms(self._scene.local_time(cluster, broker_id))
+        context = self._scene.mirror_context(cluster, broker_id)
+        for partition in broker.parts.replicas.partitions.values():
+            before, self._due[partition] = self._due.get(partition, {}), {}
+            for rule, due in _due(broker, context, partition, now_ms):
+                offset, since = before.get(rule, (due.offset, now))
+                since = since if offset == due.offset else now
+                self._due[partition][rule] = due.offset, since
+                if now - since > due.patience:
+                    self._rules.broken(cluster, broker_id, partition.tp, rule, due.text)
+
+
+def _due(broker: Broker, context: MirrorContext | None, partition: Partition, now_ms: int) -> Iterator[tuple[str, Due]]:
+    """Yield the rules under which something is due in a log, and what."""
+    log, configs, components = partition.log, broker.context.configs, broker.parts.components
+    config = log.config
+    if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.foreign_epochs(partition):
+        base = log.segments[0].base_offset
+        checks_ms = CHECKS * configs.integer("log.retention.check.interval.ms")
+        patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
+        text = f"segment {base} is older than {config.retention_ms} ms, and stays"
+        yield "retention-overdue", Due(base, patience, text)
+    if configs.flag("log.cleaner.enable") and config.compact and not _is_left_alone(broker, context, partition):
+        what = log.cleanable(now_ms)
+        if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
+            patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
+            share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
+            text = f"the log is not cleaned from offset {what.first_dirty_offset} on, though {share}"
+            yield "compaction-overdue", Due(what.first_dirty_offset, patience, text)
+
+
+def _is_left_alone(broker: Broker, context: MirrorContext | None, partition: Partition) -> bool:
+    """Return whether a leader may be about to cut its log by how far the cleaner has come (D46)."""
+    if not partition.is_leader or not broker.parts.components.foreign_epochs(partition):
+        return False
+    mp = None if context is None else context.partitions.get(partition.tp)
+    return mp is None or mp.state not in FED or mp.held
+
+
+def is_too_old(partition: Partition, now_ms: int) -> bool:
+    """Return whether the oldest segment of a leader's log, which is not the last one, is to go because of its age."""
+    log = partition.log
+    config, oldest = log.config, log.segments[0]
+    return (
+        partition.is_leader
+        and config.delete
+        and not config.compact
+        and 0 <= config.retention_ms < now_ms - oldest.largest_timestamp
+        and log.segments[1].base_offset <= log.high_watermark
+    )

@@ -1,0 +1,97 @@
+"""Would a replica that is away get its leader's log when it comes back (D13, D30)?
+
+A replica that missed a cut has records of another history. When it comes back, the list of uncut replicas and the
+leader's answers to its fetches have to cut all of them. Histories seldom draw that it comes back while that matters,
+and leads later; so the same steps are taken here with what lies on its disk, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.truncation import divergence
+from kmirror.errors import CorruptBatch
+from kmirror.histories.describing import persisted_states
+from kmirror.histories.scene import Scene
+from kmirror.histories.stores import stores_of
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.cut_rules import Uncut
+from kmirror.mirror.state_records import StateKey
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.sim.cluster import Cluster
+
+
+def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, foreign: bool) -> str:
+    """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would.
+
+    `foreign` says that the log has leader epochs of another cluster.
+    """
+    key = StateKey(mirror, leader.topic_id, leader.tp.partition)
+    uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), None)
+    if uncut is None:
+        return ""  # No coordinator that runs has it.
+    return keeps(scene, cluster, leader, uncut, foreign=foreign)
+
+
+def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign: bool) -> str:
+    """Return which follower would keep what its leader does not have, though it makes the cuts in `owed`."""
+    for broker_id in leader.followers:
+        batches = batches_of(scene.clusters[cluster], broker_id, leader.tp)
+        if batches is None:
+            continue
+        if broker_id in owed:
+            batches = [batch for batch in batches if batch.partition_leader_epoch <= owed[broker_id]]
+        where = _differs(leader.log, converged(leader.log, batches, foreign=foreign))
+        if where:
+            return f"broker {broker_id} would come back with {where}"
+    return ""
+
+
+def batches_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> Sequence[Batch] | None:
+    """Return the batches on a broker's disks up to one that a power cut has torn; None if no disk has the log."""
+    stores = stores_of(cluster, broker_id, tp)
+    if len(stores) != 1:
+        return None
+    found: list[Batch] = []
+    with suppress(CorruptBatch):
+        for base_offset in stores[0].segments():
+            found.extend(iter_batches(stores[0].view(base_offset), check_crc=False))
+    return found
+
+
+def lacking(leader: PartitionLog, batches: Sequence[Batch]) -> str:
+    """Return what a follower has that its leader does not have; empty if it has nothing of that kind."""
+    if batches and batches[-1].last_offset >= leader.log_end_offset:
+        return f"offset {batches[-1].last_offset}, the leader's log ends at {leader.log_end_offset}"
+    return _differs(leader, batches)
+
+
+def converged(leader: PartitionLog, batches: Sequence[Batch], *, foreign: bool) -> Sequence[Batch]:
+    """Return what is left of a follower's batches once its fetches diverge no more; none if they are out of range."""
+    end = batches[-1].last_offset + 1 if batches else 0
+    while batches:
+        if end < leader.log_start_offset:
+            return ()
+        found = divergence(leader, batches[-1].partition_leader_epoch, end, foreign=foreign)
+        if found is None:
+            return batches if end <= leader.log_end_offset else ()
+        if found.epoch == -1:
+            return ()
+        kept = [batch for batch in batches if batch.partition_leader_epoch <= found.epoch]
+        if kept and kept[-1].partition_leader_epoch == found.epoch:
+            kept = [batch for batch in kept if batch.last_offset < found.end_offset]
+        assert len(kept) < len(batches), "a divergence cuts something"
+        batches, end = kept, kept[-1].last_offset + 1 if kept else 0
+    return ()
+
+
+def _differs(leader: PartitionLog, batches: Sequence[Batch]) -> str:
+    start = leader.log_start_offset
+    ours = {batch.base_offset: (batch.partition_leader_epoch, batch.crc) for batch in leader.batches(start)}
+    for batch in batches:
+        if batch.base_offset >= start and ours.get(batch.base_offset) != (batch.partition_leader_epoch, batch.crc):
+            return f"epoch {batch.partition_leader_epoch} at offset {batch.base_offset}, which the leader has otherwise"
+    return ""

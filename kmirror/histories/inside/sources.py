@@ -1,0 +1,43 @@
+"""Who leads a mirrored partition at its source, and may the mirror's log be compared with that leader's?"""
+
+from __future__ import annotations
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.mirrored import Seen
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.mirror.context import MirrorContext
+
+IN_FLIGHT_MS = 10_000
+"""No answer of the source is older than this when it is taken in."""
+
+
+class Sources:
+    """Looks up the other side of mirrored partitions."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def cluster_of(self, context: MirrorContext, mirror: str) -> str:
+        """Return the name of the cluster that a mirror's source turned out to be; empty if that is not known."""
+        source = context.sources.get(mirror)
+        known = None if source is None else source.cluster_id
+        return next((name for name, found in self._scene.clusters.items() if found.cluster_id == known), "")
+
+    def leader_of(self, now: Seen) -> Partition | None:
+        """Return the source's leader if what it answered in the epoch that the mirror knows must be in its log.
+
+        None if it leads in another epoch, or if its log was cut or its topic deleted since.
+        """
+        source = self.cluster_of(now.context, now.mp.assignment.mirror)
+        leader = self._scene.leader(source, now.mp.tp) if source else None
+        if leader is None or leader.leader_epoch != max(now.mp.source_epoch, now.mp.source_lineage_epoch):
+            return None
+        since = self._scene.now - IN_FLIGHT_MS * MILLISECOND
+        account = self._scene.account
+        is_cut = any(cut.at >= since and (cut.cluster, cut.tp) == (source, leader.tp) for cut in account.cuts[-20:])
+        is_deleted = any(
+            row.at >= since and (row.cluster, row.topic, row.exists) == (source, leader.tp.topic, False)
+            for row in account.topics[-20:]
+        )
+        return None if is_cut or is_deleted else leader

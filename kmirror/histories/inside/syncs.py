@@ -1,0 +1,187 @@
+"""Rules of metadata syncs: when a source is asked, what follows from its answers, and the problems reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage
+from kmirror.histories.inside.rules import NO_PARTITION, Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import Wish
+from kmirror.mirror.syncs.report import LINES_MAX, SyncProblem
+from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.wire_values import ResourceType
+
+EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
+UNCHANGED: Duration = 15 * SECOND
+"""A mirror may not remove a config that its source has had this long: earlier answers have been carried out by then."""
+REMOVALS = 2
+"""Number of such removals that are excused: a controller may carry out requests that were sent long ago."""
+MISSED_MIN = 2
+"""Number of cycles in a row that must miss a topic before the topic is stopped (D16)."""
+
+
+class SyncLook(Look):
+    """Judges what the brokers of a cluster do about the sources of its mirrors."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._contexts: dict[tuple[str, int], tuple[Broker, MirrorContext | None]] = {}
+        """By cluster and broker the node that runs there, with what it knows of mirrors."""
+        self._cycles: dict[tuple[str, int, str], tuple[Broker, Instant]] = {}
+        """(cluster, broker, mirror) to when the broker will ask about all topics next."""
+        self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
+        """The same to the topics that the source has not had, and how often in a row."""
+        self._image_offsets: dict[tuple[str, int], tuple[Broker, int]] = {}
+        self._problems: dict[tuple[str, int, str, str], int] = {}
+        """Number of reported problems that may not be over, by (cluster, broker, mirror, subject). Several syncs may
+        have one subject, such as the offsets of several groups for a partition."""
+        self._lines: dict[tuple[str, int, str], tuple[Instant, int]] = {}
+        """Number of lines that syncs reported at one instant, by (cluster, broker, mirror); it stays at LINES_MAX."""
+        self._removals: dict[tuple[str, str, str], int] = {}
+        """(cluster, topic, config) to how often it was removed there."""
+        self._set_since: dict[tuple[str, str, str], tuple[str, Instant]] = {}
+        """The same to its value, and since when it has been that."""
+
+    # -- brokers ------------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        broker_id = broker.context.node_id
+        context = self._context(cluster, broker)
+        if context is None:
+            return
+        now = self._scene.local_time(cluster, broker_id)
+        for mirror, plan in context.refreshes.items():
+            source = context.sources.get(mirror)
+            wants = source is not None and not source.refreshing and (plan.wants_all or bool(plan.wanted))
+            if wants and (plan.timer_at is None or plan.timer_at > max(plan.not_before, now)):
+                text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
+                self._broken(cluster, broker_id, "refresh-late", text)
+            self._count_missing((cluster, broker_id, mirror), broker, plan.regular_at, source)
+        offset = broker.context.image.offset
+        if self._image_offsets.get((cluster, broker_id)) != (broker, offset) and broker.parts.lifecycle.recovered:
+            self._image_offsets[cluster, broker_id] = broker, offset
+            self._look_at_assignments(cluster, broker, context)
+
+    def _count_missing(
+        self, key: tuple[str, int, str], broker: Broker, regular_at: Instant, source: RemoteCluster | None
+    ) -> None:
+        """Count the cycles in a row in which a source lacked each topic, once per cycle."""
+        known = self._cycles.get(key)
+        if known is not None and known[0] is broker and known[1] == regular_at:
+            return
+        self._cycles[key] = broker, regular_at
+        before = self._missing.get(key, {}) if known is not None and known[0] is broker else {}
+        missing = () if source is None else source.missing
+        self._missing[key] = {topic: before.get(topic, 0) + 1 for topic in missing}
+
+    def stop_ordered(self, cluster: str, broker_id: int, mirror: str, topics: list[str]) -> None:
+        """Look whether a broker that has topics stopped has seen that their source does not have them (D16)."""
+        missing = self._missing.get((cluster, broker_id, mirror), {})
+        for topic in topics:
+            times = missing.get(topic, 0)
+            if times < MISSED_MIN:
+                text = f"topic {topic} of mirror {mirror} is stopped, which its source lacked {times} times in a row"
+                self._broken(cluster, broker_id, "stopped-early", text)
+
+    def problem_reported(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
+        """Look whether a sync that reports its recovery had reported a problem, unless too many were reported."""
+        key = cluster, broker_id, fact.mirror, fact.subject
+        at, lines = self._lines.get(key[:3], (-1, 0))
+        lines = lines + 1 if at == self._scene.now or lines >= LINES_MAX else 1
+        self._lines[key[:3]] = self._scene.now, lines
+        if fact.reason:
+            self._problems[key] = self._problems.get(key, 0) + 1
+        elif lines >= LINES_MAX:
+            return
+        elif not self._problems.get(key):
+            text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was reported"
+            self._broken(cluster, broker_id, "synced-again", text)
+        else:
+            self._problems[key] -= 1
+
+    def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
+        key = cluster, broker.context.node_id
+        known = self._contexts.get(key)
+        if known is None or known[0] is not broker:
+            known = self._contexts[key] = broker, self._scene.mirror_context(cluster, key[1])
+        return known[1]
+
+    def _look_at_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
+        image = broker.context.image
+        wanted = {}
+        for topic in image.configured(ResourceType.TOPIC):
+            value = image.topic_config(topic).get(MIRROR_NAME, "")
+            if value:
+                wanted[topic] = parse(value)
+        if wanted != context.assignments:
+            names = [name for name in {**wanted, **context.assignments}
+                     if wanted.get(name) != context.assignments.get(name)]  # fmt: skip
+            text = f"the broker does not follow {MIRROR_NAME} of topics {', '.join(sorted(names))}"
+            self._broken(cluster, broker.context.node_id, "mirror-assignments", text)
+
+    # -- controllers --------------------------------------------------------------------------
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        now = self._scene.now
+        for topic, name, value in _changes(before, after):
+            key = cluster, topic, name
+            if value is not None:
+                self._set_since[key] = value, now
+                continue
+            was, _ = self._set_since.pop(key, ("", 0))
+            source = self._source_of(cluster, topic, after)
+            if source is None or topic not in after.topics or topic not in before.topics:
+                continue
+            there = self._set_since.get((source, topic, name))
+            if there is None or there[0] != was or now - there[1] < UNCHANGED or self._is_own(after, topic, name):
+                continue
+            count = self._removals[key] = self._removals.get(key, 0) + 1
+            if count > REMOVALS + self._times_ordered(cluster, topic, name):
+                text = f"config {name} of topic {topic} is removed again, which {source} has had all the time"
+                self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "config-flaps", text)
+
+    def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
+        """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
+        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        if assignment is None or assignment.wish is not Wish.MIRROR:
+            return None
+        source_id = image.configs.get((ResourceType.MIRROR, assignment.mirror), {}).get(SOURCE_CLUSTER_ID)
+        return next((name for name, found in self._scene.clusters.items() if found.cluster_id == source_id), None)
+
+    def _is_own(self, image: MetadataImage, topic: str, name: str) -> bool:
+        """Return whether a config is never copied to the topic, or is not at present."""
+        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        mirror = "" if assignment is None else assignment.mirror
+        configs = image.configs.get((ResourceType.MIRROR, mirror), {})
+        excluded = configs.get(EXCLUDED_CONFIGS, default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")
+        return name.startswith("mirror.") or any(re.fullmatch(each.strip(), name) for each in excluded.split(","))
+
+    def _times_ordered(self, cluster: str, topic: str, name: str) -> int:
+        """Return how often somebody was to alter a config here."""
+        wanted = {"topic": topic, "name": name}
+        return sum(all(step.args.get(key) == value for key, value in wanted.items()) for step in self._scene.plan.steps)
+
+    def _broken(self, cluster: str, broker_id: int, rule: str, text: str) -> None:
+        self._rules.broken(cluster, broker_id, NO_PARTITION, rule, text)
+
+
+def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:
+    """Yield topic, config and value of what was set, None for what was removed."""
+    for resource in {**before.configs, **after.configs}:
+        was, now = before.configs.get(resource, {}), after.configs.get(resource, {})
+        if resource[0] != ResourceType.TOPIC or was == now:
+            continue
+        for name in {**was, **now}:
+            if was.get(name) != now.get(name):
+                yield resource[1], name, now.get(name)

@@ -1,0 +1,292 @@
+"""Rules of transaction coordinators: what becomes of a transactional id, record by record of `__transaction_state`.
+
+The records are compared with the transitions that Kafka allows. What they do not contain is known from elsewhere:
+whether a client asked for the end (its request came in the same event), and whether a partition has the marker (its
+leader has the transaction no longer open).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.account import UNAWARE
+from kmirror.histories.coverage.transitions import TRANSACTIONS
+from kmirror.histories.inside.frames import FrameLook, PendingRequest
+from kmirror.histories.inside.log_model import LogModel
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.end_txn_response import EndTxnResponse
+from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
+from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
+from kmirror.protocol.keyed_records import decode_record
+from kmirror.records.batch import Batch
+from kmirror.records.record import Record
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+LOOKS_EVERY: Duration = 500 * MILLISECOND
+"""Time from one look at transactions that take too long to the next."""
+SLACK: Duration = 2_500 * MILLISECOND
+"""For two more sweeps, and clocks that drift."""
+SWEEPS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+EPOCH_BUMPS_IN = 5
+"""First version of EndTxn that raises the producer epoch."""
+REFUSALS = (
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.INVALID_TXN_STATE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the latest record of a transactional id says."""
+
+    status: Status
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    started_ms: int
+    partitions: frozenset[TopicPartition]
+    client_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A transaction that a partition's leader has open when its end is decided."""
+
+    leader: Partition
+    leader_epoch: int
+    first_offset: int
+
+
+@dataclass(slots=True)
+class _Shard:
+    """The transactional ids in the log of a leader of `__transaction_state`."""
+
+    states: dict[str, _State]
+    due: dict[str, Instant]
+    """Transactional ids whose transaction has timed out, and since when nothing keeps it from being ended."""
+
+
+class TransactionLook(FrameLook, Look):
+    """Judges transaction coordinators."""
+
+    APIS = ("EndTxn",)
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._shards: dict[tuple[str, int, TopicPartition], _Shard] = {}
+        self._open: dict[tuple[str, str], list[_Open]] = {}
+        """(cluster, transactional id) to what its partitions had open when the end was decided."""
+        self._asked: dict[PendingRequest, None] = {}
+        """EndTxn requests without a response."""
+        self._ended: dict[tuple[str, str], int] = {}
+        """(process, transactional id) to the number of the last event in which such a request was answered."""
+        self._events = 0
+        self._looked_at: dict[tuple[str, int], Instant] = {}
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def on_request(self, pending: PendingRequest) -> None:
+        """Remember a request to end a transaction."""
+        self._asked[pending] = None
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Look at the response to an EndTxn that repeats an earlier one: it does not fence its client."""
+        self._asked.pop(pending, None)
+        body, answer, process = pending.body, pending.answer, pending.link.server
+        assert isinstance(body, EndTxnRequest) and isinstance(answer, EndTxnResponse)
+        events = self._scene.simulation.world.processes[process].events
+        self._ended[process, body.transactional_id] = events
+        if answer.error_code not in REFUSALS:
+            return
+        rises = pending.version >= EPOCH_BUMPS_IN
+        status = COMPLETED[0] if body.committed else COMPLETED[1]
+        for (*of, tp), shard in self._shards.items():
+            state = shard.states.get(body.transactional_id) if of == [pending.cluster, pending.node_id] else None
+            if state is None or rises != (state.client_version >= EPOCH_BUMPS_FROM):
+                continue
+            is_same = state.producer_id == body.producer_id and state.epoch == body.producer_epoch + rises
+            if is_same and state.status is status:
+                text = f"{body.transactional_id}: it is {status.shown}, and a repeated EndTxn is answered"
+                error = ErrorCode(answer.error_code).name
+                self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {error}")
+
+    # -- records ------------------------------------------------------------------------------
+
+    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Judge the records that were appended to a log of `__transaction_state`, or all with `from_start`."""
+        key = cluster, leader.broker_id, leader.tp
+        if from_start:
+            self._shards[key] = _Shard({}, {})
+        shard = self._shards[key]
+        # Where a cleaner has been, the record before is not the one that a record was written after.
+        judges = not from_start or not (leader.log.cleaned_offset or leader.log.log_start_offset)
+        for written in model.new:
+            batch = Batch(leader.log.store.view(written.segment), written.position)
+            for record in () if batch.is_control else batch.records():
+                name, after = _decoded(record)
+                before = shard.states.get(name)
+                if after is None:
+                    shard.states.pop(name, None)
+                    continue
+                shard.states[name] = after
+                broken = list(_broken_by(before, after)) if judges else []
+                if not (broken or from_start) and written.epoch == leader.leader_epoch:
+                    broken = list(self._broken_now(cluster, leader, name, before, after))
+                for rule, text in broken:
+                    self._rules.broken(cluster, leader.broker_id, leader.tp, rule, f"{name}: {text}")
+
+    def _was_elected_uncleanly(self, cluster: str, tp: TopicPartition) -> bool:
+        """Return whether the leader before this one, deposed by an unclean election, may have taken the marker."""
+        since = self._scene.now - UNAWARE
+        recent = takewhile(lambda row: row.at >= since, reversed(self._scene.account.elections))
+        return any(row.unclean and (row.cluster, row.tp) == (cluster, tp) for row in recent)
+
+    def _broken_now(
+        self, cluster: str, leader: Partition, name: str, before: _State | None, after: _State
+    ) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with a record at the moment at which its leader appends it."""
+        if after.status in PREPARING:
+            self._open[cluster, name] = self._opened(cluster, after)
+            keeps = before is not None and before.epoch == after.epoch and before.producer_id == after.producer_id
+            if keeps and after.epoch < EPOCH_MAX and not self._is_asked(f"{cluster}-{leader.broker_id}", name):
+                yield "transaction-fence", f"no client asked for its end, and epoch {after.epoch} of its producer stays"
+        elif after.status in COMPLETED and before is not None:
+            for one in self._open.pop((cluster, name), []):
+                is_same = self._leader(cluster, one.leader.tp) is one.leader
+                is_same = is_same and one.leader.leader_epoch == one.leader_epoch
+                is_same = is_same and not self._was_elected_uncleanly(cluster, one.leader.tp)
+                if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
+                    yield (
+                        "transaction-markers",
+                        f"it is {after.status.shown}, and open at the leader of {one.leader.tp} from offset "
+                        f"{one.first_offset} on",
+                    )
+
+    def _is_asked(self, process: str, name: str) -> bool:
+        """Return whether a client waits for the end of a transaction, or was answered in this event."""
+        events = self._scene.simulation.world.processes[process].events
+        return self._ended.get((process, name)) == events or any(
+            pending.link.open
+            and pending.link.server == process
+            and getattr(pending.body, "transactional_id", "") == name
+            for pending in self._asked
+        )
+
+    def _opened(self, cluster: str, state: _State) -> list[_Open]:
+        found = []
+        for tp in sorted(state.partitions):
+            leader = self._leader(cluster, tp)
+            if leader is not None:
+                ongoing = leader.log.producers.ongoing.items()
+                mine = [first for first, producer_id in ongoing if producer_id == state.producer_id]
+                found += [_Open(leader, leader.leader_epoch, first) for first in mine]
+        return found
+
+    def _leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
+        """Return the leader of a partition; None if there is none, or another cluster decides what is in its log."""
+        leader = self._scene.leader(cluster, tp)
+        if leader is None:
+            return None
+        components = self._scene.clusters[cluster].broker(leader.broker_id).parts.components
+        return None if components.foreign_epochs(leader) else leader
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        self._events += 1
+        if self._events % 8:
+            return
+        key, now = (cluster, broker.context.node_id), self._scene.now
+        if now - self._looked_at.get(key, 0) >= LOOKS_EVERY:
+            self._looked_at[key] = now
+            self._look_for_overdue(cluster, broker)
+
+    def _look_for_overdue(self, cluster: str, broker: Broker) -> None:
+        """Look for transactions that are ongoing though they have timed out, and nothing keeps their coordinator."""
+        scene, node_id = self._scene, broker.context.node_id
+        now_ms = to_ms(scene.local_time(cluster, node_id))
+        patience = broker.context.configs.integer(SWEEPS) * MILLISECOND + SLACK
+        led = broker.parts.transactions.runtime.states()
+        for (*of, tp), shard in self._shards.items():
+            if of != [cluster, node_id]:
+                continue
+            leader = broker.parts.replicas.led(tp)
+            if (
+                tp.partition not in led
+                or leader is None
+                or leader.log.high_watermark < leader.log.log_end_offset
+                or len(leader.isr) < leader.min_isr
+            ):
+                shard.due = {}
+                continue
+            # The clock may have leapt: what counts is for how long a transaction has been due.
+            due = {name: state for name, state in shard.states.items() if _is_due(state, now_ms)}
+            shard.due = {name: shard.due.get(name, scene.now) for name in due}
+            for name, since in shard.due.items():
+                if scene.now - since > patience:
+                    lasts = f"ongoing since {due[name].started_ms}, with a timeout of {due[name].timeout_ms} ms"
+                    self._rules.broken(cluster, node_id, tp, "transaction-overdue", f"{name}: {lasts}")
+
+
+def _is_due(state: _State, now_ms: int) -> bool:
+    is_late = state.status is Status.ONGOING and state.started_ms + state.timeout_ms < now_ms
+    return is_late and not is_exhausted(state.epoch)  # Another producer id may take its time.
+
+
+def _decoded(record: Record) -> tuple[str, _State | None]:
+    """Return the transactional id of a record, and the state that it says."""
+    key, value, _ = decode_record(TRANSACTION_TOPIC, record.key or b"", record.value)
+    assert isinstance(key, TransactionLogKey)
+    if value is None:
+        return key.transactional_id, None
+    assert isinstance(value, TransactionLogValue)
+    partitions = [
+        TopicPartition(row.topic, number) for row in value.transaction_partitions or () for number in row.partition_ids
+    ]
+    return key.transactional_id, _State(
+        Status(value.transaction_status),
+        value.producer_id,
+        value.producer_epoch,
+        value.transaction_timeout_ms,
+        value.transaction_start_timestamp_ms,
+        frozenset(partitions),
+        value.client_transaction_version,
+    )
+
+
+def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a record that follows another one."""
+    status = None if before is None else before.status
+    if after.status not in ((Status.EMPTY,) if status is None else TRANSACTIONS[status]):
+        yield "transaction-life", f"{after.status.shown} comes after {'nothing' if status is None else status.shown}"
+        return
+    if before is None:
+        return
+    if before.status is not Status.ONGOING and after.status in PREPARING and after.client_version < EPOCH_BUMPS_FROM:
+        yield "transaction-life", f"{after.status.shown} comes after {before.status.shown}"
+    if before.status is Status.ONGOING or before.status in PREPARING:
+        if after.started_ms != before.started_ms:
+            yield "transaction-start", f"it began at {before.started_ms}, and now at {after.started_ms}"
+        gone = before.partitions - after.partitions if after.status not in COMPLETED else frozenset()
+        if gone:
+            yield "transaction-partitions", f"{', '.join(map(str, sorted(gone)))} are no longer in it"
+    if before.producer_id == after.producer_id:
+        if after.epoch < before.epoch:
+            yield "transaction-epoch", f"producer epoch {after.epoch} comes after {before.epoch}"
+    elif after.epoch or after.status not in (Status.EMPTY, *COMPLETED):
+        text = f"producer {after.producer_id} in epoch {after.epoch} takes the place of {before.producer_id}"
+        yield "transaction-producer", f"{text} when it becomes {after.status.shown}"

@@ -1,0 +1,164 @@
+"""Rules of the list of uncut replicas (D30), and of what a leader demands and believes of its followers (D35)."""
+
+from __future__ import annotations
+
+from kmirror.histories.inside.mirrored import Seen
+from kmirror.histories.inside.returning import batches_of, keeps, lacking
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.inside.sessions import AT_REST
+from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import may_be_compacted
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.access import foreign_epochs
+from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
+from kmirror.mirror.states import MirrorState
+
+ALL_REPLICAS = "mirror.support.unclean.leader.election"
+
+
+class UncutRules:
+    """Judges lists of uncut replicas each time one is written, read, or worked off."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._listed: dict[tuple[str, Uuid, int], tuple[int, Uncut]] = {}
+        """Leader epoch in which a partition's list was last seen, and the list."""
+        self._finished: dict[tuple[str, Uuid, int], list[int]] = {}
+        """Replicas out of the ISR that were wanted in it when a leader last asked for MIRRORING to be written."""
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        if now.state is None:
+            return
+        was_loaded = before is not None and before.state is not None
+        if not was_loaded or before is None or before.uncut is not now.uncut:
+            self._look_at_list(now, before)
+            self._look_at_demands(now, NONE_UNCUT if before is None else before.uncut)
+            if now.state in AT_REST:
+                self._look_at_away(now)
+        if before is None:
+            return
+        if before.must_cut is not now.must_cut:
+            self._look_at_confirmed(now, before)
+        if before.state is not MirrorState.PREPARING:
+            return
+        if now.state is MirrorState.MIRRORING:
+            self._look_at_late(now)
+        elif now.state is MirrorState.PREPARING and now.cut_at is not None:
+            if before.cut_at is None:
+                self._look_at_cut(now, before)
+            if now.busy and not (before.busy and before.cut_at is not None):
+                self._finished[now.key] = _missing(now)
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the lists of a topic that was deleted."""
+        for known in (self._listed, self._finished):
+            for key in [key for key in known if key[:2] == (cluster, topic_id)]:
+                del known[key]
+
+    def _look_at_list(self, now: Seen, before: Seen | None) -> None:
+        """What a replica owes is the deepest cut that it missed, for as long as it is listed."""
+        epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
+        if now.partition.leader_epoch < epoch:
+            return  # A leader that was deposed does not know the list of today.
+        self._listed[now.key] = now.partition.leader_epoch, now.uncut
+        for replica, row in now.uncut.items():
+            if replica != SESSION and row > listed.get(replica, row) and not _had_confirmed(now, before, replica):
+                text = f"broker {replica} owed a cut to epoch {listed[replica]}, and is listed for epoch {row}"
+                self._note(now, "list-rises", text)
+
+    def _look_at_demands(self, now: Seen, known: Uncut) -> None:
+        """A leader demands of each follower what was added to the list, and keeps all of them out of the ISR."""
+        partition = now.partition
+        for replica, row in now.uncut.items():
+            if replica == SESSION or replica not in partition.followers:
+                continue
+            demand = partition.must_cut.get(replica)
+            if demand is None and known.get(replica) != row:
+                self._note(now, "not-demanded", f"broker {replica} owes a cut to epoch {row}, and no cut is demanded")
+            elif demand is not None and demand > row:
+                text = f"broker {replica} owes a cut to epoch {row}, and its leader demands one to epoch {demand}"
+                self._note(now, "demanded-less", text)
+            if replica not in partition.not_admitted:
+                self._note(now, "admitted", f"broker {replica} owes a cut to epoch {row}, and may join the ISR")
+        lost = [replica for replica in partition.must_cut if replica not in now.uncut]
+        if lost:
+            self._note(now, "struck-off", f"brokers {lost} are struck off the list, and have not confirmed their cuts")
+
+    def _look_at_away(self, now: Seen) -> None:
+        """A follower that comes back to what its leader demands loses all that the leader does not have."""
+        leader, scene = now.partition, self._scene
+        if all(replica in leader.isr for replica in leader.followers):
+            return
+        if not may_be_compacted(scene.plan, scene.account, now.cluster, now.mp.tp.topic, scene.now):
+            foreign = foreign_epochs(now.context, leader)
+            where = keeps(scene, now.cluster, leader, leader.must_cut, foreign=foreign)
+            if where:
+                self._note(now, "demands-too-little", where)
+
+    def _look_at_confirmed(self, now: Seen, before: Seen) -> None:
+        """A follower that has confirmed a cut holds nothing of a later epoch from its leader's log start on."""
+        start = now.partition.log.log_start_offset
+        for replica, row in before.must_cut.items():
+            if replica in now.must_cut:
+                continue
+            batches = batches_of(self._scene.clusters[now.cluster], replica, now.mp.tp) or ()
+            readable = (batch for batch in batches if batch.last_offset >= start)
+            later = next((batch for batch in readable if batch.partition_leader_epoch > row), None)
+            if later is not None:
+                text = f"broker {replica} counts as cut to epoch {row}, and has epoch {later.partition_leader_epoch}"
+                self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")
+
+    def _look_at_cut(self, now: Seen, before: Seen) -> None:
+        """Everybody is listed before a cut removes anything; what was fetched before confirms nothing (D30, D35)."""
+        partition, epoch = now.partition, now.mp.cut_epoch
+        early = [replica for replica in partition.followers if partition.has_confirmed(replica)]
+        if early:
+            self._note(now, "believed", f"brokers {early} count as cut in the very event of the leader's cut")
+        if now.end < before.end and epoch is not None:
+            free = [r for r in (SESSION, *partition.image.replicas) if now.uncut.get(r, epoch + 1) > epoch]
+            if free:
+                self._note(now, "cut-unlisted", f"the leader cuts to epoch {epoch}, and rows {free} do not owe that")
+
+    def _look_at_late(self, now: Seen) -> None:
+        """A replica that is not listed when MIRRORING begins has confirmed, and has no record that the leader lacks."""
+        scene, tp = self._scene, now.mp.tp
+        missing = self._finished.pop(now.key, [])
+        if missing:  # Who left the ISR while the state was being written does not count.
+            self._note(now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, {ALL_REPLICAS} is true")
+        late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
+        if late:
+            self._note(now, "late-not-listed", f"MIRRORING begins, and brokers {late}, not listed, have not confirmed")
+        if may_be_compacted(scene.plan, scene.account, now.cluster, tp.topic, scene.now):
+            return
+        for replica in now.partition.followers:
+            batches = None if replica in now.uncut else batches_of(scene.clusters[now.cluster], replica, tp)
+            where = "" if batches is None else lacking(now.partition.log, batches)
+            if where:
+                self._note(
+                    now, "not-listed", f"MIRRORING begins, and broker {replica}, which owes nothing, has {where}"
+                )
+
+    def _note(self, now: Seen, rule: str, text: str) -> None:
+        self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
+
+
+def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
+    """Return whether `replica` had confirmed what it owed before its present row was written.
+
+    One write begins MIRRORING, strikes off who has confirmed, and lists who missed the cut of this session.
+    """
+    return (
+        before is not None
+        and before.state is MirrorState.PREPARING
+        and now.state is MirrorState.MIRRORING
+        and replica in before.uncut
+        and replica not in before.must_cut
+    )
+
+
+def _missing(now: Seen) -> list[int]:
+    """Return the replicas out of the ISR if unclean elections are supported; else none."""
+    topic = now.context.broker.image.topic_config(now.mp.tp.topic)
+    return [r for r in now.partition.image.replicas if r not in now.partition.isr and topic.get(ALL_REPLICAS) == "true"]

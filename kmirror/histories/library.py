@@ -1,0 +1,323 @@
+"""Applications that use `kmirror.client`: its producer, its transactions and its consumer, judged as all others are.
+
+The machines decide what they send and when; here is only what an application does with them. Batches go into the
+account as they go out, so it holds the producer ids and sequence numbers that leaders get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kmirror.client import consumer, producer
+from kmirror.client.consumer import ConsumerConfigs, Round
+from kmirror.client.positions import Position
+from kmirror.client.producer import Delivery, ProducerConfigs
+from kmirror.client.transactions import State
+from kmirror.histories.account import Ack, Read, Refusal, Transaction, Write
+from kmirror.histories.consuming import PREFERRED_MS
+from kmirror.histories.inside.applications import DeliveryLook, ReadingLook
+from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Desk
+from kmirror.histories.scripts import Script, Sleep, Wait
+from kmirror.histories.values import name_of
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.records.record import RecordData
+from kmirror.sim.client import Client
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel
+
+REQUEST_TIMEOUT_MS = 2_500
+REFUSED_PAUSE_MS = 600
+LOOK_MS = 100
+FETCH_WAIT_MS = 100
+UNDER_WAY_MAX = 5
+"""So many batches an application hands over before the first of them is delivered."""
+OPEN = (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a batch went out last."""
+
+    at: Instant
+    sequence: int
+    broker: int
+
+
+class ListenedProducer(producer.Producer):
+    """A producer that says what goes out."""
+
+    on_sent: Callable[[TopicPartition, Sequence[RecordData], int, int, int], None]
+    """Gets the partition, the records, producer id, epoch, and the first sequence number."""
+
+    def _encode(self, batch: producer._Batch) -> bytes:
+        self.on_sent(batch.tp, batch.records, *batch.identity, batch.sequence)
+        return super()._encode(batch)
+
+
+class LibraryProducer:
+    """A producer of `kmirror.client`, bound to a cluster, whose batches are written down."""
+
+    def __init__(self, desk: Desk, name: str, *, transactional_id: str | None) -> None:
+        self.desk = desk
+        self.cluster = desk.cluster
+        self.under_way = 0
+        """Batches that are not delivered yet."""
+        self.failed = False
+        """A batch was not written, or nobody knows."""
+        self.transaction: Transaction | None = None
+        self._turns = desk.turns
+        self._sent: dict[str, Sent] = {}
+        self._next: dict[tuple[TopicPartition, int, int], int] = {}
+        """The sequence number after the last one sent, by partition, producer id and epoch."""
+        # A batch that is in flight when its time is up is waited for.
+        self._deliveries = DeliveryLook(
+            desk.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
+        )
+        self._client = desk.scene.scripts.client(name, self.cluster)
+        configs = ProducerConfigs(
+            transactional_id=transactional_id,
+            transaction_timeout_ms=int(desk.plan.options.get("timeout_ms", 4_000)),
+            delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            max_block_ms=DELIVERY_TIMEOUT_MS,
+        )
+        timer = self._client.new_name("producer")
+        self._machine = ListenedProducer(timer, self._client.requester, servers(desk, self.cluster), configs)
+        self._machine.on_sent = self._on_sent
+        self._client.on_timer(timer, self._machine.on_timer)
+
+    @property
+    def has_turned(self) -> bool:
+        return self.desk.turns != self._turns
+
+    @property
+    def state(self) -> State:
+        return self._machine.transactions.state
+
+    def init(self) -> Script[bool]:
+        """Get a producer id; False if there was none to be had."""
+        error = yield self._doing(lambda done: self._machine.init(self._now, lambda _, error: done(error)))
+        return error is ErrorCode.NONE
+
+    def begin(self, key: str) -> None:
+        self._machine.begin()
+        self.failed = False
+        self.transaction = self.desk.scene.account.transactions[key] = Transaction(key, self.cluster)
+
+    def send(self, tp: TopicPartition, values: Sequence[str]) -> None:
+        """Hand a batch over; what becomes of it is written down when it is known."""
+        scene, transactions = self.desk.scene, self._machine.transactions
+        key = "" if self.transaction is None else self.transaction.key
+        ids = transactions.producer_id, transactions.epoch
+        records = [self.desk.record(value) for value in values]
+        for value, row in zip(values, records, strict=True):
+            scene.account.writes[value] = Write(
+                value,
+                self.desk.plan.name,
+                self.cluster,
+                tp,
+                *ids,
+                -1,
+                key,
+                scene.now,
+                (row.key or b"").decode(),
+                row.value is None,
+            )
+        if self.transaction is not None:
+            self.transaction.values.extend(values)
+        self.under_way += 1
+        number = self._deliveries.sent(tp)
+
+        def on_delivery(_: Instant, delivery: Delivery) -> None:
+            self._deliveries.delivered(number, tp)
+            self._on_delivery(tp, values, delivery)
+
+        self._machine.send(self._now, tp, records, on_delivery)
+        self._client.perform()
+
+    def end(self, *, commit: bool) -> Script[ErrorCode]:
+        """Commit or abort once everything is delivered; the error if that did not work out."""
+        transaction = self.transaction
+        assert transaction is not None, "begun"
+        if not (commit and self.failed):  # Else the producer refuses by itself.
+            transaction.asked = "commit" if commit else "abort"
+        error: ErrorCode = yield self._doing(
+            lambda done: self._machine.end(self._now, lambda _, error: done(error), commit=commit)
+        )
+        if error is ErrorCode.NONE:
+            transaction.answered = True
+            self.transaction = None
+        return error
+
+    def delivered(self) -> Script[None]:
+        """Wait until every batch was written, refused or given up."""
+        while self.under_way:
+            self._deliveries.look()
+            yield Sleep(LOOK_MS)
+
+    @property
+    def _now(self) -> Instant:
+        return self.desk.scene.simulation.world.now
+
+    def _doing(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait:
+        def begin(done: Callable[[ErrorCode], None]) -> None:
+            start(done)
+            self._client.perform()
+
+        return Wait(begin)
+
+    def _on_sent(
+        self, tp: TopicPartition, records: Sequence[RecordData], producer_id: int, epoch: int, sequence: int
+    ) -> None:
+        scene, leader = self.desk.scene, self._machine.cluster.leader(tp)
+        self._deliveries.went_out(tp, producer_id, epoch, sequence, len(records))
+        stream = tp, producer_id, epoch
+        self._next[stream] = max(self._next.get(stream, 0), sequence + len(records))
+        for n, record in enumerate(records):
+            value = name_of(record.value, record.headers)
+            number = sequence + n if sequence >= 0 else -1
+            self._sent[value] = Sent(scene.now, sequence, -1 if leader is None else leader.broker_id)
+            scene.account.writes[value] = replace(
+                scene.account.writes[value], producer_id=producer_id, producer_epoch=epoch, sequence=number
+            )
+
+    def _on_delivery(self, tp: TopicPartition, values: Sequence[str], delivery: Delivery) -> None:
+        self.under_way -= 1
+        scene, error = self.desk.scene, delivery.error
+        self.failed = self.failed or error is not ErrorCode.NONE
+        for n, value in enumerate(values):
+            sent = self._sent.pop(value, None)
+            if error is ErrorCode.NONE and sent is not None:
+                offset = delivery.base_offset + n if delivery.base_offset >= 0 else -1
+                scene.account.acks.append(Ack(value, self.cluster, tp, offset, scene.now, sent.at, sent.broker))
+            elif sent is not None and not error.retriable:
+                # Where a later batch was sent, a leader that restarted may know of that one only, and refuse this one.
+                write = scene.account.writes[value]
+                alone = self._next[tp, write.producer_id, write.producer_epoch] == len(values)
+                first = sent.sequence == 0 and n == 0 and alone
+                scene.account.refusals.append(
+                    Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first, scene.now)
+                )
+
+
+def servers(desk: Desk, cluster: str) -> tuple[Endpoint, ...]:
+    """Return the bootstrap servers of a cluster."""
+    found = desk.scene.clusters[cluster]
+    return tuple(found.endpoint(broker_id) for broker_id in found.broker_ids)
+
+
+# -- what applications do ---------------------------------------------------------------------
+
+
+def library_stream(desk: Desk) -> Script[None]:
+    """Hand idempotent batches over, some at a time."""
+    made: LibraryProducer | None = None
+    while desk.goes_on():
+        if made is None or made.has_turned or made.state is State.FATAL_ERROR:
+            if made is not None:
+                yield from made.delivered()
+            made = LibraryProducer(desk, desk.plan.name, transactional_id=None)
+            if not (yield from made.init()):
+                made = None
+        partitions = desk.partitions()
+        if made is None or not partitions:
+            yield Sleep(REFUSED_PAUSE_MS)
+            continue
+        for _ in range(desk.rng.between(1, 3)):
+            if made.under_way < UNDER_WAY_MAX and made.state is not State.FATAL_ERROR:
+                made.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 3)))
+        yield desk.pause()
+    if made is not None:
+        yield from made.delivered()
+
+
+def library_transactions(desk: Desk) -> Script[None]:
+    """Write in one transaction after the other, each with some batches to some partitions."""
+    made: LibraryProducer | None = None
+    number = 0
+    while desk.goes_on():
+        if made is None or made.has_turned or made.state is not State.READY:
+            made = LibraryProducer(desk, desk.plan.name, transactional_id=desk.plan.name)
+            if not (yield from made.init()):
+                made = None
+        partitions = desk.partitions()
+        if made is None or not partitions:
+            yield Sleep(REFUSED_PAUSE_MS)
+            continue
+        number += 1
+        made.begin(f"{desk.plan.name}/{number}")
+        for _ in range(desk.rng.between(1, 4)):
+            if made.state is State.IN_TRANSACTION:
+                made.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 2)))
+        yield desk.pause()
+        yield from _close(made)
+        yield desk.pause()
+
+
+def _close(made: LibraryProducer) -> Script[None]:
+    """Commit, or now and then abort; abort what cannot be committed."""
+    if made.state not in OPEN:
+        yield from made.delivered()
+        return
+    commit = made.state is State.IN_TRANSACTION and not made.desk.rng.chance(1, 5)
+    if commit:
+        yield from made.delivered()
+    error = yield from made.end(commit=commit)
+    if error is not ErrorCode.NONE and made.state in OPEN:
+        yield from made.end(commit=False)
+    yield from made.delivered()
+
+
+class LibraryReader:
+    """Reads with a consumer of `kmirror.client`, which has a fetch session with each broker."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._positions: dict[TopicPartition, Position] = {}
+        self._look = ReadingLook(desk.scene, desk.plan.name)
+
+    def run(self) -> Script[None]:
+        """Read until the history ends, turning to another cluster as the plan says."""
+        scene = self.desk.scene
+        while scene.reading:
+            yield from self._read_from(self.desk.cluster)
+
+    def _read_from(self, cluster: str) -> Script[None]:
+        desk, scene = self.desk, self.desk.scene
+        client: Client = scene.scripts.client(desk.plan.name, cluster)
+        configs = ConsumerConfigs(
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            client_rack=str(desk.plan.options.get("rack", "")),
+            metadata_max_age_ms=PREFERRED_MS,
+        )
+        name = client.new_name("consumer")
+        machine = consumer.Consumer(name, client.requester, servers(desk, cluster), configs)
+        machine.positions.update(self._positions)
+        while scene.reading and desk.cluster == cluster:
+            partitions = desk.partitions()
+
+            def poll(done: Callable[[Round], None], partitions: list[TopicPartition] = partitions) -> None:
+                now = scene.simulation.world.now
+                machine.poll(now, partitions, lambda _, answer: done(answer), max_wait_ms=FETCH_WAIT_MS)
+                client.perform()
+
+            if partitions:
+                found: Round = yield Wait(poll)
+                self._take(cluster, machine, found)
+                self._look.round_ended(cluster, partitions, machine.positions, found.refusals)
+            yield desk.pause()
+        self._positions = dict(machine.positions)
+
+    def _take(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
+        account, now = self.desk.scene.account, self.desk.scene.now
+        for tp, part in found.fetched.items():
+            self._look.fetched(cluster, tp, part)
+            machine.positions[tp] = part.after
+            for record in part.records:
+                value = name_of(record.value, record.headers)
+                account.reads.append(
+                    Read(self.desk.plan.name, cluster, tp, True, record.offset, value, record.leader_epoch, now)
+                )

@@ -1,0 +1,79 @@
+"""Moves about nodes that are slow, that end in order, or that are too few, so that clients get rare answers."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.hand import Move, Story
+
+SLOW_MS = (3_000, 7_000)
+AWAY_MS = (3_000, 6_000)
+
+
+def _stop_broker(story: Story) -> bool:
+    """A broker ends in order, and is started again; now and then while its controller hears of it late."""
+    cluster = story.cluster()
+    broker, rng = story.broker(cluster), story.rng
+    if rng.chance(1, 3):
+        node, controller = f"{cluster}-{story.broker(cluster)}", f"{cluster}-{CONTROLLER_ID}"
+        story.step("line_slow", one=node, other=controller, ms=rng.between(200, 900), for_ms=story.drawn(SLOW_MS))
+        story.wait(50, 500)
+    story.step("stop_broker", cluster=cluster, broker=broker, for_ms=rng.between(600, 3_000))
+    return True
+
+
+def _slow_disk(story: Story) -> bool:
+    """A broker's disks are slow; now and then it loses power meanwhile."""
+    cluster, rng = story.cluster(), story.rng
+    broker = story.broker(cluster)
+    story.step("slow_disk", cluster=cluster, broker=broker, ms=rng.between(50, 2_500), for_ms=story.drawn(SLOW_MS))
+    if rng.chance(1, 3):
+        story.wait(500, 3_000)
+        story.step("lose_power", cluster=cluster, broker=broker, for_ms=rng.between(200, 2_000))
+    return True
+
+
+def _slow_replica(story: Story) -> bool:
+    """Brokers hear from each other late, and one of them dies: its successors know late what is committed."""
+    cluster, rng = story.cluster(), story.rng
+    brokers = story.clusters[cluster].brokers
+    if brokers < 2:
+        return False
+    for one, other in combinations(range(1, brokers + 1), 2):
+        ms = rng.between(100, 500)
+        story.step("line_slow", one=f"{cluster}-{one}", other=f"{cluster}-{other}", ms=ms, for_ms=story.drawn(SLOW_MS))
+    story.wait(200, 2_000)
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(AWAY_MS))
+    return True
+
+
+def _few_replicas(story: Story) -> bool:
+    """All brokers of a cluster but one are away: less than `min.insync.replicas` may be left."""
+    cluster = story.cluster()
+    brokers = story.clusters[cluster].brokers
+    if brokers < 2:
+        return False
+    stays = story.broker(cluster)
+    for broker in range(1, brokers + 1):
+        if broker != stays:
+            story.step("kill_broker", cluster=cluster, broker=broker, for_ms=story.drawn(AWAY_MS))
+    return True
+
+
+def _broker_config(story: Story) -> bool:
+    """A config of all brokers is set, and taken back."""
+    where = {"cluster": story.cluster(), "name": "follower.replication.throttled.rate"}
+    story.step("alter_cluster", **where, value="1000000")
+    story.wait(200, 2_000)
+    story.step("reset_cluster", **where)
+    return True
+
+
+NODE_MOVES: dict[str, Move] = {
+    "stop_broker": _stop_broker,
+    "slow_disk": _slow_disk,
+    "slow_replica": _slow_replica,
+    "few_replicas": _few_replicas,
+    "broker_config": _broker_config,
+}

@@ -1,0 +1,452 @@
+"""What can be seen of a running history, and when is it looked at? Facts, elections, and logs at chosen moments.
+
+Nothing walks over all partitions at every event: facts come by themselves, elections are looked for when the
+controller's image has moved, logs when an order is sent or a state is entered that ends a session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.account import MISSED, ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.histories.describing import described
+from kmirror.histories.disk_looks import DiskLooks
+from kmirror.histories.group_looks import CoordinatorLooks, is_unclean
+from kmirror.histories.inside.difference import difference
+from kmirror.histories.inside.looks import InsideLooks
+from kmirror.histories.power_looks import PowerLooks
+from kmirror.histories.scene import Scene, Trap
+from kmirror.histories.survivors import may_be_compacted, missed_tombstones, parted
+from kmirror.histories.values import ValueReader
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.facts import LogCut, StateEntered
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.sim.world import Process
+from kmirror.spec.topics import is_internal
+
+ENDS_A_SESSION = ("MIRRORING", "STOPPED")
+PROPOSED_FOR_MAX: Duration = 5 * SECOND
+"""A proposal for the ISR is answered or sent again within this time."""
+
+
+@dataclass(slots=True)
+class Absence:
+    """When a replica was outside the ISR."""
+
+    since: Instant = 0
+    longest: Duration = 0
+
+
+class Observer:
+    """Writes down what happens in a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._reader = ValueReader()
+        self._offsets: dict[str, int] = {}
+        self._controllers: dict[str, Process] = {}
+        self._looked_at: dict[str, int] = {}
+        """By cluster the number of events that its controller had been given when its image was looked at."""
+        self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
+        self._topics: dict[str, dict[str, Uuid]] = {}
+        """By cluster the topics that there are, with their ids."""
+        self._configs: dict[tuple[str, str], dict[str, str]] = {}
+        """By (cluster, topic) what was last seen to be set for it."""
+        self._deleted: dict[tuple[str, str], None] = {}
+        """(cluster, topic) of those that were deleted at least once."""
+        self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
+        self._awaited: dict[tuple[str, TopicPartition], int] = {}
+        """Leader epochs named by unclean elections, until somebody leads in them."""
+        self._absences: dict[tuple[str, TopicPartition, int], Absence] = {}
+        """By cluster, partition and replica; one that was never outside the ISR has none."""
+        self._coordinators = CoordinatorLooks(scene)
+        self.disks = DiskLooks(scene, self._mirror_state)
+        self._insides = InsideLooks(scene)
+        self.power = PowerLooks(scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset))
+
+    def attach(self) -> None:
+        """Begin to watch; elections of before are not noted."""
+        world = self._scene.simulation.world
+        world.on_fact.append(self._on_fact)
+        for name in self._scene.clusters:
+            self._look_for_elections(name, is_news=False)
+            self._controllers[name] = self._scene.process(name, CONTROLLER_ID)
+        self._insides.attach()
+        world.after_event.append(self._after_event)
+
+    # -- facts --------------------------------------------------------------------------------
+
+    def _on_fact(self, process: str, fact: object) -> None:
+        cluster, _, node = process.rpartition("-")
+        if isinstance(fact, LogCut):
+            cut = CutSeen(cluster, fact.tp, int(node), fact.offset, fact.end, fact.why, self._scene.now)
+            self._scene.account.cuts.append(cut)
+            self._scene.note(str(cut))
+            if fact.why.endswith(MISSED):
+                self._leader_was_cut(cut)
+            leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
+            if leader is not None:
+                self._insides.log_cut(cluster, leader, fact)
+            self._spring(cluster, fact.tp, "CUT")
+        elif isinstance(fact, StateEntered):
+            partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
+            end = -1 if partition is None else partition.log.log_end_offset
+            if partition is not None:
+                self._insides.state_entered(cluster, partition, fact)
+            self.state_seen(
+                StateSeen(
+                    cluster,
+                    fact.mirror,
+                    fact.tp,
+                    int(node),
+                    fact.state.name,
+                    fact.last_mirrored_epoch,
+                    end,
+                    "",
+                    self._scene.now,
+                )
+            )
+            self._spring(cluster, fact.tp, fact.state.name)
+        else:
+            self._insides.on_fact(process, fact)
+
+    def _leader_was_cut(self, cut: CutSeen) -> None:
+        """Remove what a leader cuts when it makes the cuts that it missed from the looks at it in this epoch (D30).
+
+        Until then it serves no reads (D57), so the records that go are not lost.
+        """
+        account, leader = self._scene.account, self._scene.leader(cut.cluster, cut.tp)
+        if leader is None or leader.broker_id != cut.broker:
+            return
+        reign = cut.cluster, cut.tp, cut.broker, leader.leader_epoch
+        for looks in (account.heirs, account.logs):
+            for number, seen in enumerate(looks):
+                if (seen.cluster, seen.tp, seen.broker, seen.leader_epoch) == reign:
+                    end = seen.log_end_offset if looks is account.logs else min(seen.log_end_offset, cut.offset)
+                    looks[number] = replace(shown(seen, cut.offset), log_end_offset=end)
+
+    def state_seen(self, seen: StateSeen) -> None:
+        """Write a state down if it is news."""
+        key = (seen.cluster, seen.tp)
+        before = self._states.get(key)
+        if before is not None and _same(before, seen):
+            return
+        self._states[key] = seen
+        scene = self._scene
+        scene.account.states.append(seen)
+        if before is None or (before.state, before.mirror) != (seen.state, seen.mirror):
+            scene.note(
+                f"{seen.cluster}-{seen.broker} {seen.tp} in mirror {seen.mirror}: {seen.state}, "
+                f"last mirrored epoch {seen.last_mirror_epoch}, log end {seen.destination_offset}"
+            )
+            if seen.state in ENDS_A_SESSION:
+                # The event that brought the fact has not carried out all that it wants yet.
+                scene.after(0, lambda: self._look_at_replicas(seen))
+
+    def _look_at_replicas(self, seen: StateSeen) -> None:
+        """Look at the logs of a partition, and at its replicas: those of the ISR have cut, the others will."""
+        scene, cluster = self._scene, seen.cluster
+        self.look_at_logs([seen.tp])
+        leader = scene.leader(cluster, seen.tp)
+        if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
+            return
+        if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
+            self._insides.look_at_replicas(cluster, leader)
+
+    def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
+        for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
+            self._has_sprung(trap, tp)
+
+    def _has_sprung(self, trap: Trap, tp: TopicPartition) -> None:
+        self._scene.traps.remove(trap)
+        self._scene.after(0, lambda: trap.spring(tp))
+
+    # -- elections ----------------------------------------------------------------------------
+
+    def _after_event(self, now: Instant) -> None:
+        looked_at = self._looked_at
+        for name, controller in self._controllers.items():
+            if controller.events != looked_at.get(name):  # Else its image is as it was.
+                looked_at[name] = controller.events
+                if self._scene.image(name).offset != self._offsets[name]:
+                    self._look_for_elections(name, is_news=True)
+        self._coordinators.after_event()
+        self.power.after_event()
+        self._insides.after_event()
+        for name, awaited in list(self._awaited):
+            leader = self._scene.leader(name, awaited)
+            if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
+                del self._awaited[name, awaited]
+                self._scene.account.heirs.append(self._seen(name, leader, leader.log.log_end_offset))
+        for trap in list(self._scene.traps):
+            if trap.look is not None and (tp := trap.look()) is not None:
+                self._has_sprung(trap, tp)
+
+    def _look_for_elections(self, name: str, *, is_news: bool) -> None:
+        scene = self._scene
+        image = scene.image(name)
+        self._offsets[name] = image.offset
+        self._look_for_topics(name)
+        self._coordinators.look_for_elections(name, image)
+        known = self._known.setdefault(name, {})
+        for topic in image.topics.values():
+            if is_internal(topic.name):
+                continue
+            came_back = (name, topic.name) in self._deleted
+            for index, partition in topic.partitions.items():
+                tp = TopicPartition(topic.name, index)
+                before = known.get(tp)
+                if before is partition:
+                    continue
+                known[tp] = partition
+                if before is None and not came_back:
+                    continue
+                if before is not None and is_news:
+                    self._look_at_joiners(name, tp, before, partition)
+                    self._look_at_absences(name, tp, before, partition)
+                if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
+                    continue
+                unclean = before is not None and is_unclean(before, partition)
+                scene.account.elections.append(
+                    Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
+                )
+                if unclean:
+                    self._awaited[name, tp] = partition.leader_epoch
+                how = "unclean, " if unclean else ""
+                subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
+                scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+
+    def _look_at_joiners(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+        """Write down where replicas that join the ISR differ from their leader at this moment."""
+        joiners = [broker_id for broker_id in after.isr if broker_id not in before.isr and broker_id != after.leader]
+        leader = self._scene.leader(name, tp) if joiners else None
+        if leader is None or leader.leader_epoch != after.leader_epoch:
+            return
+        account, now = self._scene.account, self._scene.now
+        if may_be_compacted(self._scene.plan, account, name, tp.topic, now):
+            return
+        mp = self.mirror_partition(name, tp)
+        is_cutting = mp is not None and mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
+        has_cut = any((cut.cluster, cut.tp) == (name, tp) and cut.at > now - PROPOSED_FOR_MAX for cut in account.cuts)
+        for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
+            if (is_cutting or has_cut) and replica.log.log_end_offset > leader.log.log_end_offset:
+                continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
+            if mp is not None and replica.log.log_end_offset < leader.log.log_start_offset:
+                continue  # Meanwhile the leader began again where its source's log begins now.
+            where = difference(leader, replica) if broker_id in joiners else ""
+            if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
+                where = (
+                    f"log end {replica.log.log_end_offset}, the leader's epoch begins at {leader.epoch_start_offset}"
+                )
+            if where:
+                account.joiners.append((name, tp, broker_id, where, now))
+
+    def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+        """Note since when replicas are outside the ISR, and for how long those were that join it."""
+        for broker_id in after.replicas:
+            absence = self._absences.setdefault((name, tp, broker_id), Absence())
+            if broker_id in before.isr and broker_id not in after.isr:
+                absence.since = self._scene.now
+            elif broker_id in after.isr and broker_id not in before.isr:
+                absence.longest = max(absence.longest, self._scene.now - absence.since)
+
+    def _look_for_topics(self, name: str) -> None:
+        """Write down the topics that came and went, and what is set for them."""
+        scene, known = self._scene, self._topics.setdefault(name, {})
+        found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
+        for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
+            topic_id = known.pop(topic)
+            self._topic_seen(name, topic, topic_id, exists=False)
+            self._insides.topic_deleted(name, topic_id)
+            self._deleted[name, topic] = None
+            for tp in [tp for tp in self._known[name] if tp.topic == topic]:
+                del self._known[name][tp]
+                self._awaited.pop((name, tp), None)
+        for topic, topic_id in found.items():
+            if topic not in known:
+                known[topic] = topic_id
+                self._topic_seen(name, topic, topic_id, exists=True)
+                self._configs.pop((name, topic), None)
+            configs = scene.image(name).topic_config(topic)
+            if self._configs.get((name, topic)) != configs:
+                self._configs[name, topic] = dict(configs)
+                scene.account.topic_configs.append(ConfigsSeen(name, topic, self._configs[name, topic], scene.now))
+
+    def _topic_seen(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
+        scene = self._scene
+        told = self._told_id(name, topic, topic_id)
+        scene.account.topics.append(TopicSeen(name, topic, told, exists, scene.now))
+        if scene.now:
+            scene.note(f"{name} {topic}: {f'created with id {told}' if exists else 'deleted'}")
+
+    def _told_id(self, name: str, topic: str, topic_id: Uuid) -> str:
+        """Return a topic's id as mirrors of it have it: one whose id nobody is told has a made one (D53)."""
+        scene = self._scene
+        told = scene.has_topic_ids(name)
+        return str(topic_id if told else made_topic_id(scene.clusters[name].cluster_id, topic))
+
+    # -- logs ---------------------------------------------------------------------------------
+
+    def look_at_logs(self, partitions: list[TopicPartition]) -> None:
+        """Write down the leaders' logs of some partitions, in every cluster that has them."""
+        for cluster in self._scene.clusters:
+            for tp in partitions:
+                seen = self.log_seen(cluster, tp)
+                if seen is not None:
+                    self._scene.account.logs.append(seen)
+                self.disks.look_at_segments(cluster, tp)
+            self._scene.account.described.extend(described(self._scene, cluster, partitions))
+
+    def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
+        """Return the log at the leader, or None if there is no leader."""
+        leader = self._scene.leader(cluster, tp)
+        return None if leader is None else self._seen(cluster, leader, leader.log.high_watermark)
+
+    def _seen(self, cluster: str, leader: Partition, end: int) -> LogSeen:
+        """Return a leader's log, with the rows below `end`."""
+        log = leader.log
+        stable = log.last_stable_offset
+        return LogSeen(
+            cluster,
+            leader.tp,
+            leader.broker_id,
+            leader.leader_epoch,
+            log.log_start_offset,
+            stable,
+            log.high_watermark,
+            log.log_end_offset,
+            tuple(self._rows(log, stable, end)),
+            self._scene.now,
+        )
+
+    def _rows(self, log: PartitionLog, stable: int, end: int) -> list[LogRow]:
+        start = log.log_start_offset
+        aborted = [(txn.producer_id, txn.first_offset) for txn in log.aborted_transactions(start, stable)]
+        batches = (batch for batch in log.batches(start, end))
+        return [
+            LogRow(
+                row.offset,
+                row.epoch,
+                row.value,
+                row.producer_id,
+                not row.is_control and not row.is_aborted and row.offset < stable,
+                row.crc,
+                row.key,
+                row.is_tombstone,
+            )
+            for row in self._reader.rows(batches, aborted)
+            if start <= row.offset < end
+        ]
+
+    # -- the last look ------------------------------------------------------------------------
+
+    def look_at_everything(self) -> None:
+        """Fill what the account says of the end."""
+        account = self._scene.account
+        for name in self._scene.clusters:
+            for tp in self._scene.partitions(name):
+                seen = self.log_seen(name, tp)
+                if seen is not None:
+                    account.final[name, tp] = seen
+                self._compare_replicas(name, tp)
+            account.described.extend(described(self._scene, name, self._scene.partitions(name)))
+        self.look_at_ids()
+        self._coordinators.look_at_offsets()
+        self.disks.look_at_the_end()
+        if not account.unsettled:
+            self._insides.look_at_rest()
+
+    def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
+        leader = self._scene.leader(name, tp)
+        if leader is None:
+            return
+        account = self._scene.account
+        compacted = may_be_compacted(self._scene.plan, account, name, tp.topic, self._scene.now)
+        if compacted and any(e.unclean and (e.cluster, e.tp) == (name, tp) for e in account.elections):
+            return  # What superseded a record in one replica may have gone with it.
+        for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
+            if broker_id != leader.broker_id and broker_id in leader.isr:
+                where = self._survivors_differ(name, leader, replica) if compacted else difference(leader, replica)
+                if where:
+                    account.replicas.append((name, tp, broker_id, where))
+
+    def _missed_tombstones(self, name: str, replica: Partition) -> list[str]:
+        absence = self._absences.get((name, replica.tp, replica.broker_id), Absence()).longest
+        account, plan = self._scene.account, self._scene.plan
+        return missed_tombstones(plan, account, name, replica.tp.topic, absence, self._scene.now) if absence else []
+
+    def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
+        """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
+
+        A replica that was away for longer than tombstones stay may have missed some, as with Kafka: the records that
+        they delete are left in its log alone. So it may have missed a marker; then its last stable offset stands
+        still, while the other one cleans by the records above it.
+        """
+        logs, until = (leader.log, replica.log), leader.log.high_watermark
+        stable = min(until, max(log.last_stable_offset for log in logs))
+        if not until <= replica.log.log_end_offset <= leader.log.log_end_offset:
+            return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
+        start = max(log.log_start_offset for log in logs)
+        ours, theirs = (self._rows(log, stable, until) for log in logs)
+        missed = self._missed_tombstones(name, leader), self._missed_tombstones(name, replica)
+        found = parted(ours, theirs, start, until, may_lack_tombstones=missed)
+        return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
+
+    def look_at_ids(self) -> None:
+        """Write down the topic ids as they are now."""
+        self._scene.account.topic_ids.clear()
+        for name in self._scene.clusters:
+            self._ids_of(name)
+
+    def _ids_of(self, name: str) -> None:
+        account, cluster = self._scene.account, self._scene.clusters[name]
+        for topic in self._scene.image(name).topics.values():
+            if is_internal(topic.name):
+                continue
+            account.topic_ids.append((name, topic.name, self._told_id(name, topic.name, topic.topic_id)))
+            found: dict[str, None] = {}
+            for broker_id in cluster.living():
+                for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
+                    if tp.topic == topic.name and partition.topic_id != topic.topic_id:
+                        found[str(partition.topic_id)] = None
+            account.topic_ids.extend((name, topic.name, other) for other in found)
+
+    def _mirror_state(self, cluster: str, tp: TopicPartition) -> str:
+        mp = self.mirror_partition(cluster, tp)
+        return "" if mp is None else MirrorState.UNKNOWN.name if mp.state is None else mp.state.name
+
+    def mirror_partition(self, cluster: str, tp: TopicPartition) -> MirrorPartition | None:
+        """Return what the leader knows of a mirrored partition, or None without a leader."""
+        leader = self._scene.leader(cluster, tp)
+        if leader is None:
+            return None
+        context = self._scene.mirror_context(cluster, leader.broker_id)
+        return None if context is None else context.partitions.get(tp)
+
+
+def shown(seen: LogSeen, until: int) -> LogSeen:
+    """Return a log without what is visible from `until` on."""
+    return replace(
+        seen,
+        rows=tuple(row for row in seen.rows if row.offset < until),
+        last_stable_offset=min(seen.last_stable_offset, until),
+        high_watermark=min(seen.high_watermark, until),
+    )
+
+
+def _same(one: StateSeen, other: StateSeen) -> bool:
+    return (one.mirror, one.state, one.last_mirror_epoch, one.broker, one.reason) == (
+        other.mirror,
+        other.state,
+        other.last_mirror_epoch,
+        other.broker,
+        other.reason,
+    )

@@ -1,0 +1,371 @@
+"""How does an operator have something done? Orders of one cluster go out one after the other, each until answered.
+
+An order is repeated at other brokers until one answers or the operator's patience ends. If an earlier try went
+unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it. What is said of one
+topic of an order is an answer about this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
+from kmirror.client.admin import REPEATED, error_of
+from kmirror.histories.account import Order
+from kmirror.histories.observe import Observer
+from kmirror.histories.plan import Step, Value
+from kmirror.histories.scene import Scene
+from kmirror.histories.scripts import Ask, Script, Sleep
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
+from kmirror.protocol.gen.alter_configs_response import AlterConfigsResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.releases import NOT_SERVED
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+PATIENCE_MS = 8_000
+RETRY_MS = 250
+TRY_MS = 3_000
+NOBODY = "nobody"
+"""In place of a cluster's name: bootstrap servers that do not exist."""
+LOOKED_AT_BEFORE = ("add", "remove", "pause", "resume", "delete_topic")
+"""Before these all logs of their topics are looked at."""
+ALREADY_DONE = {
+    "create_mirror": ErrorCode.MIRROR_ALREADY_EXISTS,
+    "add": ErrorCode.TOPIC_ALREADY_IN_MIRROR,
+    "create_topic": ErrorCode.TOPIC_ALREADY_EXISTS,
+    "delete_topic": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    "pause": ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED,
+    "resume": ErrorCode.MIRROR_TOPIC_NOT_PAUSED,
+}
+MIRROR_TIMEOUT_KEY = "request.timeout.ms"
+FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
+"""Retriable for a client that produces; an operator has to look what is wrong."""
+WITH_TOPICS = (
+    AddTopicsToMirrorResponse,
+    PauseMirrorTopicsResponse,
+    RemoveTopicsFromMirrorResponse,
+    ResumeMirrorTopicsResponse,
+)
+DELETED_BY_ROWS_FROM = 6
+"""The first version of DeleteTopics that has rows in place of names."""
+MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
+"""Makes the request of one kind of order to a cluster, of a step's arguments."""
+WhyNot = Callable[[str, int, Step], str]
+"""Says why the order to a cluster is not given; empty if it is."""
+
+
+@dataclass(slots=True)
+class Operator:
+    """Gives one cluster its orders."""
+
+    scene: Scene
+    observer: Observer
+    cluster: str
+    why_not: WhyNot = lambda cluster, number, step: ""
+    _waiting: list[tuple[int, Step]] = field(default_factory=list)
+    _works: bool = False
+
+    def order(self, number: int, step: Step) -> None:
+        """Have a step done, after those before it."""
+        self._waiting.append((number, step))
+        if not self._works:
+            self._works = True
+            self.scene.scripts.start("operator", self._work())
+
+    def leaves(self) -> bool:
+        """Give no more orders; return whether any waited, or still waits for its answer."""
+        for number, _ in self._waiting:
+            self.scene.note(f"order {number} is not given: time is up")
+        self._waiting.clear()
+        return self._works
+
+    @property
+    def idle(self) -> bool:
+        return not self._works
+
+    def _work(self) -> Script[None]:
+        while self._waiting:
+            number, step = self._waiting.pop(0)
+            yield from self._carry_out(number, step)
+        self._works = False
+
+    def _ends_eligibility(self, step: Step) -> str:
+        """Return which partition would have no leader any more, as the manual warns (D71); empty if none."""
+        if step.args.get("name") != "min.insync.replicas":
+            return ""
+        for name, topic in ((name, topic) for name in self.scene.clusters for topic in topics_of(step.args)):
+            image = self.scene.image(name)
+            partitions = image.topics[topic].partitions if topic in image.topics and image.keeps_eligible else {}
+            for tp in (TopicPartition(topic, index) for index in partitions):
+                if self.scene.leader(name, tp) is None:
+                    return f"{tp} of {name} has no leader, and the order would end the eligibility of all replicas"
+        return ""
+
+    def _carry_out(self, number: int, step: Step) -> Script[None]:
+        scene, args = self.scene, step.args
+        topics = topics_of(args)
+        reason = self.why_not(self.cluster, number, step) or self._ends_eligibility(step)
+        if reason:
+            scene.note(f"order {number} is not given: {reason}")
+            return
+        if step.action in LOOKED_AT_BEFORE:
+            self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
+        sent_at = scene.now
+        errors = yield from self._ask(step.action, args)
+        for error in dict.fromkeys(errors.values()):
+            scene.account.orders.append(
+                Order(
+                    number,
+                    step.action,
+                    str(args.get("mirror", "")),
+                    str(args.get("source", "")),
+                    self.cluster,
+                    tuple(topic for topic in topics if errors[topic] == error),
+                    sent_at,
+                    scene.now if error else -1,
+                    error,
+                )
+            )
+        alike = len(dict.fromkeys(errors.values())) == 1
+        told = [error or "no answer" if alike else f"{topic} {error or 'no answer'}" for topic, error in errors.items()]
+        scene.note(f"order {number} answered: {told[0] if alike else ', '.join(told)}")
+
+    def _ask(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:
+        """Return the answer by topic, or for an order about none by an empty name; empty where there was none."""
+        scene, request = self.scene, ORDERS[action]
+        subjects = topics_of(args) or ("",)
+        until = scene.now + PATIENCE_MS * MILLISECOND
+        tried = False
+        while scene.now < until:
+            endpoint = scene.directories[self.cluster].any_broker()
+            heard = scene.simulation.world.runs(endpoint.host)
+            reply = yield Ask(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
+            if reply is not None:
+                errors = {subject: _error_of(reply, subject) for subject in subjects}
+                if tried:
+                    errors = {
+                        name: ErrorCode.NONE if self._is_done(action, args, name, error) else error
+                        for name, error in errors.items()
+                    }
+                if all(not error.retriable or error in FINAL for error in errors.values()):
+                    # What a repeated order is refused for may be what the first try has done.
+                    return {name: "" if tried and error else error.name for name, error in errors.items()}
+                heard = any(error not in REPEATED for error in errors.values())
+            tried = tried or heard  # A broker that was down cannot have done it, nor one that says so.
+            yield Sleep(RETRY_MS)
+        return dict.fromkeys(subjects, "")
+
+    def _is_done(self, action: str, args: Mapping[str, Value], topic: str, error: ErrorCode) -> bool:
+        """Return whether what a repeated order is refused for is what it orders: not a topic in another mirror."""
+        if error is not ALREADY_DONE.get(action):
+            return False
+        assignment = parse(self.scene.image(self.cluster).topic_config(topic).get(MIRROR_NAME, ""))
+        return action != "add" or (assignment is not None and assignment.mirror == args["mirror"])
+
+
+def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the topics that a step names."""
+    text = str(args.get("topics", args.get("topic", "")))
+    return tuple(name for name in text.split(",") if name)
+
+
+def _error_of(reply: Message, topic: str) -> ErrorCode:
+    """Return what an answer says of a topic, or at all if it has no row for it."""
+    if isinstance(reply, DescribeMirrorsResponse):
+        return ErrorCode(reply.error_code)
+    if isinstance(reply, AlterConfigsResponse):
+        return next((ErrorCode(row.error_code) for row in reply.responses if row.error_code), ErrorCode.NONE)
+    if isinstance(reply, DeleteRecordsResponse):
+        rows = [row for found in reply.topics for row in found.partitions]
+        return next((ErrorCode(row.error_code) for row in rows if row.error_code), ErrorCode.NONE)
+    if isinstance(reply, WITH_TOPICS) and not reply.error_code:
+        for row in reply.topics:
+            if row.name == topic:
+                return ErrorCode(row.error_code)
+    return error_of(reply)
+
+
+def _partitions(scene: Scene) -> list[TopicPartition]:
+    found = [tp for name in scene.clusters for tp in scene.partitions(name)]
+    return sorted(dict.fromkeys(found))
+
+
+def servers(scene: Scene, cluster: str) -> str:
+    """Return the bootstrap servers of a cluster of the plan, or addresses at which nothing listens."""
+    return "nowhere:9092" if cluster == NOBODY else scene.clusters[cluster].bootstrap_servers
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+def _create(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    values = {
+        BOOTSTRAP_SERVERS: servers(scene, str(args.get("servers", args["source"]))),
+        MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000)),
+    }
+    return CreateMirrorRequest(
+        mirror_name=str(args["mirror"]), config=[MirrorConfig(name=n, value=v) for n, v in values.items()]
+    )
+
+
+def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    named = bool(args.get("named", True))
+    source = str(args["source"])
+    return AddTopicsToMirrorRequest(
+        mirror_name=str(args["mirror"]),
+        topics=[
+            AddedTopic(topic_name=topic, topic_id=scene.topic_id(source, topic) if named else Uuid.ZERO)
+            for topic in topics_of(args)
+        ],
+    )
+
+
+def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return removing_topics(str(args["mirror"]), topics_of(args))
+
+
+def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return pausing_topics(str(args["mirror"]), topics_of(args))
+
+
+def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return resuming_topics(str(args["mirror"]), topics_of(args))
+
+
+def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return DeleteMirrorRequest(mirror_name=str(args["mirror"]))
+
+
+def _describe_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return DescribeMirrorsRequest(mirror_names=[str(args["mirror"])])
+
+
+def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return CreateTopicsRequest(
+        topics=[
+            CreatableTopic(
+                name=topic,
+                num_partitions=int(args["partitions"]),
+                replication_factor=scene.clusters[cluster].replication_factor,
+            )
+            for topic in topics_of(args)
+        ]
+    )
+
+
+def _grow_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    row = CreatePartitionsTopic(name=str(args["topic"]), count=int(args["partitions"]), assignments=None)
+    return CreatePartitionsRequest(topics=[row], timeout_ms=TRY_MS)
+
+
+def _delete_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    names = list(topics_of(args))
+    if scene.last_version(cluster, "DeleteTopics") < DELETED_BY_ROWS_FROM:
+        return DeleteTopicsRequest(topic_names=names, timeout_ms=TRY_MS)
+    return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=TRY_MS)
+
+
+def _delete_records(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    row = DeleteRecordsPartition(partition_index=int(args["partition"]), offset=int(args["offset"]))
+    return DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=str(args["topic"]), partitions=[row])], timeout_ms=TRY_MS - 500
+    )
+
+
+def _alter(kind: int, name: str, key: str, value: str | None) -> Message:
+    """Return the request that sets a config, or without a value takes back what was set."""
+    operation = ConfigOp.DELETE if value is None else ConfigOp.SET
+    config = AlterableConfig(name=key, config_operation=operation, value=value)
+    return IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])]
+    )
+
+
+def _alter_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), str(args["value"]))
+
+
+def _reset_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), None)
+
+
+def _altered_topic(scene: Scene, cluster: str, topic: str, name: str, value: str | None) -> Message:
+    if scene.last_version(cluster, "IncrementalAlterConfigs") > NOT_SERVED:
+        return _alter(ResourceType.TOPIC, topic, name, value)
+    # Tools of such a release read what is set, and say all of it anew.
+    values = {key: old for key, old in scene.image(cluster).topic_config(topic).items() if key != name}
+    values |= {} if value is None else {name: value}
+    rows = [LegacyConfig(name=key, value=text) for key, text in values.items()]
+    resource = LegacyResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=rows)
+    return AlterConfigsRequest(resources=[resource])
+
+
+def _alter_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.BROKER, "", str(args["name"]), str(args["value"]))
+
+
+def _reset_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.BROKER, "", str(args["name"]), None)
+
+
+def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
+
+
+def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
+
+
+ORDERS: dict[str, MakeRequest] = {
+    "create_mirror": _create,
+    "add": _add,
+    "remove": _remove,
+    "pause": _pause,
+    "resume": _resume,
+    "delete_mirror": _delete_mirror,
+    "describe_mirror": _describe_mirror,
+    "create_topic": _create_topic,
+    "grow_topic": _grow_topic,
+    "delete_topic": _delete_topic,
+    "delete_records": _delete_records,
+    "alter_topic": _alter_topic,
+    "reset_topic": _reset_topic,
+    "alter_cluster": _alter_cluster,
+    "reset_cluster": _reset_cluster,
+    "alter_mirror": _alter_mirror,
+    "point_mirror": _point_mirror,
+}
+"""How an action becomes a request."""

@@ -1,0 +1,34 @@
+"""Outages of a client: for moments it does not reach one broker, or the broker does not reach it.
+
+What is sent meanwhile is lost, and then the links are reset. So a request is sent again that may have been carried out,
+and an answer that says what became of a batch, or of a fetch session, never comes.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.producing import Desk
+from kmirror.histories.scripts import Script, Sleep
+
+OPTION = "outages"
+"""Name of the option of a client that has outages."""
+PAUSE_MS = (1_500, 6_000)
+LASTS_MS = (20, 1_200)
+
+
+def outages(desk: Desk) -> Script[None]:
+    """Repeatedly take down the line between a client and one broker of its cluster, both ways or one way."""
+    scene, world = desk.scene, desk.scene.simulation.world
+    rng = scene.rng(f"outages {desk.plan.name}")
+    while desk.goes_on():
+        yield Sleep(rng.between(*PAUSE_MS))
+        cluster = scene.clusters[desk.cluster]
+        client = f"{desk.plan.name}@{desk.cluster}"
+        broker = cluster.process(rng.choice(cluster.broker_ids))
+        there, back = (client, broker), (broker, client)
+        ways = rng.choice(((there,), (back,), (there, back)))
+        for way in ways:
+            world.network.take_down(*way)
+        yield Sleep(rng.between(*LASTS_MS))
+        for way in ways:
+            world.network.bring_up(*way)
+        world.reset_links(client, broker)

@@ -1,0 +1,100 @@
+"""Can this plan be run? A file may say anything; here it is asked before a cluster is built.
+
+Types and sizes are looked at here, the names of actions, clusters, nodes and kinds by `actions.problem_with`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.actions import problem_with
+from kmirror.histories.plan import Plan
+from kmirror.histories.restarting import KILL, STOP
+from kmirror.kernel.names import counted
+from kmirror.sim.network import NetworkOptions
+from kmirror.spec.releases import RELEASES
+
+NETWORK = tuple(field.name for field in fields(NetworkOptions))
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_mapping_to(*kinds: type) -> Callable[[object], bool]:
+    def is_such(value: object) -> bool:
+        if not isinstance(value, Mapping):
+            return False
+        return all(type(key) is str and type(item) in kinds for key, item in value.items())
+
+    return is_such
+
+
+# By the words of the annotation: what a field has to be, and what it is called.
+TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "int": (_is_int, "a whole number"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "tuple[str, ...]": (
+        lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value), "a list of texts",
+    ),
+    "Mapping[str, str]": (_is_mapping_to(str), "an object of texts"),
+    "Mapping[str, int]": (_is_mapping_to(int), "an object of whole numbers"),
+    "Mapping[str, Value]": (_is_mapping_to(str, int, bool), "an object of texts, whole numbers and booleans"),
+}  # fmt: skip
+
+
+def problem(plan: Plan) -> str | None:
+    """Return in one line what keeps this plan from being run, or None."""
+    rows: list[tuple[str, Any]] = [("the plan", plan)]
+    for what, group in (("clusters", plan.clusters), ("clients", plan.clients), ("steps", plan.steps)):
+        rows += [(f"{what}[{number}]", row) for number, row in enumerate(group)]
+    # Types first: what asks for names and sizes relies on them.
+    wrong = next((text for text in (_types(where, row) for where, row in rows) if text), None)
+    return wrong or _sizes(plan) or problem_with(plan)
+
+
+def _types(where: str, row: Any) -> str:
+    for field in fields(row):
+        is_right, told = TYPES.get(str(field.type), (None, ""))
+        value = getattr(row, field.name)
+        if is_right is not None and not is_right(value):
+            return f"{where}: {field.name} is {told}, not {value!r}"
+        if field.type == "int" and value < 0:
+            return f"{where}: {field.name} is not below 0, as {value} is"
+    return ""
+
+
+def _sizes(plan: Plan) -> str | None:
+    names = [row.name for row in plan.clusters]
+    if not names:
+        return "the plan has no cluster"
+    if not (plan.clients or plan.steps):
+        return "the plan has no client and no step: there would be nothing to judge"
+    if len(names) > len(set(names)):
+        return "two clusters have the same name"
+    for row in plan.clusters:
+        if not 1 <= row.replication_factor <= row.brokers:
+            brokers = counted(row.brokers, "broker")
+            return f"cluster {row.name}: {brokers} cannot have replication factor {row.replication_factor}"
+        if not row.log_dirs:
+            return f"cluster {row.name}: a broker has at least one log directory"
+        if row.release and row.release not in RELEASES:
+            known = ", ".join(RELEASES)
+            return f"cluster {row.name}: no release {row.release!r} is known, there are {known}"
+        if row.release and row.mirror_version:
+            return f"cluster {row.name}: a broker of {row.release} does not mirror, its mirror_version is 0"
+    nodes = [f"{row.name}-{node}" for row in plan.clusters for node in (CONTROLLER_ID, *range(1, row.brokers + 1))]
+    for node, way in plan.restart.items():
+        if node not in nodes or way not in (STOP, KILL):
+            return f"restart: {node} to {way}: it takes nodes such as {nodes[-1]} to {STOP} or {KILL}"
+    for name in plan.network:
+        if name not in NETWORK:
+            near = get_close_matches(name, NETWORK, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NETWORK)}"
+            return f"the network has no field {name!r}: {hint}"
+    return None

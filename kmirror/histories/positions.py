@@ -1,0 +1,31 @@
+"""Where a consumer of a history is in a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.histories.account import Marks
+from kmirror.histories.directory import Leader
+from kmirror.kernel.clock import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """The replica that a partition's leader named as the one to read from (KIP-392)."""
+
+    broker_id: int
+    cluster: str
+    leader: Leader
+    until: Instant
+
+
+@dataclass(slots=True)
+class Position:
+    offset: int = 0
+    epoch: int = -1
+    """Of the last batch read; -1 before the first."""
+    checked: tuple[str, int] = ("", -1)
+    """Cluster and leader epoch for which the position is known to be in the log."""
+    known: Marks | None = None
+    """What the last answer said; only what changed is written down."""
+    preferred: Preferred | None = None

@@ -1,0 +1,46 @@
+"""What may a site lose with its power? Where each replica had flushed to, and the log with which a leader goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.account import LogSeen, PowerLoss
+from kmirror.histories.scene import Scene
+from kmirror.histories.stores import end_of, stores_of
+
+See = Callable[[str, Partition], LogSeen]
+"""Return a leader's log in a cluster, with all rows up to its end."""
+
+
+class PowerLooks:
+    """Writes down what sites lose with their power, and who leads afterwards."""
+
+    def __init__(self, scene: Scene, see: See) -> None:
+        self._scene = scene
+        self._see = see
+        self._awaited: list[PowerLoss] = []
+
+    def before_loss(self, cluster: str) -> None:
+        """Look at the disks of a cluster all of whose nodes are about to lose power; brokers may be starting still.
+
+        A topic whose records are flushed before they are acknowledged loses none: it is passed over.
+        """
+        scene, found = self._scene, self._scene.clusters[cluster]
+        for tp in scene.partitions(cluster):
+            if scene.image(cluster).topic_config(tp.topic).get("flush.messages", "1") == "1":
+                continue
+            stores = {broker_id: store for broker_id in found.living() for store in stores_of(found, broker_id, tp)}
+            kept = {broker_id: end_of(store, flushed=True) for broker_id, store in stores.items()}
+            ends = {broker_id: end_of(store, flushed=False) for broker_id, store in stores.items()}
+            loss = PowerLoss(cluster, tp, kept, ends, scene.now)
+            scene.account.power_losses.append(loss)
+            self._awaited.append(loss)
+
+    def after_event(self) -> None:
+        """Look at the leaders that have begun since."""
+        for loss in list(self._awaited):
+            leader = self._scene.leader(loss.cluster, loss.tp)
+            if leader is not None:
+                self._awaited.remove(loss)
+                loss.heir = self._see(loss.cluster, leader)

@@ -1,0 +1,422 @@
+"""How does a producer get its batches and transactions to a cluster? With Kafka's retries, and mostly with acks=all.
+
+With acks=1 or 0 nothing is promised: such a batch is not written down as acknowledged.
+
+A batch is sent until it is acknowledged, refused for good, given up after the delivery timeout, or until its
+application turned to another cluster. Whatever comes of it is written down.
+
+Several batches of a partition may be in flight. Each has its sequence number from when it is handed over, and keeps it;
+they go to one leader at a time, in order; one that has to be sent again waits until those before it are done. So
+OUT_OF_ORDER_SEQUENCE_NUMBER is final only for the first of them: the others are ahead of one that was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kmirror.histories.account import Ack, Refusal, Transaction, Write
+from kmirror.histories.plan import ClientPlan
+from kmirror.histories.scene import Scene
+from kmirror.histories.scripts import Ask, Script, Sleep, Tell
+from kmirror.histories.values import NAME
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.end_txn_response import EndTxnResponse
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorResponse
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.message import Message
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.record import RecordData
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks, CoordinatorType
+
+COORDINATOR_KEYS_FROM = 4
+"""The first version of FindCoordinator that asks by a list of keys."""
+PRODUCE_TIMEOUT_MS = 1_500
+DELIVERY_TIMEOUT_MS = 8_000
+"""After that a batch, or a question to a coordinator, is given up."""
+RETRY_MS = 120
+WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
+LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+MILLION = 1_000_000
+PADDING = "padding"
+POLL_MS = 40
+"""So often it is looked whether batches in flight are done."""
+
+
+class Desk:
+    """One application that writes: where it writes to at present, and what it has not written yet."""
+
+    def __init__(self, scene: Scene, plan: ClientPlan) -> None:
+        self.scene = scene
+        self.plan = plan
+        self.cluster = plan.cluster
+        self.turns = 0
+        """How often the application has turned to another cluster."""
+        self.rng: Rng = scene.rng(f"client {plan.name}")
+        self._values = 0
+        self._answers_lost_ppm = int(plan.options.get("answers_lost_ppm", 0))
+        self._losses = self.rng.split("answers")
+        self._keys = self.rng.split("keys")
+
+    def ask(self, ask: Ask) -> Script[Message | None]:
+        """Ask, and lose the answer now and then: the client waits for it in vain, and knows nothing of the request."""
+        sent_at = self.scene.now
+        reply: Message | None = yield ask
+        if reply is None or not self._answers_lost_ppm or not self._losses.chance(self._answers_lost_ppm, MILLION):
+            return reply
+        yield Sleep(max(0, ask.timeout_ms - (self.scene.now - sent_at) // MILLISECOND))
+        return None
+
+    def turn(self, cluster: str) -> None:
+        """Have the application go on in `cluster`."""
+        if cluster != self.cluster:
+            self.cluster = cluster
+            self.turns += 1
+
+    def goes_on(self) -> bool:
+        """Return whether the application goes on writing; if not, it ends what it is at."""
+        return self.scene.writing
+
+    def values(self, count: int) -> list[str]:
+        """Return values that no other producer writes in this history."""
+        first = self._values
+        self._values += count
+        return [f"{self.plan.name}.{n}" for n in range(first, first + count)]
+
+    def record(self, value: str) -> RecordData:
+        """Return a record for a value: of one of `keys`, now and then a tombstone; else each has its own key.
+
+        A topic that is to be compacted takes no records without a key, and nothing of it goes where each has its own.
+        With `nulls` some have neither key nor value, with `padding` each is so many bytes larger.
+        """
+        options, octets = self.plan.options, value.encode()
+        if "nulls" in options and self._keys.chance(int(options["nulls"]), 100):
+            return RecordData(None, None, [(NAME, octets)])
+        if "padding" in options:
+            return RecordData(octets, octets, [(PADDING, bytes(int(options["padding"])))])
+        if "keys" not in options:
+            return RecordData(octets, octets)
+        key = f"k{self._keys.below(int(options['keys']))}".encode()
+        if self._keys.chance(int(options.get("tombstones", 0)), 100):
+            return RecordData(key, None, [(NAME, octets)])
+        return RecordData(key, octets)
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions that the application's topics have where it writes to."""
+        directory = self.scene.directories[self.cluster]
+        return [tp for topic in self.plan.topics for tp in directory.partitions(topic)]
+
+    def find_coordinator(self, cluster: str, kind: CoordinatorType, key: str) -> Script[Endpoint | None]:
+        """Ask a broker which one coordinates `key`; None if it does not say."""
+        endpoint = self.scene.directories[cluster].any_broker()
+        if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
+            request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
+            reply = yield Ask(cluster, endpoint, request, last)
+            found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+        else:
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+            reply = yield Ask(cluster, endpoint, request)
+            rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
+            found = [(row.error_code, row.host, row.port) for row in rows]
+        return next((Endpoint(host, port) for error, host, port in found if not error), None)
+
+    def pause(self) -> Sleep:
+        """Return a rest of about `pause_ms`, at least until all clients stop resting."""
+        half, resting_ms = self.plan.pause_ms // 2, (self.scene.resting_until - self.scene.now) // MILLISECOND
+        return Sleep(max(half + self.rng.between(0, 2 * half), resting_ms))
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """A batch on its way, with a sequence number that it keeps."""
+
+    tp: TopicPartition
+    values: Sequence[str]
+    records: bytes
+    sequence: int
+    number: int
+    """Of the batch in its partition."""
+    until: Instant
+    tried: bool = False
+    at: Endpoint | None = None
+    """The leader that it was sent to and that has not answered; None while it waits to be sent."""
+
+
+@dataclass(slots=True)
+class Producer:
+    """One producer instance: bound to a cluster, with or without an id."""
+
+    desk: Desk
+    name: str
+    """Of the process; a pair of producers is two."""
+    cluster: str
+    transactional_id: str = ""
+    timeout_ms: int = 4_000
+    """After which the coordinator aborts its transaction."""
+    raises_epochs: bool = False
+    """Is it a client of transaction.version 2? Then leaders add partitions, and the end of a transaction raises the
+    epoch."""
+    producer_id: int = -1
+    epoch: int = -1
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    transaction: Transaction | None = None
+    coordinator: Endpoint | None = None
+    lanes: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
+    """The batches on their way, in order."""
+    is_broken: bool = False
+    """A batch was refused or given up since it was last asked."""
+    _in_flight: int = field(init=False)
+    _numbers: dict[TopicPartition, int] = field(default_factory=dict)
+    _turns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turns = self.desk.turns
+        self._in_flight = int(self.desk.plan.options.get("in_flight", 1))
+
+    @property
+    def has_turned(self) -> bool:
+        """Return whether the application has turned to another cluster since this producer began."""
+        return self.desk.turns != self._turns
+
+    # -- batches ------------------------------------------------------------------------------
+
+    def send(self, tp: TopicPartition, values: Sequence[str]) -> Script[ErrorCode | None]:
+        """Write one batch; NONE if it was acknowledged, None if it was given up, else why it was refused."""
+        batch = self._enter(tp, values)
+        return (yield from self._carry(batch))
+
+    def write(self, tp: TopicPartition, make: Callable[[], Sequence[str]]) -> Script[None]:
+        """Hand over as many batches as may be in flight, or fewer, each with what `make` returns; wait for room only.
+
+        `flush` says what became of them.
+        """
+        for _ in range(self.desk.rng.between(1, self._in_flight)):
+            # The leader knows the last five batches again, so the window is counted from the first that is not done.
+            while (lane := self.lanes.get(tp)) and self._numbers[tp] - lane[0].number >= self._in_flight:
+                yield Sleep(POLL_MS)
+            if self.is_broken or self.has_turned:
+                return
+            self.desk.scene.scripts.start(self.name, self._carry(self._enter(tp, make())))
+
+    def flush(self) -> Script[bool]:
+        """Wait until no batch is in flight; False if one was not acknowledged."""
+        while any(self.lanes.values()):
+            yield Sleep(POLL_MS)
+        good, self.is_broken = not self.is_broken, False
+        return good
+
+    def _enter(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
+        """Give a batch its number, and write down that it is sent."""
+        scene = self.desk.scene
+        sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
+        rows = [self.desk.record(value) for value in values]
+        records = build_batch(
+            rows,
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            base_sequence=sequence,
+            is_transactional=bool(self.transactional_id),
+            compression=Compression[str(self.desk.plan.options.get("compression", "none")).upper()],
+            timestamp_ms=scene.simulation.now_ms,
+        )
+        key = "" if self.transaction is None else self.transaction.key
+        for n, (value, row) in enumerate(zip(values, rows, strict=True)):
+            scene.account.writes[value] = Write(
+                value,
+                self.desk.plan.name,
+                self.cluster,
+                tp,
+                self.producer_id,
+                self.epoch,
+                sequence + n if sequence >= 0 else -1,
+                key,
+                scene.now,
+                (row.key or b"").decode(),
+                row.value is None,
+            )
+        if self.transaction is not None:
+            self.transaction.values.extend(values)
+        self.sequences[tp] = sequence + len(values)
+        number = self._numbers[tp] = self._numbers.get(tp, 0) + 1
+        batch = Batch(tp, values, records, sequence, number, scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND)
+        self.lanes.setdefault(tp, []).append(batch)
+        return batch
+
+    def _carry(self, batch: Batch) -> Script[ErrorCode | None]:
+        error = yield from self._deliver(batch)
+        self.lanes[batch.tp].remove(batch)
+        self.is_broken |= error is not ErrorCode.NONE
+        if error not in (ErrorCode.NONE, None):
+            # Where a later batch was sent, a leader that knew nothing of the producer may have begun with that one.
+            alone = self.sequences.get(batch.tp) == len(batch.values)
+            self._refused(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
+        return error
+
+    def _may_go(self, batch: Batch, leader: Endpoint) -> bool:
+        """Return whether no batch before this one has to be sent first."""
+        lane = self.lanes[batch.tp]
+        return not any(batch.tried or other.at != leader for other in lane[: lane.index(batch)])
+
+    def _deliver(self, batch: Batch) -> Script[ErrorCode | None]:
+        scene, tp = self.desk.scene, batch.tp
+        directory = scene.directories[self.cluster]
+        row = PartitionProduceData(index=tp.partition, records=batch.records)
+        acks = int(self.desk.plan.options.get("acks", Acks.ALL))
+        request = ProduceRequest(
+            transactional_id=self.transactional_id or None,
+            acks=acks,
+            timeout_ms=PRODUCE_TIMEOUT_MS,
+            topic_data=[TopicProduceData(name=tp.topic, partition_data=[row])],
+        )
+        version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+        version_max = min(version_max, int(self.desk.plan.options.get("produce_version", version_max)))
+        while not self.has_turned and scene.now < batch.until:
+            leader = directory.leader(tp)
+            if leader is None or not self._may_go(batch, leader.endpoint):
+                yield Sleep(RETRY_MS)
+                continue
+            sent_at, batch.tried, batch.at = scene.now, True, leader.endpoint
+            if acks == Acks.NONE:
+                yield Tell(self.cluster, leader.endpoint, request, version_max)
+                return ErrorCode.NONE
+            reply = yield from self.desk.ask(Ask(self.cluster, leader.endpoint, request, version_max))
+            batch.at = None
+            if isinstance(reply, ProduceResponse):
+                answer = reply.responses[0].partition_responses[0]
+                error = ErrorCode(answer.error_code)
+                if error in TAKEN:
+                    for n, value in enumerate(batch.values if acks == Acks.ALL else ()):
+                        offset = answer.base_offset + n if answer.base_offset >= 0 else -1
+                        scene.account.acks.append(
+                            Ack(value, self.cluster, tp, offset, scene.now, sent_at, leader.broker_id)
+                        )
+                    return ErrorCode.NONE
+                is_ahead = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self.lanes[tp][0] is not batch
+                if not (error.retriable or is_ahead):
+                    return error
+            directory.refresh()
+            yield Sleep(RETRY_MS)
+        return None
+
+    def _refused(self, tp: TopicPartition, values: Sequence[str], error: ErrorCode, *, first: bool) -> None:
+        scene = self.desk.scene
+        scene.account.refusals.extend(
+            Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first and n == 0, scene.now)
+            for n, value in enumerate(values)
+        )
+
+    # -- ids and transactions -----------------------------------------------------------------
+
+    def init(self) -> Script[bool]:
+        """Get a producer id, or with a transactional id the next epoch; False if there was none to be had."""
+        request = InitProducerIdRequest(
+            transactional_id=self.transactional_id or None, transaction_timeout_ms=self.timeout_ms
+        )
+
+        def error_of(reply: Message) -> int:
+            return reply.error_code if isinstance(reply, InitProducerIdResponse) else -1
+
+        reply = yield from self._ask_coordinator(request, error_of)
+        if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
+            return False
+        self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
+        self.sequences.clear()
+        return True
+
+    def begin(self, key: str) -> Transaction:
+        """Open a transaction; the coordinator hears of it with its first partition."""
+        self.transaction = Transaction(key, self.cluster)
+        self.desk.scene.account.transactions[key] = self.transaction
+        return self.transaction
+
+    def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
+        """Add the partitions to the transaction at its coordinator; False if it refuses or is not there.
+
+        Where their leaders will do so, nobody is asked.
+        """
+        if self.raises_epochs:
+            return True
+        topics: dict[str, AddPartitionsToTxnTopic] = {}
+        for tp in partitions:
+            topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self.transactional_id,
+            v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.epoch,
+            v3_and_below_topics=list(topics.values()),
+        )
+        reply = yield from self._ask_coordinator(request, _added_error)
+        return reply is not None and not _added_error(reply)
+
+    def end(self, *, commit: bool) -> Script[bool]:
+        """Commit or abort; False if the coordinator refused, or did not answer, so that the outcome is not known."""
+        transaction = self.transaction
+        assert transaction is not None, "begun"
+        transaction.asked = "commit" if commit else "abort"
+        request = EndTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            committed=commit,
+        )
+
+        def error_of(reply: Message) -> int:
+            return reply.error_code if isinstance(reply, EndTxnResponse) else -1
+
+        reply = yield from self._ask_coordinator(request, error_of)
+        transaction.answered = reply is not None and not error_of(reply)
+        if transaction.answered and isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
+            self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
+            self.sequences.clear()
+        self.transaction = None
+        return transaction.answered
+
+    def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
+        """Ask until there is an answer that repeating would not change; None if there was none in time."""
+        scene = self.desk.scene
+        until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
+        version_max = None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
+        while not self.has_turned and scene.now < until:
+            endpoint = yield from self._find_coordinator()
+            reply = None
+            if endpoint is not None:
+                reply = yield from self.desk.ask(Ask(self.cluster, endpoint, request, version_max))
+            code = -1 if reply is None else error_of(reply)
+            error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
+            if reply is not None and not error.retriable and error not in WAITING:
+                return reply
+            if reply is None or error in LOST_COORDINATOR:
+                self.coordinator = None
+            yield Sleep(RETRY_MS)
+        return None
+
+    def _find_coordinator(self) -> Script[Endpoint | None]:
+        if not self.transactional_id:
+            return self.desk.scene.directories[self.cluster].any_broker()
+        if self.coordinator is None:
+            kind = CoordinatorType.TRANSACTION
+            self.coordinator = yield from self.desk.find_coordinator(self.cluster, kind, self.transactional_id)
+        return self.coordinator
+
+
+def _added_error(reply: Message) -> int:
+    """Return the worst error of AddPartitionsToTxn: one that waiting does not mend goes first."""
+    if not isinstance(reply, AddPartitionsToTxnResponse):
+        return -1
+    codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]
+    errors = [ErrorCode(code) for code in codes if code]
+    fatal = [error for error in errors if not error.retriable and error not in WAITING]
+    return int((fatal or errors or [ErrorCode.NONE])[0])

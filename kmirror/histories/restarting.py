@@ -1,0 +1,138 @@
+"""The restart at the end of a history: every node ends, in order or not, and starts again; what it says is compared.
+
+`Plan.restart` names how each node ends. A plan without it has no restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.errors import KafkaError, SimulationFailure
+from kmirror.histories.account import Committed, Snapshot
+from kmirror.histories.observe import Observer
+from kmirror.histories.plan import ClusterPlan
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.records.record import RecordData
+from kmirror.sim.producer import Producer
+
+STOP = "stop"
+KILL = "kill"
+STOP_MS = 6_000
+"""So long a node may take to end in order; then it is killed."""
+LOOK_MS = 250
+REST_MS = 25_000
+"""So long everything may take to come to rest again."""
+QUIET_MS = 500
+"""Before the first snapshot: what consumers have sent is answered."""
+
+
+def draw_restart(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> dict[str, str]:
+    """Return how each node ends: all of a cluster in order, all without warning, or each as it comes."""
+    found = {}
+    for cluster in clusters:
+        ways = rng.choice(((STOP,), (KILL,), (STOP, KILL)))
+        for node_id in (CONTROLLER_ID, *range(1, cluster.brokers + 1)):
+            found[f"{cluster.name}-{node_id}"] = rng.choice(ways)
+    return found
+
+
+@dataclass(slots=True)
+class Restart:
+    """Restarts all clusters of a scene, and writes down what they were before and are after it."""
+
+    scene: Scene
+    observer: Observer
+    missing: Callable[[], list[tuple[str, TopicPartition, str]]]
+    """What has not come to rest."""
+
+    def run(self) -> None:
+        """Restart every node; nothing is written meanwhile."""
+        account, world = self.scene.account, self.scene.simulation.world
+        world.run_for(span_us=QUIET_MS * MILLISECOND)
+        account.before_restart = self._snapshot()
+        # What other checkers judge ends here.
+        parts = account, account.groups
+        lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
+        judged = [rows for rows in lists if rows is not account.refused_again]
+        lengths, heirs = [len(rows) for rows in judged], len(account.heirs)
+        self.scene.note("every node ends")
+        self._end(lambda node_id: node_id != CONTROLLER_ID)
+        self._end(lambda node_id: node_id == CONTROLLER_ID)
+        for cluster in self.scene.clusters.values():
+            for node_id in (CONTROLLER_ID, *cluster.broker_ids):
+                cluster.restart(node_id)
+        self.scene.note("every node starts again")
+        until = world.now + REST_MS * MILLISECOND
+        missing = self.missing()
+        while missing and world.now < until:
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
+            missing = self.missing()
+        account.heirs_again = {(heir.cluster, heir.tp): heir for heir in account.heirs[heirs:]}
+        account.unsettled_again = missing
+        account.after_restart = self._snapshot()
+        if not missing:
+            self._write()
+        for rows, length in zip(judged, lengths, strict=True):
+            del rows[length:]
+
+    def _end(self, is_meant: Callable[[int], bool]) -> None:
+        scene = self.scene
+        world = scene.simulation.world
+        nodes = [
+            (cluster, node_id) for cluster in scene.clusters.values()
+            for node_id in (CONTROLLER_ID, *cluster.broker_ids)
+            if is_meant(node_id) and cluster.runs(node_id)
+        ]  # fmt: skip
+        for cluster, node_id in nodes:
+            if scene.plan.restart.get(f"{cluster.name}-{node_id}", STOP) == STOP:
+                world.stop(cluster.process(node_id))
+            else:
+                cluster.kill(node_id)
+        until = world.now + STOP_MS * MILLISECOND
+        while any(cluster.runs(node_id) for cluster, node_id in nodes) and world.now < until:
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
+        for cluster, node_id in nodes:
+            if cluster.runs(node_id):
+                scene.note(f"{cluster.name}-{node_id} does not end in order, and is killed")
+                cluster.kill(node_id)
+
+    def _snapshot(self) -> Snapshot:
+        scene, found = self.scene, Snapshot(at=self.scene.now)
+        for name in scene.clusters:
+            image = scene.image(name)
+            for topic in image.topics.values():
+                found.ids[name, topic.name] = str(topic.topic_id)
+            for (kind, resource), values in image.configs.items():
+                found.configs[name, int(kind), resource] = dict(values)
+            for (group, tp), committed in scene.committed_offsets(name).items():
+                found.offsets[name, group, tp] = Committed(*committed)
+            for tp in scene.partitions(name):
+                log = self.observer.log_seen(name, tp)
+                if log is not None:
+                    found.logs[name, tp] = log
+                mp = self.observer.mirror_partition(name, tp)
+                if mp is not None and mp.state is not None:
+                    found.states[name, tp] = mp.state.name, max(mp.last_mirrored_epoch, -1)
+        return found
+
+    def _write(self) -> None:
+        """Have a fresh producer write to each partition that is in no mirror, or stopped."""
+        account = self.scene.account
+        for name, cluster in self.scene.clusters.items():
+            writable = [
+                tp for tp in self.scene.partitions(name)
+                if account.after_restart.states.get((name, tp), ("STOPPED", -1))[0] == "STOPPED"
+            ]  # fmt: skip
+            if not writable:
+                continue
+            try:
+                producer = Producer(cluster, idempotent=True)
+                for tp in writable:
+                    producer.send({tp: [RecordData(key=b"restart", value=f"{name} after the restart".encode())]})
+            except (KafkaError, SimulationFailure) as error:
+                account.refused_again.append((name, str(error)))

@@ -1,0 +1,203 @@
+"""`run_history`: carries a plan out, from the start of its clusters to the last look.
+
+    1  steps of the plan while clients write and read; nothing waits for an answer
+    2  faults end; producers go on for a while, end what they are at and stop; everything must come to rest
+    3  a last look at everything
+    4  every node restarts, if the plan says so, and everything is compared with what was before
+
+A run never raises for what happens inside it: an exception in a node is the account's crash.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from functools import partial
+
+from kmirror.errors import UsageError
+from kmirror.histories.actions import ACTIONS
+from kmirror.histories.coverage.watch import Watch
+from kmirror.histories.directory import Directory
+from kmirror.histories.draw import draw
+from kmirror.histories.hands import Hands
+from kmirror.histories.observe import Observer
+from kmirror.histories.orders import Operator
+from kmirror.histories.plan import Plan
+from kmirror.histories.plan_check import problem
+from kmirror.histories.producing import Desk
+from kmirror.histories.restarting import Restart
+from kmirror.histories.rings import RingWatch
+from kmirror.histories.scene import Scene
+from kmirror.histories.settled import Rest, owed
+from kmirror.histories.verdict import Outcome
+from kmirror.histories.workloads import start
+from kmirror.hooks.hooks import Hooks
+from kmirror.kernel.arguments import instance
+from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.network import NetworkOptions
+from kmirror.sim.simulation import Simulation
+
+AFTER_FAULTS_MS = 2_500
+"""So long producers go on after the faults."""
+LOOK_MS = 250
+READ_ON_MS = 1_200
+"""So long consumers go on reading once everything has come to rest."""
+
+
+def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full", coverage: bool = False) -> Outcome:
+    """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers.
+
+    With `coverage` it also has how often each row of kmirror.histories.coverage was reached; the run is the same.
+    UsageError for a plan that cannot be carried out, and for a seed or a profile that does not exist.
+    """
+    from kmirror.histories.checkers import judge
+
+    outcome = play(draw(seed, profile) if plan is None else plan, coverage=coverage)
+    if not outcome.account.crash:
+        outcome.anomalies, outcome.accepted = judge(outcome.account, outcome.plan)
+    return outcome
+
+
+def play(plan: Plan, *, coverage: bool = False) -> Outcome:
+    """Run a plan without judging it; UsageError if it cannot be carried out."""
+    wrong = problem(instance("a plan", plan, Plan, "Plan.from_json(text) reads one"))
+    if wrong is not None:
+        raise UsageError(wrong)
+    scene = Scene(plan, Simulation(plan.seed, network=NetworkOptions(**plan.network)))
+    world = scene.simulation.world
+    watch = Watch(scene) if coverage else None
+    try:
+        _History(scene, watch).run()
+    except Exception:  # Whatever a node raises is what is looked for; also a cluster that does not come up.
+        scene.account.crash = traceback.format_exc()
+    for kind, subject in list(scene.open_spans):
+        scene.end_span(kind, subject)
+    return Outcome(
+        plan,
+        world.trace.digest(),
+        account=scene.account,
+        story=scene.story,
+        virtual_seconds=scene.now / SECOND,
+        events=world.events,
+        coverage={} if watch is None else watch.reached(),
+    )
+
+
+class _History:
+    def __init__(self, scene: Scene, watch: Watch | None) -> None:
+        self._scene = scene
+        self._watch = watch
+        self._observer = Observer(scene)
+        self._hands = Hands(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
+        self._rest = Rest(scene, self._observer)
+
+    def run(self) -> None:
+        """Run the plan to its end, let everything come to rest, and look at all logs once more."""
+        self._begin()
+        scene, plan = self._scene, self._scene.plan
+        world = scene.simulation.world
+        at = 0
+        for number, step in enumerate(plan.steps):
+            at = max(at, step.at_ms)
+            scene.after_ms(at, lambda number=number: self._hands.do(number))  # type: ignore[misc]
+        world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
+        self._hands.end_faults()
+        self._observer.disks.look()
+        world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
+        scene.writing = False
+        self._come_to_rest()
+        world.run_for(span_us=READ_ON_MS * MILLISECOND)
+        self._look_on()
+        scene.reading = False
+        self._observer.look_at_everything()
+        if scene.plan.restart:
+            Restart(scene, self._observer, self._missing).run()
+        if self._watch is not None:
+            self._watch.finish()
+
+    def _begin(self) -> None:
+        scene, plan = self._scene, self._scene.plan
+        rings = None if plan.closes_rings else RingWatch(scene, self._observer)
+        for row in plan.clusters:
+            plays: Callable[..., Cluster] = Cluster
+            if row.release:
+                hooks = Hooks()
+                hooks.play(row.release)
+                plays = partial(Cluster, interpose=hooks)
+            cluster = plays(
+                scene.simulation,
+                row.name,
+                brokers=row.brokers,
+                replication_factor=row.replication_factor,
+                configs=row.configs,
+                mirror_version=row.mirror_version,
+                transaction_version=row.transaction_version,
+                eligible_version=row.eligible_version,
+                log_dirs=row.log_dirs,
+                racks={n: f"r{(n - 1) % row.racks + 1}" for n in range(1, row.brokers + 1)} if row.racks else None,
+            )
+            scene.clusters[row.name] = cluster
+            cluster.start()
+            scene.directories[row.name] = Directory(cluster)
+            operator = self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
+            if rings is not None:
+                operator.why_not = rings.why_not
+        for topic, text in plan.topics.items():
+            count, _, name = text.partition("@")
+            scene.clusters[name].create_topic(topic, int(count))
+        scene.began = scene.simulation.world.now
+        self._observer.attach()
+        if self._watch is not None:
+            self._watch.attach()
+        for client in plan.clients:
+            desk = self._hands.desks[client.name] = Desk(scene, client)
+            start(desk)
+
+    def _come_to_rest(self) -> None:
+        """Run until everything has come to rest, at most as long as the plan gives; then note what has not.
+
+        Time is given a second time if orders still wait then, which are not given any more.
+        """
+        scene = self._scene
+        if self._comes_to_rest():
+            return
+        late = [operator for operator in self._hands.operators.values() if operator.leaves()]
+        if late and self._comes_to_rest():
+            return
+        scene.account.unsettled = self._missing(is_over=True)
+        scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
+
+    def _comes_to_rest(self) -> bool:
+        """Run until everything has come to rest; return whether it did in the time that the plan gives."""
+        scene, world = self._scene, self._scene.simulation.world
+        until = world.now + scene.plan.converge_ms * MILLISECOND
+        while world.now < until:
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
+            self._observer.disks.look()
+            if self._has_ended() and not self._missing():
+                scene.note("everything has come to rest")
+                return True
+        return False
+
+    def _look_on(self) -> None:
+        """Run until nothing moves again, at most as long as consumers read on.
+
+        A transaction that an unclean election left open is no reason not to be at rest; when it times out later, its
+        records go to the mirrors, and are not to be missed there.
+        """
+        world = self._scene.simulation.world
+        until = world.now + READ_ON_MS * MILLISECOND
+        while world.now < until and self._missing():
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
+
+    def _has_ended(self) -> bool:
+        """Return whether every producer has stopped, and every order was answered or given up."""
+        return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
+
+    def _missing(self, *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
+        """Return what has not come to rest."""
+        self._observer.look_at_ids()
+        return self._rest.missing(owed(self._scene.plan, self._scene.account), is_over=is_over)

@@ -1,0 +1,193 @@
+"""What do all parts of a running history share? The clusters, the account, the story, and the clock.
+
+`Scene` decides nothing. It looks at clusters in a way that also works while a controller is down: then what the
+brokers themselves hold counts, for that is what their clients are served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.account import Account, Span
+from kmirror.histories.directory import Directory
+from kmirror.histories.plan import Plan
+from kmirror.histories.scripts import Scripts
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.context import MirrorContext
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.sim.world import Process
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.apis import version_served
+from kmirror.spec.releases import last_version, tells_topic_ids
+from kmirror.spec.topics import is_internal
+
+
+@dataclass(slots=True)
+class Trap:
+    """Do something in the event after a state was entered, a log was cut, or a sight was seen, in a partition."""
+
+    cluster: str
+    topic: str
+    on: str
+    """Name of a state, CUT, or a row of sights.SIGHTS."""
+    spring: Callable[[TopicPartition], None]
+    look: Callable[[], TopicPartition | None] | None = None
+    """Of a sight: return the partition where it was seen since the last look, or None. Called after every event."""
+
+
+@dataclass(slots=True)
+class Scene:
+    plan: Plan
+    simulation: Simulation
+    clusters: dict[str, Cluster] = field(default_factory=dict)
+    directories: dict[str, Directory] = field(default_factory=dict)
+    account: Account = field(default_factory=Account)
+    story: list[tuple[Instant, str]] = field(default_factory=list)
+    traps: list[Trap] = field(default_factory=list)
+    open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
+    """(kind, subject) of what is away, down or disturbed now, with the instant at which it began."""
+    began: Instant = 0
+    writing: bool = True
+    """Producers go on; then they end what they are at and stop."""
+    reading: bool = True
+    resting_until: Instant = 0
+    """Clients do nothing before: a long pause costs few events."""
+    busy: int = 0
+    """Producers that have not come to their end yet."""
+    scripts: Scripts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scripts = Scripts(self.simulation.world)
+
+    @property
+    def now(self) -> Instant:
+        """Return microseconds since the clusters were up."""
+        return self.simulation.world.now - self.began
+
+    def note(self, text: str) -> None:
+        """Add a line to the story."""
+        self.story.append((self.now, text))
+
+    def after(self, span_us: Duration, action: Callable[[], None]) -> None:
+        """Plan `action` in `span_us` microseconds."""
+        world = self.simulation.world
+        world.at(world.now + span_us, action)
+
+    def after_ms(self, span_ms: int, action: Callable[[], None]) -> None:
+        self.after(span_ms * MILLISECOND, action)
+
+    def rng(self, name: str) -> Rng:
+        """Return a stream of its own for `name`: what others draw does not shift it."""
+        return Rng(self.plan.seed).split(f"history {name}")
+
+    # -- what is away -------------------------------------------------------------------------
+
+    def begin_span(self, kind: str, subject: str) -> None:
+        self.open_spans[kind, subject] = self.now
+
+    def end_span(self, kind: str, subject: str) -> None:
+        """Write down what was away, down or disturbed until now; nothing if it was not."""
+        begin = self.open_spans.pop((kind, subject), None)
+        if begin is not None:
+            self.account.spans.append(Span(kind, subject, begin, self.now))
+
+    # -- looking at clusters ------------------------------------------------------------------
+
+    def process(self, cluster: str, node_id: int) -> Process:
+        """Return the process in which a node runs, or ran."""
+        return self.simulation.world.processes[self.clusters[cluster].process(node_id)]
+
+    def local_time(self, cluster: str, node_id: int) -> Instant:
+        """Return the time that a node's clock shows."""
+        return self.process(cluster, node_id).local(self.simulation.world.now)
+
+    def image(self, cluster: str) -> MetadataImage:
+        """Return the controller's image, or the last one it had."""
+        return self.clusters[cluster].image
+
+    def leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
+        """Return the partition at the living broker that leads it in the highest epoch, or None.
+
+        A broker that has not heard that the topic was deleted leads nothing, whether there is another one or not.
+        """
+        found = self.clusters[cluster]
+        topic = self.image(cluster).topics.get(tp.topic)
+        best: Partition | None = None
+        for broker_id in found.broker_ids:
+            if found.runs(broker_id):
+                led = found.broker(broker_id).parts.replicas.led(tp)
+                if led is None or topic is None or led.topic_id != topic.topic_id:
+                    continue
+                if best is None or led.leader_epoch > best.leader_epoch:
+                    best = led
+        return best
+
+    def mirror_component(self, cluster: str, broker_id: int) -> MirrorComponent | None:
+        """Return the part of a living broker that mirrors; None if its release has no mirrors."""
+        components = self.clusters[cluster].broker(broker_id).parts.components
+        return next((part for part in components if isinstance(part, MirrorComponent)), None)
+
+    def mirror_context(self, cluster: str, broker_id: int) -> MirrorContext | None:
+        """Return what a living broker knows of its mirrors; None if its release has no mirrors."""
+        component = self.mirror_component(cluster, broker_id)
+        return None if component is None else component.context
+
+    def partitions(self, cluster: str) -> list[TopicPartition]:
+        """Return all partitions of topics that are not internal."""
+        topics = self.image(cluster).topics
+        return [TopicPartition(n, i) for n in sorted(topics) if not is_internal(n) for i in topics[n].partitions]
+
+    def committed_offsets(self, cluster: str) -> dict[tuple[str, TopicPartition], tuple[int, int, str]]:
+        """Return what consumer groups have committed: offset, leader epoch and metadata by (group, partition)."""
+        found: dict[tuple[str, TopicPartition], tuple[int, int, str]] = {}
+        brokers = self.clusters[cluster]
+        for broker_id in brokers.living():
+            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values():
+                for name in [name for group in shard.offsets.groups() for name in shard.offsets.keys(group)]:
+                    offset = shard.offsets.settled(name)
+                    if offset is not None:
+                        found[name.group, name.tp] = offset.offset, offset.leader_epoch, offset.metadata
+        return found
+
+    def pending_offsets(self, cluster: str) -> list[tuple[str, TopicPartition]]:
+        """Return the groups and partitions for which an open transaction has committed offsets."""
+        brokers = self.clusters[cluster]
+        shards = [
+            shard
+            for broker_id in brokers.living()
+            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values()
+        ]
+        keys = [name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.open_keys(group)]
+        return [(name.group, name.tp) for name in keys]
+
+    def has_members(self, cluster: str, group: str) -> bool:
+        """Return whether the group has members in this cluster now."""
+        brokers = self.clusters[cluster]
+        found = (brokers.broker(broker_id).parts.groups.find(group) for broker_id in brokers.living())
+        return any(one is not None and one.members for one in found)
+
+    def topic_id(self, cluster: str, topic: str) -> Uuid:
+        """Return the id of a topic as clients are told it; zeros if there is none, or the topic has none."""
+        known = self.image(cluster).topics.get(topic)
+        return Uuid.ZERO if known is None or not self.has_topic_ids(cluster) else known.topic_id
+
+    def has_topic_ids(self, cluster: str) -> bool:
+        """Return whether the brokers of a cluster tell topic ids."""
+        return tells_topic_ids(self.release(cluster))
+
+    def release(self, cluster: str) -> str:
+        """Return the earlier release that a cluster plays; empty if it plays none."""
+        return next(row.release for row in self.plan.clusters if row.name == cluster)
+
+    def last_version(self, cluster: str, api: str) -> int:
+        """Return the last version of an API that the brokers of a cluster offer to clients, as its plan says."""
+        release = self.release(cluster)
+        return last_version(api, release) if release else version_served(API_KEYS[api], mirror=True)

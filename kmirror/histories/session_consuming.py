@@ -1,0 +1,65 @@
+"""A consumer with incremental fetch sessions (KIP-227), independent of the one in `kmirror.client`.
+
+The first fetch from a leader names every partition and opens a session. Later ones name what has changed, and what is
+to be forgotten; answers leave out partitions without news. After an error of the session a new one begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kmirror.histories.consuming import Consumer
+from kmirror.histories.directory import Leader
+from kmirror.histories.producing import Desk
+from kmirror.histories.scripts import Ask, Script
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ForgottenTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+
+FIRST = 0
+"""The session epoch of the fetch that opens a session."""
+
+
+@dataclass(slots=True)
+class Session:
+    """What one broker was told."""
+
+    id: int = 0
+    epoch: int = FIRST
+    told: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    """Leader epoch and offset by partition."""
+
+
+class SessionConsumer(Consumer):
+    """Reads as Consumer does, in a session with each broker."""
+
+    def __init__(self, desk: Desk, *, committed_only: bool) -> None:
+        super().__init__(desk, committed_only=committed_only)
+        self._sessions: dict[tuple[str, Endpoint], Session] = {}
+
+    def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
+        session = self._sessions.setdefault((cluster, endpoint), Session())
+        rows = {tp: self._row(tp, leader) for tp, leader in ready}
+        request = self._in_session(session, rows)
+        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            session.epoch = FIRST  # The id stays: the leader closes the session that it may still have.
+            if isinstance(reply, FetchResponse):
+                session.id = 0
+            self._failed(cluster, ready)
+            return
+        session.id = reply.session_id
+        session.epoch = session.epoch + 1 if reply.session_id else FIRST
+        yield from self._take_all(cluster, dict(ready), reply)
+
+    def _in_session(self, session: Session, rows: dict[TopicPartition, FetchPartition]) -> FetchRequest:
+        wanted = {tp: (row.current_leader_epoch, row.fetch_offset) for tp, row in rows.items()}
+        told = {} if session.epoch == FIRST else session.told
+        request = self._request({tp: row for tp, row in rows.items() if told.get(tp) != wanted[tp]})
+        request.session_id, request.session_epoch = session.id, session.epoch
+        request.forgotten_topics_data = [
+            ForgottenTopic(topic=tp.topic, partitions=[tp.partition]) for tp in told if tp not in rows
+        ]
+        session.told = wanted
+        return request

@@ -1,0 +1,495 @@
+"""Has everything come to rest, and if not, what is it waiting for? Some waits are right and count as rest.
+
+`owed` decides from orders and answers alone what each mirrored topic owes: MIRRORING with all that its source has
+decided, or STOPPED. `Rest` looks at the clusters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.histories.account import OPEN_TRANSACTIONS, Account, Order
+from kmirror.histories.late_timeouts import may_be_open
+from kmirror.histories.observe import Observer
+from kmirror.histories.orders import NOBODY
+from kmirror.histories.plan import Plan
+from kmirror.histories.scene import Scene
+from kmirror.histories.values import name_of
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.sim.cluster import Cluster
+from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.releases import tells_topic_ids
+from kmirror.spec.wire_values import ResourceType
+
+EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
+INCLUDED_GROUPS = "mirror.groups.include"
+CLAMP = "mirror.groups.clamp"
+DONE = "NONE"
+NO_ANSWER = ""
+NOT_IN_A_MIRROR = "in no mirror that is known"
+STATE_AFTER = {
+    "add": "MIRRORING",
+    "resume": "MIRRORING",
+    "pause": "PAUSED",
+    "remove": "STOPPED",
+    "delete_mirror": NOT_IN_A_MIRROR,
+    "delete_topic": NOT_IN_A_MIRROR,
+}
+"""To what an order brings a partition in the end."""
+BOTH_WAYS = "each of two clusters mirrors the topic from the other"
+RING = "the topic would be mirrored in a ring"
+ASKS_NOBODY = "the source's mirror of the topic reaches no source, so it cannot tell whether that is this cluster"
+MIRROR_OPEN = "orders about two mirrors were not answered: either may have the topic"
+ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
+NO_TOPIC = "the source has no such topic"
+OTHER_ID = "the source's topic has another id"
+CREATED_ANEW = "the source's topic was deleted and created anew, and tells no id"
+
+SYNCED_WITHIN: Duration = 10 * SECOND
+"""An offset is copied by then; a consumer that reads slowly commits the next one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What was last ordered of a topic."""
+
+    cluster: str
+    topic: str
+    mirror: str
+    source: str
+    states: tuple[str, ...]
+    """Any of these will do; two where the last order was not answered, so that it may have been carried out or not."""
+    excuse: str
+    """Why the topic may wait for ever all the same; empty if it may not."""
+    until_mirroring: bool = False
+    """The excuse is one for PREPARING: a topic that is MIRRORING all the same must catch up."""
+
+
+def owed(plan: Plan, account: Account) -> list[Owed]:
+    """Return what every topic owes that was ever ordered into a mirror, in the order of its first order.
+
+    A topic that was added may wait for ever
+    - while it is open which of two mirrors has it;
+    - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
+    - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
+    - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
+    - while the source has the topic from this cluster through any chain of mirrors, or from nobody who answers (D58);
+    - while neither the source nor this cluster has such a topic (D26).
+    While it does, its local transactions wait too: it is read-only, and takes no markers.
+    A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
+    owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted. One that
+    was removed before there was such a topic left nothing to the one that is created later (D34).
+
+    A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
+    STOPPED will do, and if it has another one of that name by now, FAILED (D16). One that was created anew, without an
+    id that tells, may pass for the former (D53).
+    """
+    wishes = _wishes(account)
+    found = []
+    for (cluster, topic), orders in wishes.items():
+        last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
+        if last < 0:
+            continue  # The topic may be in a mirror or not: the order was not answered.
+        possible = _still_possible(orders)
+        states = tuple(dict.fromkeys(STATE_AFTER[order.action] for order in possible))
+        created = _changes(account, cluster, topic, exists=True)
+        if "STOPPED" in states and any(at >= possible[0].sent_at for at in created):
+            states = (*dict.fromkeys((*states, NOT_IN_A_MIRROR)),)
+        row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
+        if "MIRRORING" in states or "PAUSED" in states:
+            pointed = pointed_to(plan, account, cluster, row.mirror)
+            source = pointed[-1] if pointed else NOBODY
+            mirrors = dict.fromkeys(order.mirror for order in possible if order.action != "delete_topic")
+            excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, pointed)
+            excuse = excuse or _excuse_upstream(plan, account, wishes, row, pointed)
+            only_prepares = excuse in (BOTH_WAYS, ONLY_COPY, RING, ASKS_NOBODY)
+            row = Owed(cluster, topic, row.mirror, source, states, excuse, only_prepares)
+            added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
+            row = _while_the_source_had_none(plan, account, row, added_at)
+        found.append(row)
+    return found
+
+
+def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
+    """Return the orders about each (cluster, topic) that were carried out, or may have been.
+
+    The deletion of a mirror is one about the topics that may have been in it; that of a topic counts where the topic
+    was ordered into a mirror before.
+    """
+    wishes: dict[tuple[str, str], list[Order]] = {}
+    for order in account.orders:
+        if order.error not in (DONE, NO_ANSWER) or order.action not in STATE_AFTER:
+            continue
+        if order.action == "delete_mirror":
+            for (cluster, _), before in wishes.items():
+                if cluster == order.destination and any(o.mirror == order.mirror for o in _still_possible(before)):
+                    before.append(order)
+        for topic in order.topics:
+            if order.action == "delete_topic" and (order.destination, topic) not in wishes:
+                continue
+            wishes.setdefault((order.destination, topic), []).append(order)
+    return wishes
+
+
+def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
+    """Return where a mirror's bootstrap.servers have pointed to since it was made, one after the other."""
+    found: list[str] = []
+    for order in account.orders:
+        if (order.destination, order.mirror) != (cluster, mirror) or order.error not in (DONE, NO_ANSWER):
+            continue
+        if order.action == "create_mirror" or order.action == "point_mirror":
+            args = plan.steps[order.number].args
+            found.append(str(args.get("servers", args.get("source", ""))))
+        elif order.action == "delete_mirror" and order.error == DONE:
+            found.clear()
+    return found
+
+
+def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]) -> str:
+    source = pointed[-1] if pointed else NOBODY
+    if source == NOBODY:
+        return "the mirror points to nobody"
+    if len(dict.fromkeys(name for name in pointed if name != NOBODY)) > 1:
+        return "the mirror has pointed to another cluster before"
+    ids = {(cluster, topic): topic_id for cluster, topic, topic_id in reversed(account.topic_ids)}
+    if (source, row.topic) not in ids:
+        return NO_TOPIC
+    if (row.cluster, row.topic) in ids and ids[row.cluster, row.topic] != ids[source, row.topic]:
+        return OTHER_ID
+    there = wishes.get((source, row.topic), ())
+    back = [order for order in there if order.mirror == row.mirror or order.action == "delete_topic"]
+    ours = [order for order in back if order.source == row.cluster]
+    later = there[there.index(back[-1]) + 1 :] if back else ()
+    if any(order.action == "add" and order.error == DONE for order in later):
+        return ""  # The topic went into another mirror over there, which tells nothing of us (D25).
+    if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
+        return ""  # With the topic the source has forgotten what it has ever had from here.
+    if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
+        return BOTH_WAYS
+    # A mirror over there that never reached its source does not know which cluster that is: it may be this one.
+    # It stopped because it was removed, or because that cluster had no such topic any more.
+    may_be_ours = ours or (
+        back and (back[-1].action == "remove" or _changes(account, back[-1].source, row.topic, exists=False))
+    )
+    if may_be_ours and _never_mirrored(account, source, row):
+        return ONLY_COPY
+    return ""
+
+
+def _excuse_upstream(
+    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]
+) -> str:
+    """Return why a topic waits because of the mirrors that its source may have it from; empty if it need not."""
+    clusters, asks_nobody = pointed[-1:], False
+    for cluster in clusters:
+        for order in _still_possible(wishes.get((cluster, row.topic), [])):
+            if STATE_AFTER[order.action] in ("MIRRORING", "PAUSED"):
+                names = pointed_to(plan, account, cluster, order.mirror)
+                asks_nobody = asks_nobody or NOBODY in names[-1:] or len(set(names) - {NOBODY}) > 1
+                clusters += [name for name in dict.fromkeys(names) if name not in (NOBODY, *clusters)]
+    if row.cluster in clusters:
+        return RING
+    return ASKS_NOBODY if asks_nobody else ""
+
+
+def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:
+    """Return when a topic of this name was created in a cluster, or when it was deleted."""
+    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, exists)]
+
+
+def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
+    """Return what a topic owes whose source may have none of its name, had none at times, or has another one."""
+    if row.excuse == OTHER_ID:
+        states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
+        return replace(row, states=(*states, *(s for s in ("FAILED", "STOPPED") if s not in states)), excuse="")
+    if row.excuse == NO_TOPIC:
+        if "PAUSED" in row.states:  # A partition that was still on its way to PAUSED stays where it is.
+            return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
+        here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
+        states = tuple(dict.fromkeys(("STOPPED" if state == "MIRRORING" else state) for state in row.states))
+        return replace(row, states=states, excuse="") if here else row
+    came_and_went = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
+    if not came_and_went:
+        return row
+    release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
+    if tells_topic_ids(release) or all(r.exists for r in came_and_went):
+        return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
+    return replace(row, excuse=CREATED_ANEW, until_mirroring=False)
+
+
+def _overlap(earlier: Order, later: Order) -> bool:
+    """Return whether the later order was sent before the earlier one was answered: either may have come last."""
+    return earlier.answered_at < 0 or earlier.answered_at > later.sent_at
+
+
+def _still_possible(orders: list[Order]) -> list[Order]:
+    """Return the orders of which any may have come last."""
+    last = max((n for n, order in enumerate(orders) if order.error == DONE), default=0)
+    while last > 0 and _overlap(orders[last - 1], orders[last]):
+        last -= 1
+    return orders[last:]
+
+
+def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
+    """Return whether a partition of the topic stopped at the source without a last mirrored epoch."""
+    latest: dict[TopicPartition, tuple[str, int]] = {}
+    for seen in account.states:
+        if seen.cluster == source and seen.mirror == row.mirror and seen.tp.topic == row.topic:
+            latest[seen.tp] = (seen.state, seen.last_mirror_epoch)
+    return not latest or any(state == "STOPPED" and epoch < 0 for state, epoch in latest.values())
+
+
+def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
+    """Return (cluster, topic) of what waits rightly, is paused or failed, and of every mirror of it, which stands
+    still."""
+    still = ("PAUSED", "FAILED")
+    waiting = dict.fromkeys(
+        (row.cluster, row.topic) for row in rows if row.excuse or any(state in still for state in row.states)
+    )
+    for _ in rows:  # A chain is no longer than there are rows.
+        mirrors_of_it = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
+        waiting.update(dict.fromkeys(mirrors_of_it))
+    return waiting
+
+
+class Rest:
+    """Looks whether a scene has come to rest; what is still missing is (cluster, partition, why)."""
+
+    def __init__(self, scene: Scene, observer: Observer) -> None:
+        self._scene = scene
+        self._observer = observer
+
+    def missing(self, rows: list[Owed], *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
+        """Return what is not as it should be; empty once everything has come to rest.
+
+        When time is up (`is_over`) groups that still commit are not expected to be the same in two clusters.
+        """
+        found: list[tuple[str, TopicPartition, str]] = []
+        for name, cluster in self._scene.clusters.items():
+            found += self._not_replicated(name, cluster)
+        waiting, alone = waiting_topics(rows), self._alone(rows)
+        for name in self._scene.clusters:
+            for tp in self._scene.partitions(name):
+                if (name, tp.topic) not in waiting or self._takes_markers(name, tp):
+                    found += [] if (name, tp) in alone else self._hanging(name, tp, rows)
+        for row in rows:
+            if not row.excuse or row.until_mirroring:
+                found += self._not_as_ordered(row, alone, is_over=is_over)
+        return found
+
+    def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
+        """Return the partitions of mirrored topics that the source does not have, and mirrors of them that prepare.
+
+        They were added here while the topic was not mirrored. They wait, read-only, and take no markers. They cannot
+        ask where their source has them from, so a mirror of them may wait to know that (D58).
+        """
+        found: dict[tuple[str, TopicPartition], None] = {}
+        for row in rows:
+            here = self._scene.image(row.cluster).topics.get(row.topic)
+            there = self._scene.image(row.source).topics.get(row.topic) if row.source in self._scene.clusters else None
+            if here is None or there is None or row.states == ("STOPPED",):
+                continue
+            lacking = [index for index in here.partitions if index not in there.partitions]
+            found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
+        mirrored = [row for row in rows if row.states != ("STOPPED",)]
+        for _ in mirrored:  # A chain is no longer than there are rows.
+            behind = {(row.cluster, tp): None for row in mirrored for tp in _of(found, row.source, row.topic)}
+            found.update({place: None for place in behind if self._state(*place) == "PREPARING"})
+        return found
+
+    def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
+        if cluster.is_settled():
+            return []
+        found = []
+        for topic in cluster.image.topics.values():
+            for index, image in topic.partitions.items():
+                tp = TopicPartition(topic.name, index)
+                leader = cluster.leader(tp)
+                if leader is None:
+                    found.append((name, tp, f"no leader serves it (leader {image.leader}, ISR {list(image.isr)})"))
+                elif len(image.isr) != len(image.replicas):
+                    found.append((name, tp, f"ISR {list(image.isr)} of replicas {list(image.replicas)}"))
+                elif leader.log.high_watermark != leader.log.log_end_offset:
+                    log = leader.log
+                    found.append((name, tp, f"high watermark {log.high_watermark}, log end {log.log_end_offset}"))
+        return found or [(name, TopicPartition("", -1), "a broker is fenced")]
+
+    def _hanging(self, name: str, tp: TopicPartition, rows: list[Owed]) -> list[tuple[str, TopicPartition, str]]:
+        """Return the partition if a transaction hangs there whose marker no unclean election can have lost."""
+        leader = self._scene.leader(name, tp)
+        if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
+            return []
+        log = leader.log
+        ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
+        plan, account = self._scene.plan, self._scene.account
+        ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
+        if not ongoing or account.stopped_unknowing((name, tp)) or self._has_all_that_is_decided(name, tp, rows):
+            return []
+        open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
+        where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
+        return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
+
+    def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
+        """Return whether it waits for markers behind a transaction that hangs at its source.
+
+        By an unclean election, or because the source itself mirrors the topic from a cluster without this partition.
+        """
+        here, state = self._scene.leader(name, tp), self._state(name, tp)
+        for row in rows:
+            if (row.cluster, row.topic, state) != (
+                name,
+                tp.topic,
+                "MIRRORING",
+            ) or row.source not in self._scene.clusters:
+                continue
+            there = self._scene.leader(row.source, tp)
+            if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
+                continue
+            if here.log.log_end_offset == there.log.last_stable_offset or self._had_more(tp, here.log, there.log):
+                others = [other for other in rows if other is not row]
+                return (row.source, tp) in self._alone(others) or not self._hanging(row.source, tp, others)
+        return False
+
+    def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
+        """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election.
+
+        Or what its coordinator knew of it: then no marker is written. One that begins after the election times out.
+        """
+        account = self._scene.account
+        batch = next(iter(log.batches(offset, offset + 1)), None)
+        if batch is None:
+            return False
+        name = next((name_of(record.value, record.headers) for record in batch.records()), "")
+        begin = account.writes[name].sent_at if name in account.writes else 0
+        if any(batch.producer_id in row.producers and begin <= row.at for row in account.groups.lost):
+            return True
+        return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
+
+    def _not_as_ordered(
+        self, row: Owed, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
+    ) -> list[tuple[str, TopicPartition, str]]:
+        scene = self._scene
+        topic = scene.image(row.cluster).topics.get(row.topic)
+        if topic is None:
+            if "STOPPED" in row.states or NOT_IN_A_MIRROR in row.states:
+                return []
+            return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
+        found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
+        for index in topic.partitions:
+            tp = TopicPartition(row.topic, index)
+            if (row.cluster, tp) in alone:
+                continue
+            state = self._state(row.cluster, tp)
+            if state == "PREPARING" and row.excuse:
+                continue
+            if state not in row.states:
+                mp = self._observer.mirror_partition(row.cluster, tp)
+                reason = "" if mp is None or not mp.reason else f": {mp.reason}"
+                found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
+            elif state == "MIRRORING":
+                found += self._behind(row, tp)
+                found += [] if row.excuse else self._offsets_behind(row, tp, is_over=is_over)
+        return found
+
+    def _takes_markers(self, cluster: str, tp: TopicPartition) -> bool:
+        """Return whether transactions end here: no mirror has it, or it stopped, whatever was ordered."""
+        return self._observer.mirror_partition(cluster, tp) is None or self._state(cluster, tp) == "STOPPED"
+
+    def _state(self, cluster: str, tp: TopicPartition) -> str:
+        mp = self._observer.mirror_partition(cluster, tp)
+        return NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
+
+    def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
+        """Return what the metadata sync owes: the source's partitions, and what is set for the topic there (D17)."""
+        here, there = self._scene.image(row.cluster), self._scene.image(row.source)
+        found = []
+        for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
+            if index not in here.topics[row.topic].partitions:
+                found.append((row.cluster, TopicPartition(row.topic, index), "the source's partition is not here"))
+        excluded = _excluded_configs(here, row.mirror)
+        wanted, have = (_copied_configs(image.topic_config(row.topic), excluded) for image in (there, here))
+        if wanted != have:
+            text = f"the topic's configs are {have}, the source's are {wanted}"
+            found.append((row.cluster, TopicPartition(row.topic, 0), text))
+        return found
+
+    def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+        source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
+        if source is None or destination is None:
+            return [(row.cluster, tp, "nobody leads it here or at the source")]
+        want, have = source.log.last_stable_offset, destination.log.log_end_offset
+        starts = destination.log.log_start_offset, source.log.log_start_offset
+        if starts[0] < min(starts[1], have):
+            return [(row.cluster, tp, f"the log begins at {starts[0]}, the source's at {starts[1]}")]
+        if want == have == destination.log.high_watermark:
+            return []
+        if self._had_more(tp, destination.log, source.log):
+            return []
+        mp = self._observer.mirror_partition(row.cluster, tp)
+        reason = "" if mp is None or not mp.reason else f": {mp.reason}"
+        return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]
+
+    def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
+        """Return whether a transaction whose marker was lost at the source holds back what the mirror had before."""
+        want, have = there.last_stable_offset, here.log_end_offset
+        same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
+        return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
+
+    def _offsets_behind(self, row: Owed, tp: TopicPartition, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
+        """Return what groups have committed at the source and not here, as far as the mirror lets them through."""
+        scene, destination = self._scene, self._scene.leader(row.cluster, tp)
+        configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})
+        included, clamps = configs.get(INCLUDED_GROUPS, ".*").split(","), configs.get(CLAMP) == "true"
+        there, here = scene.committed_offsets(row.source), scene.committed_offsets(row.cluster)
+        found = []
+        for (group, at), wanted in there.items():
+            if at != tp or destination is None or not _is_one_of(group, included):
+                continue
+            if scene.has_members(row.cluster, group):
+                continue  # Nobody commits for a group that is active here (D17).
+            if is_over and self._has_just_come(wanted[2]):
+                continue
+            log = destination.log
+            inside = min(max(wanted[0], log.log_start_offset), log.high_watermark)
+            if clamps and inside != wanted[0]:
+                wanted = inside, -1, wanted[2]
+            if wanted[1] > destination.leader_epoch:  # A consumer brought it from another cluster.
+                wanted = wanted[0], -1, wanted[2]
+            if here.get((group, tp)) != wanted:
+                text = f"group {group} has committed {wanted} at the source, {here.get((group, tp))} here"
+                found.append((row.cluster, tp, text))
+        return found
+
+    def _has_just_come(self, token: str) -> bool:
+        """Return whether the offset with this metadata was committed a moment ago, so that the next sync copies it."""
+        sent = self._scene.account.groups.sent.get(token)
+        return sent is not None and self._scene.now - max(sent.sent_at, sent.answered_at) < SYNCED_WITHIN
+
+
+def _of(places: Collection[tuple[str, TopicPartition]], cluster: str, topic: str) -> list[TopicPartition]:
+    """Return the partitions of a cluster's topic that are among `places`."""
+    return [tp for name, tp in places if (name, tp.topic) == (cluster, topic)]
+
+
+def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    return any(re.fullmatch(pattern.strip(), name) for pattern in patterns)
+
+
+def _excluded_configs(image: MetadataImage, mirror: str) -> list[str]:
+    """Return the patterns of topic configs that a mirror does not copy, as it is configured now."""
+    set_here = image.configs.get((ResourceType.MIRROR, mirror), {}).get(EXCLUDED_CONFIGS)
+    return (default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) if set_here is None else set_here).split(",")
+
+
+def _copied_configs(values: Mapping[str, str], excluded: Sequence[str]) -> dict[str, str]:
+    """Return those of a topic's configs that a mirror copies."""
+    return {
+        name: value
+        for name, value in values.items()
+        if not name.startswith("mirror.") and not _is_one_of(name, excluded)
+    }

@@ -1,0 +1,222 @@
+"""Sights: events of replication at which a trap springs, each a row of SIGHTS.
+
+A sight measures something of a topic, or of a cluster, after every event while a trap waits for it. The trap springs
+for the first partition whose measure changed in the way that the row names. Nodes notice nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.metadata_snapshot import snapshot_ids
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
+from kmirror.cluster.coordinators.transactions.state import PREPARING
+from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.spec.topics import METADATA_TOPIC
+
+Measures = Mapping[TopicPartition, Any]
+Measure = Callable[[Scene, str, str], Measures]
+"""What is measured of a topic in a cluster, by partition."""
+Change = Callable[[Any, Any], bool]
+"""Return whether a measure changed in the way that is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One event of replication that can be waited for."""
+
+    name: str
+    doc: str
+    measure: Measure
+    happened: Change
+
+
+# -- measures ---------------------------------------------------------------------------------
+
+
+def _of_images(take: Callable[[PartitionImage], Any]) -> Measure:
+    """Measure the partitions as the controller decided them last."""
+
+    def measure(scene: Scene, cluster: str, topic: str) -> Measures:
+        found = scene.image(cluster).topics.get(topic)
+        if found is None:
+            return {}
+        return {TopicPartition(topic, index): take(image) for index, image in found.partitions.items()}
+
+    return measure
+
+
+def _of_leaders(take: Callable[[Partition], Any]) -> Measure:
+    """Measure the partitions at their leaders; one without a leader has no measure."""
+
+    def measure(scene: Scene, cluster: str, topic: str) -> Measures:
+        found = scene.image(cluster).topics.get(topic)
+        led = [] if found is None else [scene.leader(cluster, TopicPartition(topic, n)) for n in found.partitions]
+        return {partition.tp: take(partition) for partition in led if partition is not None}
+
+    return measure
+
+
+def _of_mirrors(take: Callable[[MirrorPartition], Any], *, loaded: bool = False) -> Measure:
+    """Measure the mirrored partitions at their leaders, with `loaded` only where they have read the state."""
+
+    def measure(scene: Scene, cluster: str, topic: str) -> Measures:
+        nodes = scene.clusters[cluster]
+        return {
+            tp: take(mp)
+            for broker_id in nodes.living()
+            if (context := scene.mirror_context(cluster, broker_id)) is not None
+            for tp, mp in context.partitions.items()
+            if tp.topic == topic and not (loaded and mp.state is None)
+        }
+
+    return measure
+
+
+def _log_ends(scene: Scene, cluster: str, topic: str) -> Measures:
+    """Measure the log end of each follower; the broker's id is part of the topic's name there."""
+    nodes = scene.clusters[cluster]
+    return {
+        TopicPartition(f"{topic}@{broker_id}", tp.partition): partition.log.log_end_offset
+        for broker_id in nodes.living()
+        for tp, partition in nodes.broker(broker_id).parts.replicas.partitions.items()
+        if tp.topic == topic and not partition.is_leader
+    }
+
+
+def _snapshots(scene: Scene, cluster: str, topic: str) -> Measures:
+    disk = scene.clusters[cluster].log_dirs[CONTROLLER_ID][0]
+    log = TopicPartition(METADATA_TOPIC, 0)
+    ids = snapshot_ids(disk.open(log)) if disk.is_open(log) else []
+    return {TopicPartition(topic, 0): ids[-1].end_offset if ids else 0}
+
+
+def _prepared(scene: Scene, cluster: str, topic: str) -> Measures:
+    nodes = scene.clusters[cluster]
+    count = sum(
+        transaction.status in PREPARING
+        for broker_id in nodes.living()
+        for shard in nodes.broker(broker_id).parts.transactions.runtime.states().values()
+        for transaction in shard.all_committed().values()
+    )
+    return {TopicPartition(topic, 0): count}
+
+
+def _of_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure:
+    """Measure the coordinators of groups, transactions and mirrors of all brokers together."""
+
+    def measure(scene: Scene, cluster: str, topic: str) -> Measures:
+        nodes, total = scene.clusters[cluster], 0
+        for broker_id in nodes.living():
+            parts = nodes.broker(broker_id).parts
+            total += count(parts.transactions.runtime) + count(parts.groups.runtime)
+            context = scene.mirror_context(cluster, broker_id)
+            total += 0 if context is None else count(context.coordinator.runtime)
+        return {TopicPartition(topic, 0): total}
+
+    return measure
+
+
+# -- changes ----------------------------------------------------------------------------------
+
+
+def _rises(before: Any, after: Any) -> bool:
+    return bool(after > before)
+
+
+def _falls(before: Any, after: Any) -> bool:
+    return bool(after < before)
+
+
+def _differs(before: Any, after: Any) -> bool:
+    return bool(before != after)
+
+
+ROWS: tuple[Sight, ...] = (
+    Sight("ISR_SHRINKS", "The controller takes a replica out of the ISR.", _of_images(lambda p: len(p.isr)), _falls),
+    Sight("ISR_GROWS", "The controller lets a replica into the ISR.", _of_images(lambda p: len(p.isr)), _rises),
+    Sight("ELECTED", "The controller names a leader epoch.", _of_images(lambda p: p.leader_epoch), _rises),
+    Sight(
+        "LEADERLESS", "A partition loses its leader, and nobody else may lead.",
+        _of_images(lambda p: p.leader == NO_LEADER), _rises,
+    ),
+    Sight(
+        "EPOCH_COMMITTED", "A leader's high watermark passes the start of its epoch.",
+        _of_leaders(lambda p: p.leader_epoch - p.is_below_epoch_start), _rises,
+    ),
+    Sight(
+        "PROPOSED", "A leader asks the controller to change the ISR: an AlterPartition is under way.",
+        _of_leaders(lambda p: p.pending_isr is not None), _rises,
+    ),
+    Sight(
+        "ROLLED", "A leader's log rolls to a new segment.",
+        _of_leaders(lambda p: p.log.segment_base_offsets[-1]), _rises,
+    ),
+    Sight("FOLLOWER_CUT", "A follower cuts its log.", _log_ends, _falls),
+    Sight(
+        "BUMPING", "A mirror's leader asks for a higher leader epoch: a BumpLeaderEpochs is under way.",
+        _of_mirrors(lambda mp: mp.bumping), _rises,
+    ),
+    Sight(
+        "LISTED", "The list of replicas that owe a cut is persisted (D30).",
+        _of_mirrors(lambda mp: tuple(mp.uncut.items()), loaded=True), _differs,
+    ),
+    Sight(
+        "LINEAGE", "The record of which clusters wrote the log is persisted (D45).",
+        _of_mirrors(lambda mp: mp.lineage, loaded=True), _differs,
+    ),
+    Sight(
+        "LOAD_BEGINS", "A new leader begins to read a mirrored partition's state.",
+        _of_mirrors(lambda mp: mp.state is None), _rises,
+    ),
+    Sight(
+        "LOAD_ENDS", "A new leader has read a mirrored partition's state.",
+        _of_mirrors(lambda mp: mp.state is None), _falls,
+    ),
+    Sight(
+        "COORDINATOR_LOADS", "A broker begins to lead a part of the groups, transactions or mirrors.",
+        _of_coordinators(lambda runtime: len(runtime.led())), _rises,
+    ),
+    Sight(
+        "COORDINATOR_LOADED", "A broker can answer for a part of the groups, transactions or mirrors.",
+        _of_coordinators(lambda runtime: len(runtime.states())), _rises,
+    ),
+    Sight("PREPARED", "A transaction enters PrepareCommit or PrepareAbort.", _prepared, _rises),
+    Sight("SNAPSHOT", "The controller writes a snapshot of the metadata log.", _snapshots, _rises),
+)  # fmt: skip
+SIGHTS: dict[str, Sight] = {row.name: row for row in ROWS}
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was measured last for one trap."""
+
+    sight: Sight
+    cluster: str
+    topic: str
+    last: Measures
+
+    @classmethod
+    def begin(cls, scene: Scene, name: str, cluster: str, topic: str) -> Watch:
+        """Return a watch for what happens from now on."""
+        sight = SIGHTS[name]
+        return cls(sight, cluster, topic, sight.measure(scene, cluster, topic))
+
+    def look(self, scene: Scene) -> TopicPartition | None:
+        """Return the partition for which it has happened since the last look, or None.
+
+        What has no measure for a while, such as a partition without a leader, keeps the one that it had.
+        """
+        before, found = self.last, self.sight.measure(scene, self.cluster, self.topic)
+        self.last = {**before, **found}
+        for tp, after in found.items():
+            if tp in before and self.sight.happened(before[tp], after):
+                return TopicPartition(self.topic, tp.partition)
+        return None

@@ -1,0 +1,251 @@
+"""What happened to the partition in question? The text of a failed history, for people; lines of 80 columns at most.
+
+the anomaly by name, with its cluster, partition and offset
+the setting: clusters, topics and clients
+the story: orders with answers, faults, elections, states and cuts, numbered, and what became of the record in
+question; of other partitions nothing
+the logs side by side at the offset in question (diagram.py)
+one line that runs it again
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from kmirror.histories.account import Account, Read
+from kmirror.histories.diagram import side_by_side
+from kmirror.histories.plan import Plan
+from kmirror.histories.shrink import first_anomaly
+from kmirror.histories.verdict import Accepted, Anomaly, Exit, Outcome
+from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
+from kmirror.spec.features import EPOCH_BUMPS_FROM
+
+WIDTH = 80
+LINES_MAX = 120
+"""Of a story; of a longer one the middle is left out."""
+OTHERS_MAX = 8
+STEP = re.compile(r"(?:step|order) (\d+)\b")
+"""A line about a step of the plan, of which the first one says what it is and the later ones what came of it."""
+ALIKE_MIN = 4
+NUMBER = re.compile(r"\d+")
+FOUND = "***"
+"""Stands in front of the line of the anomaly, where other lines have a number."""
+
+
+_Line = tuple[int, Instant, str]
+"""Number, time and text."""
+
+
+def tell(outcome: Outcome, again: str) -> str:
+    """Return all that a person needs of a failed history, of a clean one its last line; `again` runs it again."""
+    anomaly = first_anomaly(outcome)
+    parts = [headline(outcome)]
+    if outcome.account.crash:
+        parts.append("\n".join(textwrap.indent(outcome.account.crash.rstrip(), "  ").splitlines()[-30:]))
+    if outcome.exit is not Exit.CLEAN:
+        parts.append("\n".join(["The setting", *setting(outcome.plan)]))
+        parts.append("\n".join(["What happened", *numbered(story(outcome, anomaly))]))
+    if anomaly is not None and anomaly.tp is not None:
+        parts.append("\n".join(side_by_side(outcome.account, anomaly.tp, anomaly.offset, anomaly.at)))
+    others = [row for row in outcome.anomalies if row is not anomaly]
+    if others:
+        parts.append("\n".join(["Found too", *_others(others)]))
+    if outcome.accepted:
+        parts.append("\n".join(["Accepted", *accepted_lines(outcome.accepted)]))
+    parts.append(f"{measure(outcome)}\nagain: {again}")
+    return "\n\n".join(parts)
+
+
+def headline(outcome: Outcome) -> str:
+    """Return the finding by its name, and its sentence."""
+    anomaly = first_anomaly(outcome)
+    if outcome.account.crash:
+        last = outcome.account.crash.rstrip().splitlines()[-1]
+        return _wrapped(f"CRASH inside a node: {last}")
+    if anomaly is None:
+        return f"clean: seed {outcome.plan.seed}, profile {outcome.plan.profile}"
+    return _wrapped(f"{where(anomaly)}\n{anomaly.text}")
+
+
+def where(anomaly: Anomaly) -> str:
+    """Return checker and place of an anomaly, such as `acked-lost: orders-0 of b, offset 17`."""
+    place = f"{anomaly.tp} of {anomaly.cluster}" if anomaly.tp is not None else anomaly.cluster
+    offset = f", offset {anomaly.offset}" if anomaly.offset >= 0 else ""
+    return f"{anomaly.checker}: {place}{offset}"
+
+
+def measure(outcome: Outcome) -> str:
+    """Return how large the history was, and its digest."""
+    plan, account = outcome.plan, outcome.account
+    return (
+        f"seed {plan.seed}, profile {plan.profile}: {_many(len(plan.steps), 'step')}, "
+        f"{_many(len(plan.clients), 'client')}, {_many(len(account.acks), 'record')} acknowledged,\n"
+        f"{counted(outcome.events, 'event')} in {outcome.virtual_seconds:.1f} virtual seconds\ndigest {outcome.digest}"
+    )
+
+
+def setting(plan: Plan) -> list[str]:
+    """Return what there is before the first step: clusters, topics, clients."""
+    lines = []
+    for row in plan.clusters:
+        configs = "".join(f", {name}={value}" for name, value in row.configs.items())
+        version = "" if row.mirror_version else ", mirror.version 0"
+        version += f", plays {row.release}" if row.release else ""
+        if row.transaction_version < EPOCH_BUMPS_FROM:
+            version += f", transaction.version {row.transaction_version}"
+        if row.eligible_version:
+            version += f", eligible.leader.replicas.version {row.eligible_version}"
+        factor = f"replication factor {row.replication_factor}"
+        lines.append(f"{row.name}: {_many(row.brokers, 'broker')}, {factor}{configs}{version}")
+    for topic, told in plan.topics.items():
+        lines.append(f"{topic}: {_many(int(told.partition('@')[0]), 'partition')} on {told.partition('@')[2]}")
+    for client in plan.clients:
+        options = "".join(f", {name}={value}" for name, value in client.options.items())
+        lines.append(f"{client.name}: {client.kind} on {client.cluster}, {', '.join(client.topics)}{options}")
+    return [part for line in lines for part in _hanging(line)]
+
+
+def accepted_lines(rows: Iterable[Accepted]) -> list[str]:
+    """Return one line for each decision that accepts losses, with how many records."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.decision] = counts.get(row.decision, 0) + row.records
+    return [f"  {decision}: {_many(records, 'record')}" for decision, records in counts.items()]
+
+
+def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]]:
+    """Return what touches the anomaly's partition, in order of time, with the anomaly itself marked by `FOUND`."""
+    if anomaly is None:
+        return list(outcome.story)
+    lines = list(outcome.story)
+    if anomaly.tp is not None:
+        about = _About(outcome, anomaly.tp)
+        lines = [line for line in lines if about.is_told(line[1])]
+        lines = sorted([*lines, *_of_record(outcome.account, anomaly.tp, anomaly.offset)], key=lambda line: line[0])
+    found = (anomaly.at, f"{FOUND} {where(anomaly)}")
+    if anomaly.at < 0:
+        return [*lines, (lines[-1][0] if lines else 0, found[1])]
+    return sorted([*lines, found], key=lambda line: line[0])
+
+
+def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[Instant, str]]:
+    """Return when what lies, or lay, at this offset was acknowledged, and when a consumer first had it."""
+    looks = [*account.logs, *(seen for (_, other), seen in account.final.items() if other == tp)]
+    values = dict.fromkeys(row.value for seen in looks if seen.tp == tp for row in seen.rows if row.offset == offset)
+    lines = [
+        (ack.at, f"{ack.cluster}-{ack.broker} acknowledges {ack.value} at offset {ack.offset} of {tp}")
+        for ack in account.acks
+        if ack.tp == tp and (ack.value in values or ack.offset == offset)
+    ]
+    first: dict[tuple[str, str], Read] = {}
+    for read in account.reads:
+        if read.tp == tp and read.offset == offset:
+            first.setdefault((read.cluster, read.value), read)
+    for read in first.values():
+        lines.append((read.at, f"{read.client} is given {read.value} at offset {offset} of {tp} by {read.cluster}"))
+    return lines
+
+
+class _About:
+    """Sorts lines about one partition, and about none, from those about others."""
+
+    def __init__(self, outcome: Outcome, tp: TopicPartition) -> None:
+        partitions = dict.fromkeys(
+            [
+                *(key[1] for key in outcome.account.final),
+                *(row.tp for row in outcome.account.states),
+                *(row.tp for row in outcome.account.elections),
+            ]
+        )
+        topics = dict.fromkeys(
+            [
+                *(other.topic for other in partitions),
+                *outcome.plan.topics,
+                *(topic for client in outcome.plan.clients for topic in client.topics),
+            ]
+        )
+        self._mine = _words([str(tp), tp.topic])
+        self._others = _words(
+            [*(str(other) for other in partitions if other != tp), *(name for name in topics if name != tp.topic)]
+        )
+        self._steps: dict[str, bool] = {}
+
+    def is_told(self, text: str) -> bool:
+        """Say whether a line is about the partition, or about none; what became of a step goes with the step."""
+        step = STEP.match(text)
+        if step is None:
+            return self._is_named(text)
+        return self._steps.setdefault(step[1], self._is_named(text))
+
+    def _is_named(self, text: str) -> bool:
+        return self._mine.search(text) is not None or self._others.search(text) is None
+
+
+def _words(names: Sequence[str]) -> re.Pattern[str]:
+    """Return what finds any of these names where it stands alone, in no longer name."""
+    if not names:
+        return re.compile(r"(?!)")
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w|-\w|\.\w)")
+
+
+def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
+    """Return the lines of a story with numbers and seconds, wrapped.
+
+    What comes after the anomaly is left out, and so is the middle of a long story and of a row of lines that differ
+    in numbers alone; how much was left out is said.
+    """
+    end = next((place for place, (_, text) in enumerate(lines, start=1) if text.startswith(FOUND)), len(lines))
+    told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
+    if len(told) > LINES_MAX:
+        middle = len(told) - LINES_MAX
+        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {counted(middle, 'line')} left out, --html shows all"]
+    shown: list[str] = []
+    for row in told:
+        if isinstance(row, str):
+            shown.append(f"      {row}")
+            continue
+        number, at, text = row
+        prefix = f"{FOUND if text.startswith(FOUND) else f'{number}.':>5} {at / SECOND:8.3f} s  "
+        shown += textwrap.wrap(
+            text.removeprefix(FOUND).strip(), WIDTH, initial_indent=prefix, subsequent_indent=" " * len(prefix),
+            break_on_hyphens=False,
+        )  # fmt: skip
+    if end < len(lines):
+        shown.append(f"      ... and {_many(len(lines) - end, 'line')} after it, --html shows all")
+    return shown
+
+
+def _folded(lines: Sequence[_Line]) -> list[_Line | str]:
+    """Return the lines; of each long row that differs in numbers alone only the first and the last."""
+    folded: list[_Line | str] = []
+    for _, group in groupby(lines, key=lambda line: NUMBER.sub("0", line[2])):
+        row = list(group)
+        folded += row if len(row) < ALIKE_MIN else [row[0], f"... {len(row) - 2} more like it", row[-1]]
+    return folded
+
+
+def _others(rows: Sequence[Anomaly]) -> list[str]:
+    lines = []
+    for row in rows[:OTHERS_MAX]:
+        lines += _hanging(f"{where(row)}: {row.text}")
+    if len(rows) > OTHERS_MAX:
+        lines.append(f"  ... and {len(rows) - OTHERS_MAX} more: -o json has them all")
+    return lines
+
+
+def _hanging(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(line for part in text.splitlines() for line in textwrap.wrap(part, WIDTH, break_on_hyphens=False))
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,138 @@
+"""What compaction may remove, and how two logs are compared that were compacted apart from each other.
+
+Each replica, and each cluster, cleans its log when it likes. So of a compacted topic not the bytes are equal but the
+records that both have, and for each key the record that is its latest; what only one of them has is superseded, or
+was to go in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kmirror.histories.account import Account, LogRow
+from kmirror.histories.plan import Plan, Value
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+
+CARRIED_OUT = ("NONE", "")
+"""Errors of an order that was carried out, or may have been."""
+LAG = "min.compaction.lag.ms"
+DELETE_RETENTION = "delete.retention.ms"
+DELETE_RETENTION_MS = 86_400_000
+"""Kafka's default."""
+
+REPLICA_LAG = "replica.lag.time.max.ms"
+REPLICA_LAG_MS = 30_000
+"""Kafka's default."""
+
+
+def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> bool:
+    """Return whether the cleaner may have removed records of the topic in a cluster up to a moment."""
+    policies = _set(plan, account, topic, "cleanup.policy", until)
+    lags = [int(value) for value in _set(plan, account, topic, LAG, until)]
+    lags.append(int(_configs(plan, cluster).get(f"log.cleaner.{LAG}", 0)))
+    return any("compact" in policy for policy in policies) and min(lags) * MILLISECOND < until
+
+
+def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> Duration:
+    """Return how long tombstones of the topic stay in a cluster at least, whatever its nodes' clocks show."""
+    times = [int(value) for value in _set(plan, account, topic, DELETE_RETENTION, until)]
+    times.append(int(_configs(plan, cluster).get(f"log.cleaner.{DELETE_RETENTION}", DELETE_RETENTION_MS)))
+    return max(0, min(times) * MILLISECOND - clocks_differ_by(plan))
+
+
+def clock_steps(plan: Plan) -> list[Mapping[str, Value]]:
+    """Return the arguments of each step that sets a clock."""
+    return [step.args for step in plan.steps if step.action == "set_clock"]
+
+
+def clocks_differ_by(plan: Plan) -> Duration:
+    """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+    rows = clock_steps(plan)
+    drifted = [int(args.get("ppm", 0)) * plan.faults_end_ms // 1_000_000 for args in rows]
+    shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
+    return (max(shown) - min(shown)) * MILLISECOND
+
+
+def missed_tombstones(
+    plan: Plan, account: Account, cluster: str, topic: str, absence: Duration, until: Instant
+) -> list[str]:
+    """Return the keys whose tombstones a replica may lack that was outside the ISR for this time, as with Kafka."""
+    lag = int(_configs(plan, cluster).get(REPLICA_LAG, REPLICA_LAG_MS)) * MILLISECOND
+    stay = tombstones_stay(plan, account, cluster, topic, until)
+    return deleted_keys(account, topic) if absence + lag >= stay else []
+
+
+def deleted_keys(account: Account, topic: str) -> list[str]:
+    """Return the keys for which a tombstone was written to the topic."""
+    writes = account.writes.values()
+    return list(dict.fromkeys(row.key for row in writes if row.is_tombstone and row.tp.topic == topic))
+
+
+def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
+    """Yield what a topic's config was set to, in any cluster: mirrors copy it."""
+    for order in account.orders:
+        if order.action == "alter_topic" and topic in order.topics and order.error in CARRIED_OUT:
+            args = plan.steps[order.number].args
+            if args["name"] == name and order.sent_at <= until:
+                yield str(args["value"])
+
+
+def _configs(plan: Plan, cluster: str) -> dict[str, str]:
+    return next(dict(row.configs) for row in plan.clusters if row.name == cluster)
+
+
+def latest(rows: Sequence[LogRow]) -> dict[str, LogRow]:
+    """Return for each key the last record that a committed reader is given of it, be it a tombstone."""
+    return {row.key: row for row in rows if row.visible}
+
+
+def parted(
+    one: Sequence[LogRow],
+    other: Sequence[LogRow],
+    start: int,
+    until: int,
+    *,
+    may_lack_tombstones: tuple[Collection[str], Collection[str]] = ((), ()),
+) -> tuple[int, str, str] | None:
+    """Return the first offset at which two logs differ by more than compaction explains, and what each has there.
+
+    The logs are given as a whole, for what supersedes a record may lie above `until`. Where a log may
+    lack the tombstones of some keys, what it alone has of these may have been deleted.
+    """
+    newest: dict[str, int] = {}
+    for row in (*one, *other):
+        if row.visible:
+            newest[row.key] = max(row.offset, newest.get(row.key, -1))
+    ours, theirs = ([row for row in rows if start <= row.offset < until] for rows in (one, other))
+    left, right = ({row.offset: row for row in rows} for rows in (ours, theirs))
+    for offset in sorted(left.keys() | right.keys()):
+        pair = left.get(offset), right.get(offset)
+        alone = pair[0] or pair[1]
+        assert alone is not None, "one of them has it"
+        may_go = not alone.visible or alone.is_tombstone or newest[alone.key] > offset
+        if None in pair and (may_go or alone.key in may_lack_tombstones[pair[0] is None]):
+            continue
+        if _content(pair[0]) != _content(pair[1]):
+            return offset, _told(pair[0]), _told(pair[1])
+    ends = latest(ours), latest(theirs)
+    for key in ends[0] | ends[1]:
+        values = [found.get(key) for found in ends]
+        alive = [None if row is None or row.is_tombstone else row for row in values]
+        if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
+            (row,) = (row for row in alive if row is not None)
+            at = max(row.offset for row in values if row is not None)
+            if any(offset in left and offset in right for offset in (row.offset, at)):
+                continue  # Its transaction, or its tombstone's, ends above `until`: one of them has read its marker.
+            first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
+            return at, first, second
+    return None
+
+
+def _content(row: LogRow | None) -> LogRow | None:
+    """Return a record without what a cleaner changes of it, and what depends on the last stable offset."""
+    return None if row is None else replace(row, visible=True, crc=0)
+
+
+def _told(row: LogRow | None) -> str:
+    return "nothing" if row is None else f"{row.value} of epoch {row.epoch}"

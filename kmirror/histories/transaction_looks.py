@@ -1,0 +1,129 @@
+"""What did a leader of `__transaction_state` from outside the ISR lack? The producers whose latest records are lost.
+
+Its log is held against those of all other replicas, also of brokers that are down, when it begins to lead. The leader
+before it may go on for a while without knowing that it was deposed: what it wrote until then is lost as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kmirror.histories.group_account import TransactionsLost
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.store import PartitionStore
+from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
+from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
+from kmirror.protocol.keyed_records import decode_key, decode_value
+from kmirror.records.legacy import iter_any_batches
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+
+class Written(NamedTuple):
+    """A record of `__transaction_state`; one without a value names no producer."""
+
+    offset: int
+    value: bytes | None
+    producer_id: int
+    updated_ms: int
+
+
+History = dict[str, list[Written]]
+"""The records of each transactional id, in the order of their offsets."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Deposed:
+    """A broker that still leads a partition although another one was elected."""
+
+    cluster: str
+    tp: TopicPartition
+    broker: int
+    heir: History
+    """What the log of the new leader had when that began to lead."""
+
+
+class TransactionLooks:
+    """Writes down what unclean elections of `__transaction_state` took."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._awaited: dict[tuple[str, TopicPartition], int] = {}
+        """Leader epochs named by unclean elections, until somebody leads in them."""
+        self._deposed: list[_Deposed] = []
+
+    def elected(self, cluster: str, tp: TopicPartition, leader_epoch: int) -> None:
+        """Wait for the leader of an unclean election, to look at its log."""
+        self._awaited[cluster, tp] = leader_epoch
+
+    def after_event(self) -> None:
+        """Look at the leaders that have begun since, and at those deposed that have stopped."""
+        for (cluster, tp), epoch in list(self._awaited.items()):
+            leader = self._scene.leader(cluster, tp)
+            if leader is not None and leader.leader_epoch >= epoch:
+                del self._awaited[cluster, tp]
+                self._begins(cluster, tp, leader.broker_id)
+        for one in list(self._deposed):
+            if not self._leads(one.cluster, one.tp, one.broker):
+                self._deposed.remove(one)
+                self._compare(one.cluster, one.tp, one.heir, one.broker)
+
+    def _begins(self, cluster: str, tp: TopicPartition, heir_id: int) -> None:
+        heir = self._history(cluster, tp, heir_id)
+        for broker_id in self._scene.clusters[cluster].broker_ids:
+            if broker_id == heir_id:
+                continue
+            self._compare(cluster, tp, heir, broker_id)
+            if self._leads(cluster, tp, broker_id):
+                self._deposed.append(_Deposed(cluster, tp, broker_id, heir))
+
+    def _leads(self, cluster: str, tp: TopicPartition, broker_id: int) -> bool:
+        found = self._scene.clusters[cluster]
+        return found.runs(broker_id) and found.broker(broker_id).parts.replicas.led(tp) is not None
+
+    def _compare(self, cluster: str, tp: TopicPartition, heir: History, broker_id: int) -> None:
+        """Write down the producers of which another replica has later records than the heir."""
+        scene, producers = self._scene, dict[int, Instant]()
+        for name, rows in self._history(cluster, tp, broker_id).items():
+            known = heir.get(name, [])
+            if known and rows[-1] == known[-1]:
+                continue  # Compaction leaves the latest record of a key: no other one counts.
+            lacking = [row for row in rows if row not in known]
+            since = min((row.updated_ms * MILLISECOND - scene.began for row in lacking if row.value), default=0)
+            for row in lacking:
+                if row.value is not None:
+                    producers[row.producer_id] = min(since, producers.get(row.producer_id, since))
+        if producers:
+            scene.account.groups.lost.append(TransactionsLost(cluster, producers, scene.now))
+
+    def _history(self, cluster: str, tp: TopicPartition, broker_id: int) -> History:
+        found: History = {}
+        for disk in self._scene.clusters[cluster].log_dirs[broker_id]:
+            store = disk.written(tp)
+            for name, row in () if store is None else _written(store):
+                found.setdefault(name, []).append(row)
+        return found
+
+
+def _written(store: PartitionStore) -> Iterator[tuple[str, Written]]:
+    """Yield the transactional id and the record, for each record in a log of `__transaction_state`."""
+    for base_offset in store.segments():
+        for batch in iter_any_batches(store.view(base_offset)):
+            if batch.is_control:
+                continue
+            for record in batch.records():
+                key = decode_key(TRANSACTION_TOPIC, record.key or b"")
+                assert isinstance(key, TransactionLogKey)
+                value = decode_value(TRANSACTION_TOPIC, key, record.value)
+                if value is None:
+                    yield key.transactional_id, Written(record.offset, None, -1, -1)
+                    continue
+                data = value.message
+                assert isinstance(data, TransactionLogValue)
+                yield (
+                    key.transactional_id,
+                    Written(record.offset, record.value, data.producer_id, data.transaction_last_update_timestamp_ms),
+                )

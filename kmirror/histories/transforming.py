@@ -1,0 +1,173 @@
+"""Applications that consume, transform and produce: outputs and offsets in one transaction, so each input counts once.
+
+A member reads its partitions, writes one output for each record into the option `output`'s topic, and commits where it
+stands in the same transaction. After anything that went wrong it aborts, and begins again at what is committed.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.group_account import OffsetSent, Transformed
+from kmirror.histories.grouping import App, Process
+from kmirror.histories.positions import Position
+from kmirror.histories.producing import RETRY_MS, Producer
+from kmirror.histories.scripts import Script, Sleep
+from kmirror.histories.values import ValueRow
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from kmirror.protocol.gen.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
+
+COMMIT_TRIES = 8
+
+
+class TransformApp(App):
+    """An application whose members write."""
+
+    def process(self, name: str) -> Script[None]:
+        return Transformer(self, name).run()
+
+
+class OffsetProducer(Producer):
+    """A producer whose transactions include the offsets of a group."""
+
+    def add_offsets(self, group: str) -> Script[bool]:
+        """Add the group's offsets to the transaction; where its coordinator will do so, nobody is asked."""
+        if self.raises_epochs:
+            return True
+        request = AddOffsetsToTxnRequest(self.transactional_id, self.producer_id, self.epoch, group)
+
+        def error_of(reply: Message) -> int:
+            return reply.error_code if isinstance(reply, AddOffsetsToTxnResponse) else -1
+
+        reply = yield from self._ask_coordinator(request, error_of)
+        return reply is not None and not error_of(reply)
+
+
+class Transformer(Process):
+    """A member that writes an output for each record that it reads."""
+
+    def __init__(self, app: App, name: str) -> None:
+        super().__init__(app, name, committed_only=True)
+        self._records: dict[TopicPartition, list[ValueRow]] = {}
+        self._number = 0
+        self._is_ready = False
+        self._producer = self._make()
+
+    def _make(self) -> OffsetProducer:
+        options, cluster = self.desk.plan.options, self.desk.cluster
+        levels = {row.name: row.transaction_version for row in self.desk.scene.plan.clusters}
+        return OffsetProducer(
+            self.desk,
+            self.name,
+            cluster,
+            transactional_id=self.name,
+            raises_epochs=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
+        )
+
+    def goes_on(self) -> bool:
+        return self.desk.goes_on()
+
+    def given(self, tp: TopicPartition, row: ValueRow) -> None:
+        self._records.setdefault(tp, []).append(row)
+
+    def work(self, cluster: str) -> Script[None]:
+        """Read, and write what comes of it in a transaction; begin again at what is committed if that fails."""
+        if self._producer.has_turned:
+            self._producer, self._is_ready = self._make(), False
+        if not self._is_ready:
+            # What an earlier life of this producer left open ends here; offsets that are known are from before.
+            self._is_ready = yield from self._producer.init()
+            self.positions.clear()
+            return
+        before = {tp: self.positions[tp].offset for tp in self.member.partitions}
+        self._records.clear()
+        yield from self.read(cluster, self.member.partitions)
+        moved = {tp: self.positions[tp] for tp, offset in before.items() if self.positions[tp].offset != offset}
+        if not moved:
+            return
+        good = yield from self._transform(cluster, before, moved)
+        if not good:
+            self.positions.clear()
+
+    def _transform(
+        self, cluster: str, before: dict[TopicPartition, int], moved: dict[TopicPartition, Position]
+    ) -> Script[bool]:
+        """Return whether the transaction was committed for sure."""
+        producer = self._producer
+        self._number += 1
+        transaction = producer.begin(f"{self.name}/{self._number}")
+        outputs = yield from self._write()
+        rows: list[OffsetSent] = []
+        good = outputs is not None and (yield from producer.add_offsets(self.app.group))
+        if good:
+            yield from self.stall()
+            good, rows = yield from self._commit_in(moved)
+            yield from self.stall()
+        if producer.has_turned:
+            producer.transaction = None  # Given up: the coordinator there will time it out.
+            return False
+        commit = good and not self.rng.chance(1, 6)
+        if commit:
+            self._note(cluster, before, rows, outputs or {})
+        ended = yield from producer.end(commit=commit)
+        self._is_ready = ended and (good or producer.raises_epochs)
+        if ended and commit:
+            for row in rows:
+                row.ended_at = self.desk.scene.now
+        assert transaction.asked, "ended"
+        return ended and commit
+
+    def _write(self) -> Script[dict[TopicPartition, dict[int, str]] | None]:
+        """Write an output for each record, and return them by input; None if something was not acknowledged."""
+        desk = self.desk
+        targets = desk.scene.directories[self._producer.cluster].partitions(str(desk.plan.options["output"]))
+        if not targets:
+            return None
+        found: dict[TopicPartition, dict[int, str]] = {}
+        values: dict[TopicPartition, list[str]] = {}
+        for tp, records in self._records.items():
+            for row, value in zip(records, desk.values(len(records)), strict=True):
+                found.setdefault(tp, {})[row.offset] = value
+                values.setdefault(self.rng.choice(targets), []).append(value)
+        added = not values or (yield from self._producer.add_partitions(list(values)))
+        for target, some in values.items():
+            if not added or (yield from self._producer.send(target, some)) is not ErrorCode.NONE:
+                return None
+        return found
+
+    def _commit_in(self, moved: dict[TopicPartition, Position]) -> Script[tuple[bool, list[OffsetSent]]]:
+        """Commit the positions in the transaction, with retries."""
+        rows: list[OffsetSent] = []
+        for _ in range(COMMIT_TRIES):
+            error, rows = yield from self.requests.commit_in(self._producer, moved, self.member.sender)
+            if error is ErrorCode.NONE:
+                return True, rows
+            if (error is not None and not error.retriable) or self._producer.has_turned:
+                break
+            yield Sleep(RETRY_MS)
+        return False, rows
+
+    def _note(
+        self,
+        cluster: str,
+        before: dict[TopicPartition, int],
+        rows: list[OffsetSent],
+        outputs: dict[TopicPartition, dict[int, str]],
+    ) -> None:
+        groups = self.desk.scene.account.groups
+        for row in rows:
+            groups.transformed.append(
+                Transformed(
+                    self.app.group,
+                    cluster,
+                    row.tp,
+                    before[row.tp],
+                    row.offset,
+                    row.token,
+                    row.transaction,
+                    outputs.get(row.tp, {}),
+                    self.desk.scene.now,
+                )
+            )

@@ -1,0 +1,343 @@
+"""What do applications do all day? One row of KINDS each, a script that goes on until the history ends.
+
+A producer that gets an error it cannot mend starts again with a new InitProducerId, as its application would. When
+the plan turns a client to another cluster, it leaves what it was at and goes on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.histories.asking import asking
+from kmirror.histories.consuming import Consumer
+from kmirror.histories.grouping import App
+from kmirror.histories.library import LibraryReader, library_stream, library_transactions
+from kmirror.histories.outages import OPTION, outages
+from kmirror.histories.producing import Desk, Producer
+from kmirror.histories.scripts import Script, Sleep
+from kmirror.histories.session_consuming import SessionConsumer
+from kmirror.histories.transforming import TransformApp
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
+
+REFUSED_PAUSE_MS = 600
+PATIENCE_MS = 2_000
+"""So long a producer of an overlapping pair waits for the other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadKind:
+    """What a client plan's `kind` means."""
+
+    name: str
+    doc: str
+    scripts: Callable[[Desk], list[tuple[str, Script[None]]]]
+    """Names of processes and what they do."""
+    writes: bool = True
+    transactional: bool = False
+
+
+def start(desk: Desk) -> None:
+    """Let a client of the plan begin."""
+    kind = KINDS[desk.plan.kind]
+    for name, script in kind.scripts(desk):
+        desk.scene.busy += kind.writes
+        desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
+    if desk.plan.options.get(OPTION):
+        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # No script waits for its end.
+
+
+def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:
+    yield Sleep(desk.rng.between(0, desk.plan.pause_ms))
+    yield from script
+    desk.scene.busy -= writes
+
+
+# -- without transactions ---------------------------------------------------------------------
+
+
+def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
+    """Write batches of one to three values, one after the other."""
+    producer = Producer(desk, desk.plan.name, desk.cluster)
+    ready, pipelined = not idempotent, "in_flight" in desk.plan.options
+    while desk.goes_on():
+        if producer.has_turned:
+            producer, ready = Producer(desk, desk.plan.name, desk.cluster), not idempotent
+        partitions = desk.partitions()
+        if not ready:
+            ready = yield from producer.init()
+        if not ready or not partitions:
+            yield Sleep(REFUSED_PAUSE_MS)
+            continue
+        tp = desk.rng.choice(partitions)
+        if pipelined:
+            yield from producer.write(tp, lambda: desk.values(desk.rng.between(1, 3)))
+            good = not producer.is_broken or (yield from producer.flush())
+        else:
+            good = (yield from producer.send(tp, desk.values(desk.rng.between(1, 3)))) is ErrorCode.NONE
+        if not good:
+            ready = not idempotent  # A gap in the sequence numbers: an idempotent producer needs a new id.
+            yield Sleep(REFUSED_PAUSE_MS)
+        yield desk.pause()
+    yield from producer.flush()
+
+
+# -- with transactions ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Turns:
+    """A pair of producers whose transactions overlap: each ends only when the other one has begun a later one."""
+
+    count: int = 0
+    begun: tuple[int, int] = (0, 0)
+
+    def begin(self, which: int) -> None:
+        self.count += 1
+        self.begun = (self.count, self.begun[1]) if which == 0 else (self.begun[0], self.count)
+
+
+class Transactions:
+    """An application that writes in transactions; what kinds differ in is how one goes."""
+
+    def __init__(self, desk: Desk, name: str, *, only: bool = False) -> None:
+        self.desk = desk
+        self.name = name
+        self.number = 0
+        self.generation = 0
+        """Of the transactional id: an application that vanished comes back under another."""
+        self._only = only
+        self.producer = self._make()
+        self.ready = False
+
+    def _make(self) -> Producer:
+        suffix = f"-{self.generation}" if self.generation else ""
+        options, cluster = self.desk.plan.options, self.desk.cluster
+        levels = {row.name: row.transaction_version for row in self.desk.scene.plan.clusters}
+        return Producer(
+            self.desk,
+            self.name,
+            cluster,
+            transactional_id=self.name + suffix,
+            timeout_ms=int(options.get("timeout_ms", 4_000)),
+            raises_epochs=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
+        )
+
+    def prepare(self) -> Script[list[TopicPartition]]:
+        """Get ready to begin: an id, and partitions; none of them if that did not work out."""
+        if self.producer.has_turned:
+            self.producer, self.ready = self._make(), False
+        partitions = self.desk.partitions()
+        if partitions and not self.ready:
+            self.ready = yield from self.producer.init()
+        if not partitions or not self.ready:
+            yield Sleep(REFUSED_PAUSE_MS)
+            return []
+        if self._only:  # A pair overlaps in one partition.
+            return [partitions[int(self.desk.plan.options.get("partition", 0)) % len(partitions)]]
+        return [tp for tp in partitions if self.desk.rng.chance(2, 3)] or [partitions[0]]
+
+    def open(self, partitions: list[TopicPartition]) -> Script[bool]:
+        """Begin a transaction and write into every partition; False if something was not acknowledged."""
+        self.number += 1
+        self.producer.begin(f"{self.name}/{self.number}")
+        added = yield from self.producer.add_partitions(partitions)
+        if not added:
+            return False
+        for tp in partitions:
+            good = yield from self.write(tp)
+            if not good:
+                return False
+        return True
+
+    def write(self, tp: TopicPartition) -> Script[bool]:
+        desk = self.desk
+        if "in_flight" in desk.plan.options:
+            yield from self.producer.write(tp, lambda: desk.values(desk.rng.between(1, 2)))
+            return (yield from self.producer.flush())
+        return (yield from self.producer.send(tp, desk.values(desk.rng.between(1, 2)))) is ErrorCode.NONE
+
+    def close(self, *, good: bool) -> Script[None]:
+        """Commit, or now and then abort; after an error abort, and begin anew if that fails too."""
+        if self.producer.has_turned:
+            self.producer.transaction = None  # Given up: the coordinator there will time it out.
+            return
+        commit = good and not self.desk.rng.chance(1, 5)
+        ended = yield from self.producer.end(commit=commit)
+        # After an error the sequence numbers may have a gap; in a new epoch they begin at 0.
+        self.ready = ended and (good or self.producer.raises_epochs)
+        if not good:
+            yield Sleep(REFUSED_PAUSE_MS)
+
+
+def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
+    """Half of a pair: at every moment one of the two has a transaction open."""
+    scene = desk.scene
+    app = Transactions(desk, f"{desk.plan.name}-{which}", only=True)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if not partitions:
+            continue
+        good = yield from app.open(partitions)
+        turns.begin(which)
+        mine = turns.count
+        until = scene.now + PATIENCE_MS * MILLISECOND
+        yield desk.pause()
+        while good and desk.goes_on() and turns.begun[1 - which] < mine and scene.now < until:
+            yield Sleep(60)
+        yield from app.close(good=good)
+
+
+Rest = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
+"""How a transaction goes on in these partitions once it has been opened, with success or without."""
+
+
+def _one_by_one(desk: Desk, rest: Rest) -> Script[None]:
+    """One transaction after the other."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            good = yield from app.open(partitions)
+            yield from rest(app, partitions, good)
+        yield desk.pause()
+
+
+def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """End at once."""
+    yield from app.close(good=good)
+
+
+def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Write on for some seconds."""
+    desk = app.desk
+    for _ in range(desk.rng.between(4, 12)):
+        yield Sleep(500)
+        if not good or not desk.goes_on() or app.producer.has_turned:
+            break
+        good = yield from app.write(desk.rng.choice(partitions))
+    yield from app.close(good=good)
+
+
+def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Every third time the application vanishes, and comes back under another id."""
+    if good and app.desk.rng.chance(1, 3):
+        app.generation += 1
+        app.producer, app.ready = app._make(), False
+    else:
+        yield from app.close(good=good)
+
+
+def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Now and then the application is started a second time, and the first one goes on writing."""
+    if good and app.desk.rng.chance(1, 3):
+        old = app.producer
+        app.producer = app._make()
+        app.ready = yield from app.producer.init()
+        yield from old.send(partitions[0], app.desk.values(1))
+    else:
+        yield from app.close(good=good)
+
+
+def _unadded(desk: Desk) -> Script[None]:
+    """Write without adding the partition to the transaction, as an application may that speaks the protocol itself."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            app.number += 1
+            app.producer.begin(f"{app.name}/{app.number}")
+            good = yield from app.write(partitions[0])
+            yield from app.close(good=good)
+        yield desk.pause()
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def _writer(*, idempotent: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, _stream(desk, idempotent=idempotent))]
+
+
+def _transactions(rest: Rest) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, _one_by_one(desk, rest))]
+
+
+def _pair(desk: Desk) -> list[tuple[str, Script[None]]]:
+    turns = Turns()
+    return [(f"{desk.plan.name}-{which}", _overlapping(desk, turns, which)) for which in (0, 1)]
+
+
+def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, Consumer(desk, committed_only=committed).run())]
+
+
+def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, script(desk))]
+
+
+ROWS: tuple[WorkloadKind, ...] = (
+    WorkloadKind(
+        "plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)
+    ),
+    WorkloadKind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
+    WorkloadKind("short", "Small transactions.", _transactions(_short), transactional=True),
+    WorkloadKind(
+        "overlapping",
+        "Two producers; one transaction begins before the other one ends, all the time.",
+        _pair,
+        transactional=True,
+    ),
+    WorkloadKind("long", "Transactions of some seconds.", _transactions(_long), transactional=True),
+    WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned), transactional=True),
+    WorkloadKind(
+        "fenced",
+        "Some transactions are ended by a restart with the same id.",
+        _transactions(_fenced),
+        transactional=True,
+    ),
+    WorkloadKind(
+        "unadded",
+        "Batches of transactions to which their partition was not added: all are refused.",
+        _one(_unadded),
+        transactional=True,
+    ),
+    WorkloadKind(
+        "asks",
+        "Asks whatever can be asked (asking.py), of what there is and what there is not.",
+        _one(asking),
+        writes=False,
+    ),
+    WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
+    WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
+    WorkloadKind("members", "A group whose members come and go.", lambda desk: App(desk).scripts(), writes=False),
+    WorkloadKind(
+        "transform",
+        "A group that writes what it reads, outputs and offsets in one transaction.",
+        lambda desk: TransformApp(desk).scripts(),
+        transactional=True,
+    ),
+    WorkloadKind("library", "`kmirror.client` writes idempotent batches.", _one(library_stream)),
+    WorkloadKind(
+        "library_transactions",
+        "`kmirror.client` writes in transactions.",
+        _one(library_transactions),
+        transactional=True,
+    ),
+    WorkloadKind(
+        "library_read",
+        "`kmirror.client` reads up to the last stable offset.",
+        _one(lambda desk: LibraryReader(desk).run()),
+        writes=False,
+    ),
+    WorkloadKind(
+        "session_read",
+        "Reads up to the last stable offset in incremental fetch sessions.",
+        _one(lambda desk: SessionConsumer(desk, committed_only=True).run()),
+        writes=False,
+    ),
+)
+KINDS: dict[str, WorkloadKind] = {row.name: row for row in ROWS}

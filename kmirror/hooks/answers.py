@@ -1,0 +1,120 @@
+"""What does the answer say where a hook has an error for some rows of it, and the broker speaks of the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kmirror.cluster.refusal import INDEXES, TOPIC_NAME, error_row, has_row_errors, refusal
+from kmirror.hooks.received import Row
+from kmirror.hooks.requests import Asked, index_of, topic_of
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.careful import within
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key
+from kmirror.protocol.structs import Field, Struct
+from kmirror.spec.error_codes import ErrorCode
+
+THROTTLE = "throttle_time_ms"
+ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
+"""Returns the error that a hook has for a row, with its text; None where the broker speaks."""
+
+
+def can_split(answer: type[Struct], version: int) -> bool:
+    """Return whether the topics of an answer, or of an element of one, or their partitions have errors of their own."""
+    fields = (field for field in answer.FIELDS if within(version, field.versions) and has_row_errors(field, version))
+    return any(_is_topic(field) or can_split(field.struct, version) for field in fields)
+
+
+def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Message:
+    """Return the broker's answer, None for one that was not asked, with the errors that hooks have for some rows.
+
+    A row of the answer that has such an error says nothing else; one that is asked for and not there is added.
+    """
+    version = asked.head.api_version
+    done = by_key(asked.head.api_key).response() if answer is None else answer
+    if isinstance(done, MetadataResponse) and not asked.is_all:
+        _leave_out_others(asked, done)
+    _overwrite(done, version, asked.names, error_at)
+    errors: dict[tuple[ErrorCode, str], dict[Row, None]] = {}
+    for row in () if asked.is_all and answer is not None else asked.rows:
+        found = error_at(*row)
+        if found is not None:
+            errors.setdefault(found, {})[row] = None
+    for (error, message), rows in errors.items():
+        refused = refusal(asked.only(rows), version, error, message, in_rows=True)
+        _add_missing(done, refused, version, asked.names)
+    return done
+
+
+def tell_throttled(answer: Message, version: int, ms: int) -> None:
+    """Let an answer say that the client is throttled for `ms` at least, if this version has a field for it."""
+    for field in type(answer).FIELDS:
+        if field.attribute == THROTTLE and within(version, field.versions):
+            setattr(answer, THROTTLE, max(getattr(answer, THROTTLE), ms))
+
+
+def _leave_out_others(asked: Asked, answer: MetadataResponse) -> None:
+    """Take out the topics for which nobody asked: a Metadata v0 without topics asks for all."""
+    wanted = {topic for topic, _ in asked.rows}
+    answer.topics = [row for row in answer.topics if topic_of(row, asked.names) in wanted]
+
+
+def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:
+    fields = (f for f in type(struct).FIELDS if f.type == "struct" and f.is_array and within(version, f.versions))
+    return [(field, getattr(struct, field.attribute) or []) for field in fields]
+
+
+def _is_topic(field: Field) -> bool:
+    """Return whether the elements of an array of an answer speak of a topic each."""
+    return any(f.attribute == "topic_id" or f.entity == TOPIC_NAME for f in field.struct.FIELDS)
+
+
+def _is_partition(field: Field) -> bool:
+    return any(row.attribute in INDEXES for row in field.struct.FIELDS)
+
+
+def _overwrite(struct: Struct, version: int, names: Mapping[Uuid, str], error_at: ErrorAt) -> None:
+    for field, elements in _elements(struct, version):
+        if not has_row_errors(field, version):
+            continue
+        if not _is_topic(field):
+            for element in elements:
+                _overwrite(element, version, names, error_at)
+            continue
+        for position, element in enumerate(elements):
+            topic = topic_of(element, names)
+            found = error_at(topic, None)
+            if found is not None:
+                elements[position] = error_row(element, version, *found)
+                continue
+            for inside, partitions in _elements(element, version):
+                for number, partition in enumerate(partitions if _is_partition(inside) else ()):
+                    found = error_at(topic, index_of(partition))
+                    if found is not None:
+                        partitions[number] = error_row(partition, version, *found)
+
+
+def _add_missing(done: Struct, errors: Struct, version: int, names: Mapping[Uuid, str]) -> None:
+    """Add the rows of `errors` that are not in `done`, which has the same class."""
+    for field, added in _elements(errors, version):
+        if not has_row_errors(field, version):
+            continue
+        known = list(getattr(done, field.attribute) or ())
+        by_name = {_name(element, field, names): element for element in known}
+        for element in added:
+            same = by_name.get(_name(element, field, names))
+            if same is None:
+                known.append(element)
+            else:
+                _add_missing(same, element, version, names)
+        setattr(done, field.attribute, known)
+
+
+def _name(element: Struct, field: Field, names: Mapping[Uuid, str]) -> object:
+    """Return what tells an element of an answer from its neighbours."""
+    if _is_topic(field):
+        return topic_of(element, names) or getattr(element, "topic_id", None)
+    if _is_partition(field):
+        return index_of(element)
+    return tuple(getattr(element, f.attribute) for f in field.struct.FIELDS if f.map_key or f.entity)

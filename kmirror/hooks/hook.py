@@ -1,0 +1,104 @@
+"""One hook: which requests does it take, and what becomes of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from kmirror.hooks.actions import Action, Criteria
+from kmirror.hooks.received import ReceivedRequest, Row
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.careful import within
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+CERTAIN = 1 << 64
+"""The number of values that a draw may have."""
+
+
+@dataclass(eq=False, slots=True)
+class Hook:
+    """A hook that was added; it ends with `remove`, or with a `with` block around its use."""
+
+    criteria: Criteria
+    action: Action
+    rng: Rng
+    """Its own stream, for its probability."""
+    count: int = 0
+    """How many requests it has taken."""
+    seen: int = 0
+    """How many matched; `nth` and `every` choose among them."""
+    is_removed: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Take no more requests."""
+        self.is_removed = True
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it takes no more requests."""
+        times = self.criteria.times
+        return self.is_removed or (times is not None and self.count >= times)
+
+    def takes_row(self, row: Row) -> bool:
+        """Return whether a row of a request is what it is about."""
+        topic, partition = self.criteria.topic, self.criteria.partition
+        return (topic is None or topic == row[0]) and (partition is None or partition == row[1])
+
+    def takes(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
+        """Return whether it takes a request, and count it if so; `rows` are those of which no hook has decided yet."""
+        wanted = self.criteria
+        if (
+            self.is_over
+            or (wanted.request is not None and type(request.body) is not wanted.request)
+            or (wanted.node is not None and wanted.node != request.node_id)
+            or (is_node and not wanted.from_nodes)
+            or (wanted.topic is not None and not any(self.takes_row(row) for row in rows))
+            or (wanted.client_id is not None and wanted.client_id != request.client_id)
+            or (wanted.versions is not None and not within(request.version, wanted.versions))
+            or (wanted.where is not None and not wanted.where(request))
+        ):
+            return False
+        self.seen += 1
+        if self.seen < wanted.nth or (self.seen - wanted.nth) % wanted.every:
+            return False
+        if wanted.probability < 1 and self.rng.next64() >= wanted.probability * CERTAIN:
+            return False
+        self.count += 1
+        return True
+
+
+@dataclass(eq=False, slots=True)
+class Held(Hook):
+    """A hook that holds requests until it is released."""
+
+    held: dict[int, ReceivedRequest] = field(default_factory=dict)
+    """What is held now, by a number of the table's."""
+
+    @property
+    def requests(self) -> list[ReceivedRequest]:
+        """Return the requests that it holds now, in the order in which they came.
+
+        One that will never go on, because its link was closed, is none of them; nor is one of a broker that was killed,
+        once that broker was started again.
+        """
+        return list(self.held.values())
+
+    def release(self) -> None:
+        """Let what is held go on within a few milliseconds, and hold no more."""
+        self.remove()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()

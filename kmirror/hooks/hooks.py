@@ -1,0 +1,275 @@
+"""`Hooks`: what tests of clients have a broker do wrong, late, or not at all; and what they watch.
+
+    hooks = Hooks()
+    with Simulation() as simulation, Cluster(simulation, "a", interpose=hooks) as a:
+        hooks.on(ProduceRequest, topic="orders", partition=0, times=2).answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        held = hooks.on(FetchRequest, node=1).hold()
+        ...
+        held.release()
+
+Hooks are asked in the order in which they were added, and each request is taken by all that match. `watch`, `delay`,
+`hold`, `throttle` and `slow` let it go on to the next hook and in the end to the broker; the others decide what
+becomes of it. Requests of one link are served one after the other, as by any broker: what comes behind one that is
+held or delayed waits.
+
+Requests of clients are taken. Those of the cluster's own brokers, which have client ids such as `broker-1`, go through
+unless `from_nodes` says otherwise, so that replication goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.errors import UsageError
+from kmirror.hooks.actions import (
+    Action,
+    Answer,
+    Close,
+    Criteria,
+    Delay,
+    Hold,
+    Respond,
+    Silence,
+    Slow,
+    Throttle,
+    Watch,
+)
+from kmirror.hooks.hook import Held, Hook
+from kmirror.hooks.node import HookedNode
+from kmirror.hooks.received import ReceivedRequest
+from kmirror.hooks.requests import is_for_clients, names_partitions, names_topics
+from kmirror.hooks.table import HookTable
+from kmirror.kernel import arguments
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.events import Node
+from kmirror.kernel.rng import SEED_MAX, Rng
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import all_apis, key_of
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.releases import RELEASES, last_version
+
+INT32_MAX = (1 << 31) - 1
+
+
+class Hooks:
+    """The hooks of one cluster: give it to the cluster as `interpose`, then call `on`; at any time, from any thread."""
+
+    def __init__(self, seed: int = 0) -> None:
+        """Take the seed of what happens with a probability."""
+        self._rng = Rng(arguments.whole_number("seed", seed, 0, SEED_MAX))
+        self._table = HookTable()
+        self._nodes: dict[str, HookedNode] = {}
+        self._added = 0
+
+    def __call__(self, name: str, node: Node) -> Node:
+        """Return a node with these hooks around a new broker or controller, whose process has this name."""
+        before = self._nodes.get(name)
+        if before is not None:
+            before.forget_held()
+        self._nodes[name] = made = HookedNode(self._table, node)
+        return made
+
+    def on(
+        self,
+        request: type[Message] | None = None,
+        *,
+        node: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        times: int | None = None,
+        probability: float = 1.0,
+        where: Callable[[ReceivedRequest], bool] | None = None,
+        from_nodes: bool | None = None,
+        client_id: str | None = None,
+        versions: tuple[int, int] | None = None,
+        nth: int = 1,
+        every: int = 1,
+    ) -> On:
+        """Choose requests: of an API (None for every one), to a node, about a topic or one partition of it.
+
+        The first `times` of them, None for all until the hook is removed; each with a probability, drawn from the
+        seed; those for which `where` returns true. `client_id` is the whole of it, `versions` are the first and the
+        last. Of those that match all this the `nth` is the first that is taken, and after it each `every`-th.
+        `from_nodes` is for the requests of the cluster's own brokers, and None means only those that no client
+        makes, such as AlterPartition. UsageError for what no request can be. What becomes of them is said by a
+        method of what is returned; without one nothing does.
+        """
+        if request is not None:
+            _check_request(request)
+        if topic is not None:
+            arguments.text("topic", topic)
+        elif partition is not None:
+            raise UsageError("a partition is one of a topic: name the topic as well")
+        if topic is not None and request is not None and not names_topics(request):
+            raise UsageError(f"{request.NAME} names no topics: leave topic out")
+        if partition is not None:
+            arguments.whole_number("partition", partition, 0)
+            if request is not None and not names_partitions(request):
+                raise UsageError(f"{request.NAME} names topics and no partitions: leave partition out")
+        if node is not None:
+            arguments.whole_number("node", node, 0)
+        if times is not None:
+            arguments.whole_number("times", times, 1)
+        _check_probability(probability)
+        if where is not None:
+            arguments.callback("where", where)
+        if client_id is not None:
+            arguments.text("client_id", client_id)
+        if versions is not None:
+            _check_versions(versions)
+        arguments.whole_number("nth", nth, 1)
+        arguments.whole_number("every", every, 1)
+        if from_nodes is None:
+            from_nodes = request is not None and not is_for_clients(request)
+        criteria = Criteria(
+            request,
+            node,
+            topic,
+            partition,
+            times,
+            probability,
+            where,
+            from_nodes,
+            client_id,
+            versions,
+            nth,
+            every,
+        )
+        return On(self, criteria)
+
+    def cap(self, request: type[Message], version: int | None) -> None:
+        """Offer clients versions of an API up to `version` only, as an older broker does; None lifts the cap.
+
+        The answer to ApiVersions says so, and without the API if no version is left. A newer request closes its link,
+        as a broker does that does not know it; a newer ApiVersions is answered with UNSUPPORTED_VERSION, as ever
+        (KIP-511).
+        """
+        _check_request(request)
+        caps = dict(self._table.caps)
+        if version is None:
+            caps.pop(key_of(request), None)
+        else:
+            caps[key_of(request)] = arguments.whole_number("version", version, -1)
+        self._table.caps = caps
+
+    def play(self, release: str) -> None:
+        """Offer clients the APIs and versions of an earlier release, such as "2.8", as far as they are served here.
+
+        `kmirror.spec.releases.RELEASES` are those that are known; UsageError for another. Caps of before are lifted.
+        """
+        if release not in RELEASES:
+            raise UsageError(f"what is known of are the releases {', '.join(RELEASES)}, not {arguments.shown(release)}")
+        self._table.caps = {api.key: last_version(api.name, release) for api in all_apis()}
+
+    def clear(self) -> None:
+        """Remove all hooks, release what they hold, and lift all caps."""
+        for hook in self._table.hooks:
+            hook.remove()
+        self._table.hooks = ()
+        self._table.caps = {}
+
+    def _add(self, criteria: Criteria, action: Action) -> Hook:
+        self._added += 1
+        rng = self._rng.split(f"hook {self._added}")
+        made = (Held if isinstance(action, Hold) else Hook)(criteria, action, rng)
+        self._table.hooks = (*self._table.live(), made)
+        return made
+
+
+class On:
+    """Requests that were chosen by `Hooks.on`; each method adds a hook that takes them, from now on."""
+
+    def __init__(self, hooks: Hooks, criteria: Criteria) -> None:
+        self._hooks = hooks
+        self._criteria = criteria
+
+    def answer(self, error: ErrorCode, message: str | None = None) -> Hook:
+        """Answer with an error, and do nothing; `message` stands where the answer has a place for it.
+
+        The error stands where a broker would put it. With a topic or a partition it is theirs alone: the broker is
+        asked about all else that the request names, and both are put into one answer. In Fetch and Metadata it is
+        always an error of partitions and of topics, but for those of a fetch session. A Produce with acks=0 has its
+        link closed.
+        """
+        return self._answer(error, message, is_applied=False)
+
+    def apply_then(self, error: ErrorCode, message: str | None = None) -> Hook:
+        """Do what the request asks for, and answer with an error all the same; where it stands is as in `answer`."""
+        return self._answer(error, message, is_applied=True)
+
+    def _answer(self, error: ErrorCode, message: str | None, *, is_applied: bool) -> Hook:
+        arguments.member("error", error, ErrorCode)
+        if error is ErrorCode.NONE:
+            raise UsageError("NONE is no error: `watch` only looks, `respond` answers with a message")
+        text = error.text if message is None else arguments.text("message", message)
+        return self._add(Answer(error, text, is_applied))
+
+    def respond(self, answer: Message | Callable[[ReceivedRequest], Message]) -> Hook:
+        """Answer with a message, or with the one that a function makes for each request; the broker does nothing."""
+        if isinstance(answer, Message):
+            return self._add(Respond(lambda _: answer))
+        arguments.callback("answer", answer)
+        return self._add(Respond(answer))
+
+    def delay(self, ms: float, *, applied: bool = False) -> Hook:
+        """Let the request, and what comes behind it on its link, go on after so many milliseconds.
+
+        With `applied` the broker does at once what the request asks for, and its answer goes on later.
+        """
+        return self._add(Delay(round(arguments.milliseconds("ms", ms) * MILLISECOND), applied))
+
+    def throttle(self, ms: int) -> Hook:
+        """Let the answer say that the client is throttled for so many milliseconds, where it has a field for that.
+
+        The broker does what the request asks for. A client keeps to it by itself (KIP-219): its link goes on.
+        """
+        return self._add(Throttle(arguments.whole_number("ms", ms, 1, INT32_MAX)))
+
+    def slow(self, bytes_per_s: int) -> Hook:
+        """Let the request and its answer take as long as over a link of so many bytes in a second, each by itself."""
+        return self._add(Slow(arguments.whole_number("bytes_per_s", bytes_per_s, 1)))
+
+    def hold(self, *, applied: bool = False) -> Held:
+        """Let requests wait, and what comes behind them on their links, until `release` of what is returned.
+
+        With `applied` the broker does what they ask for, and their answers wait.
+        """
+        hook = self._add(Hold(applied))
+        assert isinstance(hook, Held)
+        return hook
+
+    def drop(self, *, applied: bool = False) -> Hook:
+        """Never answer, as a broker that hangs: nor what comes behind it on its link, as answers come in order.
+
+        With `applied` the broker does what the request asks for.
+        """
+        return self._add(Silence(applied))
+
+    def close(self, *, applied: bool = False) -> Hook:
+        """Close the link without an answer; with `applied` when the broker has done what the request asks for."""
+        return self._add(Close(applied))
+
+    def watch(self, call: Callable[[ReceivedRequest], object]) -> Hook:
+        """Call `call` with each request when its turn on its link has come; on TCP in the thread of the cluster."""
+        arguments.callback("call", call)
+        return self._add(Watch(call))
+
+    def _add(self, action: Action) -> Hook:
+        return self._hooks._add(self._criteria, action)
+
+
+def _check_request(request: object) -> None:
+    """Raise UsageError for what is no class of requests."""
+    if not isinstance(request, type) or not (issubclass(request, Message) and request.TYPE == "request"):
+        raise UsageError(f"request is a class of requests, such as FetchRequest, not {arguments.shown(request)}")
+
+
+def _check_probability(value: object) -> None:
+    if type(value) is bool or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UsageError(f"probability is a number from 0 to 1, not {arguments.shown(value)}")
+
+
+def _check_versions(value: object) -> None:
+    is_pair = isinstance(value, tuple) and len(value) == 2 and all(type(one) is int and one >= 0 for one in value)
+    if not is_pair:
+        raise UsageError(f"versions are the first and the last, such as (0, 8), not {arguments.shown(value)}")

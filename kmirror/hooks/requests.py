@@ -1,0 +1,193 @@
+"""What is asked, and of which partitions? A request as hooks see it, for every API, from its schema alone.
+
+A row is a topic or, in an API that asks of partitions, a partition. Topics have names or, in newer versions, ids, which
+the node translates. What a null array or a fetch session stands for is looked up, so that a request that
+names no partition still has its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+
+from kmirror.cluster.refusal import INDEXES, NOT_ANSWERED, TOPIC_NAME
+from kmirror.hooks.inside import Inside
+from kmirror.hooks.received import Row
+from kmirror.kernel.events import Chunk
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.careful import within
+from kmirror.protocol.headers import RequestHead, decode_body
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key, key_of
+from kmirror.protocol.structs import Field, Struct
+
+Keep = Callable[[str | None, int | None], bool]
+PARTITIONS = ("partitions", "partition_data", "partition_indexes")
+
+
+class Asked:
+    """The rows of one request."""
+
+    def __init__(self, head: RequestHead, frame: Chunk, node: Inside) -> None:
+        self.head = head
+        self.body = decode_body(frame, head)
+        self._frame = frame
+        self._node = node
+        self._whole = node.whole(self.body)
+        named = list(_named(self._whole, head.api_version, self.names))
+        self.asks_partitions = names_partitions(type(self.body))
+        self.is_all = not named and _asks_all(self.body, head.api_version)
+        """Whether it asks for all that there is."""
+        self.rows: list[Row] = self._everything() if self.is_all else named
+
+    @property
+    def names(self) -> Mapping[Uuid, str]:
+        """Return topic id to name."""
+        return self._node.topic_names
+
+    def _everything(self) -> list[Row]:
+        topics = self._node.partitions
+        if self.asks_partitions:
+            return [(name, index) for name, indexes in topics.items() for index in indexes]
+        return [(name, None) for name in topics]
+
+    def only(self, rows: Container[Row]) -> Message:
+        """Return a request that asks of these rows alone; a fetch also of those that are in its session."""
+        copy = self._node.whole(self._copy())
+        _retain(copy, self.head.api_version, self.names, lambda topic, index: (topic, index) in rows)
+        return copy
+
+    def without(self, keep: Keep) -> Message:
+        """Return the request without the rows that `keep` does not keep."""
+        copy = self._copy()
+        _retain(copy, self.head.api_version, self.names, keep)
+        return copy
+
+    def _copy(self) -> Message:
+        return decode_body(self._frame, self.head)
+
+
+def is_for_clients(request: type[Message]) -> bool:
+    """Return whether brokers offer an API to clients."""
+    return "broker" in by_key(key_of(request)).listeners
+
+
+def names_topics(asked: type[Struct]) -> bool:
+    """Return whether any version of a request, or of an element of one, asks of topics."""
+    return any(
+        _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
+        for field in asked.FIELDS
+        if field.attribute not in NOT_ANSWERED
+    )
+
+
+def names_partitions(asked: type[Struct]) -> bool:
+    """Return whether any version of a request, or of an element of one, asks of partitions."""
+    if any(_is_topic(field) for field in asked.FIELDS):
+        return any(field.attribute in PARTITIONS for field in asked.FIELDS)
+    return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in asked.FIELDS)
+
+
+def _is_topic(field: Field) -> bool:
+    return (field.type == "string" and field.entity == TOPIC_NAME) or field.attribute == "topic_id"
+
+
+def _asks_all(body: Message, version: int) -> bool:
+    """Return whether an array of topics is null, or empty where that means all (Metadata v0)."""
+    for owner, field in _arrays(body, version):
+        if _is_topic(field) or (field.type == "struct" and any(_is_topic(f) for f in field.struct.FIELDS)):
+            found = getattr(owner, field.attribute)
+            if found is None or (body.NAME == "MetadataRequest" and version == 0 and not found):
+                return True
+    return False
+
+
+def _arrays(struct: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
+    """Yield every array of a struct and of the structs in its arrays, with its owner."""
+    for field in type(struct).FIELDS:
+        if field.is_array and within(version, field.versions) and field.attribute not in NOT_ANSWERED:
+            yield struct, field
+            if field.type == "struct" and topic_name(field) is None:
+                for element in getattr(struct, field.attribute) or ():
+                    yield from _arrays(element, version)
+
+
+def topic_name(field: Field) -> str | None:
+    """Return the attribute of a topic's name or id in the elements of an array; None if it holds no topics."""
+    if field.type != "struct":
+        return None
+    return next((row.attribute for row in field.struct.FIELDS if _is_topic(row) and not row.is_array), None)
+
+
+def topic_of(element: Struct, names: Mapping[Uuid, str]) -> str | None:
+    """Return the name of the topic that an element speaks of, None if only an id is there that nobody knows."""
+    for field in type(element).FIELDS:
+        if field.type == "string" and field.entity == TOPIC_NAME and getattr(element, field.attribute):
+            return str(getattr(element, field.attribute))
+    topic_id = getattr(element, "topic_id", None)
+    return None if topic_id is None else names.get(topic_id)
+
+
+def index_of(element: Struct) -> int | None:
+    """Return the number of the partition that an element speaks of."""
+    for attribute in INDEXES:
+        if hasattr(element, attribute):
+            return int(getattr(element, attribute))
+    return None
+
+
+def _partitions(element: Struct, version: int) -> Field | None:
+    """Return the array of a topic's element that names partitions."""
+    fields = type(element).FIELDS
+    return next((f for f in fields if f.attribute in PARTITIONS and within(version, f.versions)), None)
+
+
+def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[Row]:
+    for owner, field in _arrays(body, version):
+        found = getattr(owner, field.attribute) or ()
+        if field.type == "string" and field.entity == TOPIC_NAME:
+            yield from ((name, None) for name in found)
+        if topic_name(field) is None:
+            continue
+        for element in found:
+            topic, partitions = topic_of(element, names), _partitions(element, version)
+            if partitions is None:
+                yield topic, None
+            else:
+                for one in getattr(element, partitions.attribute) or ():
+                    yield topic, index_of(one) if isinstance(one, Struct) else one
+
+
+def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> None:
+    """Take out of a request what `keep` does not keep, and what has nothing left in it then."""
+    for field in type(struct).FIELDS:
+        if not field.is_array or field.attribute in NOT_ANSWERED or not within(version, field.versions):
+            continue
+        found = getattr(struct, field.attribute) or ()
+        if field.type == "string" and field.entity == TOPIC_NAME:
+            setattr(struct, field.attribute, [name for name in found if keep(name, None)])
+        elif topic_name(field) is not None:
+            kept = [element for element in found if _retain_partitions(element, version, names, keep)]
+            if found:
+                setattr(struct, field.attribute, kept)
+        elif field.type == "struct" and names_topics(field.struct):
+            for element in found:
+                _retain(element, version, names, keep)
+            setattr(struct, field.attribute, [element for element in found if _has_rows(element, version)])
+
+
+def _has_rows(element: Struct, version: int) -> bool:
+    return any(topic_name(field) and getattr(owner, field.attribute) for owner, field in _arrays(element, version))
+
+
+def _retain_partitions(element: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> bool:
+    """Take partitions out of a topic's element; return whether anything is left of it."""
+    topic, partitions = topic_of(element, names), _partitions(element, version)
+    if partitions is None:
+        return keep(topic, None)
+    kept = [
+        one
+        for one in getattr(element, partitions.attribute) or ()
+        if keep(topic, index_of(one) if isinstance(one, Struct) else one)
+    ]
+    setattr(element, partitions.attribute, kept)
+    return bool(kept)

@@ -1,0 +1,100 @@
+"""How far is the work on the requests of a link?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kmirror.hooks.actions import Answer
+from kmirror.hooks.hook import Held, Hook
+from kmirror.hooks.received import ReceivedRequest, Row
+from kmirror.hooks.requests import Asked
+from kmirror.kernel.clock import Duration
+from kmirror.kernel.events import Chunk, LinkOpened, Reply
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
+
+Rewrite = Callable[[Message], Message]
+"""Returns what is answered instead of the node's answer."""
+
+
+@dataclass(slots=True)
+class Rule:
+    """What a hook has decided about some rows."""
+
+    hook: Hook
+    action: Answer
+
+
+@dataclass(slots=True)
+class Work:
+    """The request of a link that is in work."""
+
+    asked: Asked
+    frame: Chunk
+    request: ReceivedRequest
+    is_node: bool
+    passed: list[Hook] = field(default_factory=list)
+    """The hooks that have taken it."""
+    rules: list[Rule] = field(default_factory=list)
+    held_by: Held | None = None
+    held_as: int = 0
+    timer: int = 0
+    closes: bool = False
+    """Close the link instead of answering."""
+    is_silent: bool = False
+    """Nothing is answered, neither to it nor to what comes behind it."""
+    rewrite: Rewrite | None = None
+    throttle_ms: int = 0
+    """What the answer says of the time for which the client is throttled."""
+    bytes_per_s: int | None = None
+    """How fast it and its answer go over the link."""
+    answer_delay: Duration = 0
+    answer_held_by: list[Held] = field(default_factory=list)
+    answer: Reply | None = None
+    """What is answered as soon as nothing delays or holds it any more."""
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Return whether the node inside says nothing to it."""
+        return isinstance(self.request.body, ProduceRequest) and self.request.body.acks == Acks.NONE
+
+    def rule_of(self, topic: str | None, index: int | None) -> Rule | None:
+        """Return what was decided about a row."""
+        if index is None and self.asked.asks_partitions:
+            return None
+        return next((rule for rule in self.rules if rule.hook.takes_row((topic, index))), None)
+
+    def error_at(self, topic: str | None, index: int | None) -> tuple[ErrorCode, str] | None:
+        """Return the error that was decided for a row."""
+        rule = self.rule_of(topic, index)
+        return None if rule is None else (rule.action.error, rule.action.message)
+
+    def goes_on(self, topic: str | None, index: int | None) -> bool:
+        """Return whether the node inside is asked about a row."""
+        rule = self.rule_of(topic, index)
+        return rule is None or rule.action.is_applied
+
+    def open_rows(self) -> list[Row]:
+        """Return the rows about which nothing is decided."""
+        return [row for row in self.asked.rows if self.rule_of(*row) is None]
+
+
+@dataclass(slots=True)
+class HookedLink:
+    client: LinkOpened
+    waiting: deque[Chunk] = field(default_factory=deque)
+    waiting_bytes: int = 0
+    passing: int = 0
+    """Requests that are none of the hooks' business, and not answered yet."""
+    work: Work | None = None
+    """The request that hooks have a say in; alone on its link."""
+    inner_reads: bool = True
+    is_full: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        return self.inner_reads and not self.is_full

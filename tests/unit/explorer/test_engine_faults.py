@@ -1,0 +1,91 @@
+"""The search runs the engine's own functions for D30 and D35: with one of their statements wrong, it finds the loss."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pytest
+
+from kmirror.cluster.replication import truncation
+from kmirror.cluster.replication.partition import Partition
+from kmirror.explorer.model import Model
+from kmirror.explorer.rules import rules_named
+from kmirror.explorer.scopes import scope_named
+from kmirror.explorer.search import Ending, explore
+from kmirror.mirror import cut_rules, preparing, uncut_replicas
+
+
+class EngineFault(NamedTuple):
+    """`right` in the source of `function` becomes `wrong`."""
+
+    name: str
+    function: Callable[..., Any]
+    right: str
+    wrong: str
+    scope: str
+    anomaly: str
+
+
+FAULTS = (
+    # D35
+    EngineFault("log ends from before the cut still count", Partition.log_was_cut, "follower.log_end = UNKNOWN_OFFSET",
+                "pass", "destination-three", "divergence"),
+    EngineFault("whoever is not listed has confirmed", Partition.has_confirmed,
+                "follower.log_end != UNKNOWN_OFFSET and ", "", "destination-three", "divergence"),
+    EngineFault("MIRRORING does not wait for the ISR", preparing.missing_of, "if uncut:", "if False:",
+                "destination-three", "divergence"),
+    EngineFault("the high watermark passes unknown followers", Partition.advance_high_watermark,
+                "return False\n        end", "continue\n        end", "missed-two", "divergence"),
+    # D30
+    EngineFault("an unlisted replica counts as listed", preparing._is_ordered, "mp.uncut.get(row, epoch + 1)",
+                "mp.uncut.get(row, epoch)", "missed-two", "divergence"),
+    EngineFault("the epochs on the list are not looked at", preparing._is_ordered, "<= epoch for row", ">= -1 for row",
+                "missed-two", "divergence"),
+    EngineFault("a cut of anything needs no list", preparing._is_ordered, ">= partition.log.log_end_offset", ">= 0",
+                "missed-two", "divergence"),
+    EngineFault("a listed replica is not told to cut", Partition.demand_cut, "self.must_cut[replica] = epoch", "pass",
+                "missed-two", "divergence"),
+    EngineFault("a listed replica joins the ISR", Partition.may_join, " or replica in self.not_admitted", "",
+                "destination-three", "divergence"),
+    EngineFault("MIRRORING lists nobody who is late", uncut_replicas.still_uncut,
+                "partition.unconfirmed(partition.image.replicas)", "()", "missed-two-unclean", "divergence"),
+    EngineFault("whoever must cut is off the list", uncut_replicas.still_uncut, "r in partition.must_cut",
+                "r not in partition.must_cut", "missed-two", "divergence"),
+    EngineFault("a new leader demands nothing", uncut_replicas.apply_uncut, "known.get(replica) != epoch",
+                "known.get(replica) == epoch", "missed-two", "divergence"),
+    EngineFault("one epoch too many counts as cut", truncation.is_cut, "<= cut_epoch", "<= cut_epoch + 1",
+                "missed-two-unclean", "divergence"),
+    # D36
+    EngineFault("a stop takes no new epoch", cut_rules.epoch_after_stop, " + 1", "", "destination-three",
+                "divergence"),
+)  # fmt: skip
+
+
+@contextmanager
+def planted(fault: EngineFault) -> Iterator[None]:
+    """Have the function of a fault do what its wrong source says."""
+    function, kept = fault.function, fault.function.__code__
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(fault.right) == 1, f"{function.__qualname__} is not what {fault.name!r} was written for"
+    names: dict[str, Any] = {}
+    wrong = "from __future__ import annotations\n" + source.replace(fault.right, fault.wrong)
+    exec(wrong, dict(function.__globals__), names)
+    function.__code__ = names[function.__name__].__code__
+    try:
+        yield
+    finally:
+        function.__code__ = kept
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.decision("D35")
+@pytest.mark.decision("D30")
+def test_a_fault_in_the_engines_rules_is_found(fault: EngineFault) -> None:
+    with planted(fault):
+        outcome = explore(Model(scope_named(fault.scope), rules_named("decided")))
+    assert outcome.ending is Ending.FOUND
+    assert outcome.anomaly.startswith(fault.anomaly)

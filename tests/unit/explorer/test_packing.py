@@ -1,0 +1,43 @@
+"""Packed states are equal exactly where the states are, whichever process packed them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.explorer.model import Model
+from kmirror.explorer.packing import pack, unpack
+from kmirror.explorer.rules import rules_named
+from kmirror.explorer.scopes import Scope, scope_named
+from kmirror.explorer.search import explore
+
+SCOPES = [
+    scope_named("tiny"),
+    Scope("three", "followers that can be told apart", (3, 1), (1, 0), (0, 1), clean=(1, 0)),
+]
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
+def test_a_search_over_packed_states_meets_the_same_states(scope: Scope) -> None:
+    """Two models take turns; each has filled its tables in an order of its own."""
+    models = [Model(scope, rules_named("decided")) for _ in range(2)]
+    first = pack(models[0], models[0].first())
+    known, frontier, turns = {first: None}, [first], 0
+    while frontier:
+        reached = []
+        for data in frontier:
+            turns += 1
+            model = models[turns % 2]
+            for after in model.successors(unpack(model, data)):
+                packed = pack(model, after)
+                if packed not in known:
+                    known[packed] = None
+                    reached.append(packed)
+        frontier = reached
+    assert len(known) == explore(Model(scope, rules_named("decided"))).states
+
+
+def test_a_state_comes_back_as_it_was() -> None:
+    model = Model(scope_named("four-sessions"), rules_named("decided", ("D39",)))
+    path = explore(model).path
+    assert [unpack(model, pack(model, state)) for state in path] == list(path)
+    assert any(model.kept(state) for state in path)

@@ -1,0 +1,52 @@
+"""What do the rules say, one question at a time?"""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.explorer.rules import DECIDED, KIP, NAMED, WITHOUT, cut_epoch_for, epoch_of_stop, rules_named
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+from kmirror.mirror.states import MirrorState
+
+STOPPED, UNKNOWN, MIRRORING = MirrorState.STOPPED, MirrorState.UNKNOWN, MirrorState.MIRRORING
+SOURCE_FIRST = rules_named("decided", ("D39",))
+OWN_SUFFICES = NAMED["own-suffices"][0]
+
+QUESTIONS = [
+    (DECIDED, MIRRORING, 5, 3, False, None),
+    (DECIDED, STOPPED, 2, 3, False, 3),
+    (DECIDED, STOPPED, 4, 3, False, 4),
+    (SOURCE_FIRST, STOPPED, 2, 3, False, 2),
+    (DECIDED, STOPPED, NEVER_MIRRORED, 3, False, None),
+    (OWN_SUFFICES, STOPPED, NEVER_MIRRORED, 3, False, 3),
+    (OWN_SUFFICES, STOPPED, NEVER_MIRRORED, NOT_SETTLED, False, None),
+    (DECIDED, STOPPED, NEVER_MIRRORED, NOT_SETTLED, True, -1),
+    (DECIDED, UNKNOWN, NOT_SETTLED, 3, False, 3),
+    (DECIDED, UNKNOWN, NOT_SETTLED, NEVER_MIRRORED, False, -1),
+    (KIP, UNKNOWN, NOT_SETTLED, 3, False, -1),
+    (KIP, STOPPED, NEVER_MIRRORED, NOT_SETTLED, False, -1),
+]
+
+
+@pytest.mark.parametrize(("rules", "state", "theirs", "own", "is_empty", "expected"), QUESTIONS)
+@pytest.mark.decision("D31")
+def test_the_epoch_to_cut_to(rules, state, theirs, own, is_empty, expected) -> None:  # type: ignore[no-untyped-def]
+    assert cut_epoch_for(rules, state, theirs, own, is_empty=is_empty) == expected
+
+
+@pytest.mark.decision("D36")
+def test_a_stop_always_takes_a_new_epoch() -> None:
+    assert epoch_of_stop(DECIDED, 5, 2, 2) == 6
+    assert epoch_of_stop(DECIDED, 1, 2, 2) == 3
+    assert epoch_of_stop(KIP, 5, 2, 2) == 5
+    assert epoch_of_stop(KIP, 1, 2, 2) == 3
+
+
+@pytest.mark.parametrize("decision", list(WITHOUT))
+def test_what_is_taken_away_is_gone(decision: str) -> None:
+    assert rules_named("decided", (decision,)) != DECIDED
+
+
+def test_the_option_is_on_top_of_any_rules() -> None:
+    assert rules_named("kip", option=True).all_replicas
+    assert not rules_named("kip").all_replicas

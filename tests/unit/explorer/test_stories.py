@@ -1,0 +1,86 @@
+"""Is a story complete: sentences, names, and every replica's log?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kmirror.explorer.model import Model, State
+from kmirror.explorer.rules import rules_named
+from kmirror.explorer.scopes import Scope, scope_named
+from kmirror.explorer.search import explore
+from kmirror.explorer.stories import SENTENCES, StoryStep, draw, tell
+
+WITH_CUTS = scope_named("four-sessions")
+
+
+def kip_story() -> list[StoryStep]:
+    model = Model(scope_named("kip"), rules_named("kip"))
+    return tell(model, explore(model).path)
+
+
+def test_replicas_keep_their_names_when_another_leads() -> None:
+    story = kip_story()
+    for before, after in pairwise(story):
+        for old, new in zip(before.pictures, after.pictures, strict=True):
+            assert [row.replica for row in old.rows] == [row.replica for row in new.rows]
+            moved = [r for r, s in zip(old.rows, new.rows, strict=True) if r.cells != s.cells]
+            assert len(moved) <= 1, "one step writes one log"
+    leaders = [[row.replica for row in told.pictures[0].rows if row.is_leader] for told in story]
+    assert all(len(row) == 1 for row in leaders)
+    assert ["A2"] in leaders and ["A1"] in leaders
+
+
+def test_the_last_picture_shows_the_two_records() -> None:
+    told = kip_story()[-1]
+    a, b = told.pictures
+    leader = next(row for row in a.rows if row.is_leader)
+    assert a.state == "MIRRORING"
+    differing = [pair for pair in zip(leader.cells, b.rows[0].cells, strict=True) if pair[0] != pair[1]]
+    assert differing == [("1:a2", "1:R")]
+
+
+def test_a_drawing_has_a_line_for_each_replica_and_a_column_for_each_offset() -> None:
+    told = kip_story()[-1]
+    lines = draw(told)
+    assert lines[0].strip().startswith(f"{told.number}. ")
+    assert lines[1].split() == ["0", "1"]
+    assert [line.split()[0] for line in lines[2:]] == ["A1", "A2", "A:", "B1", "B:"]
+    column = lines[1].index("1")
+    cells = {line.split()[0]: line[column - 1 : column + 2].strip() for line in lines[2:] if "leader" in line}
+    assert set(cells) == {"A2", "B1"}
+    assert all(cell.startswith("1:") for cell in cells.values())
+
+
+def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[State]]]:
+    """A way to each kind of step, depth-first."""
+    model = Model(scope, rules_named("decided"))
+    parents: dict[State, State] = {model.first(): -1}
+    waiting, kinds = [model.first()], {}
+    while waiting and len(parents) < states_max:
+        state = waiting.pop()
+        for step in model.steps_of(state):
+            if step.state not in parents:
+                parents[step.state] = state
+                waiting.append(step.state)
+                kinds.setdefault(step.move.kind, step.state)
+    for kind, state in kinds.items():
+        path = [state]
+        while parents[path[-1]] != -1:
+            path.append(parents[path[-1]])
+        yield model, kind, path[::-1]
+
+
+def test_every_kind_of_step_has_a_sentence() -> None:
+    """Each has its sentence once, names and cells included."""
+    cut_by_source = Scope("source", "the source loses records", (2, 1), (1, 0), (0, 1), unclean=(1, 0))
+    missed = scope_named("missed-two-unclean")
+    scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))
+    told = {}
+    for model, kind, path in (row for scope, states_max in scopes for row in paths(scope, states_max)):
+        last = tell(model, path)[-1]
+        assert last.text and "\n" not in last.text
+        told[kind] = last.text
+    assert set(told) == set(SENTENCES)
+    assert "missed a cut" in told["ordered"]
+    assert "divergence" in told["mirror-cut"]

@@ -1,0 +1,73 @@
+"""Faults on lines that overlap: one that ends leaves the other one in force."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.histories.hands import Hands, StepSkipped
+from kmirror.histories.observe import Observer
+from kmirror.histories.plan import Plan
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+
+
+def hands() -> Hands:
+    """Return hands over clusters a and b, one broker each, which run."""
+    scene = Scene(Plan(1, "test", (), {}, (), (), 0, 0), Simulation(1))
+    for name in "ab":
+        scene.clusters[name] = Cluster(scene.simulation, name, brokers=1)
+        scene.clusters[name].start()
+    return Hands(scene, Observer(scene))
+
+
+def down(made: Hands, one: str, other: str) -> bool:
+    return made.scene.simulation.world.network.is_down(one, other)
+
+
+def test_a_line_that_comes_up_leaves_another_one_of_the_same_ends_down() -> None:
+    made = hands()
+    world = made.scene.simulation.world
+    made.take_down("a|b", 1_000)
+    made.take_down("a>b", 200)
+    with pytest.raises(StepSkipped, match="the line a>b is down"):
+        made.take_down("a>b", 100)
+    world.run_for(span_us=300 * MILLISECOND)
+    assert down(made, "a-1", "b-1") and down(made, "b-1", "a-1")
+    world.run_for(span_us=800 * MILLISECOND)
+    assert not down(made, "a-1", "b-1") and not down(made, "b-1", "a-1")
+    assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
+
+
+def test_a_broker_is_out_of_its_controllers_reach_and_the_sites_are_not() -> None:
+    made = hands()
+    made.take_down("a-1|a-100", 0)
+    assert down(made, "a-1", "a-controller") and not down(made, "a-1", "b-1")
+    made.end_faults()
+    assert not down(made, "a-1", "a-controller")
+
+
+def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:
+    made = hands()
+    made.kill("a", 1, 60_000)
+    made.kill("b", 100, 0)
+    made.end_faults()
+    assert all(made.scene.clusters[name].runs(node) for name in "ab" for node in (1, 100))
+    with pytest.raises(StepSkipped, match="faults have ended"):
+        made.kill("a", 1, 100)
+    assert made.scene.open_spans == {}
+
+
+def test_slow_disks_are_as_fast_as_before_after_a_while_and_when_faults_have_ended() -> None:
+    made = hands()
+    world = made.scene.simulation.world
+    made.slow_disk("a-1", 500, 1_000)
+    made.slow_disk("b-1", 700, 0)
+    assert world.disk_workers.slow == {"a-1": 500 * MILLISECOND, "b-1": 700 * MILLISECOND}
+    with pytest.raises(StepSkipped, match="the disks of a-1 are slow"):
+        made.slow_disk("a-1", 100, 100)
+    world.run_for(span_us=1_100 * MILLISECOND)
+    assert world.disk_workers.slow == {"b-1": 700 * MILLISECOND}
+    made.end_faults()
+    assert world.disk_workers.slow == {}

@@ -1,0 +1,141 @@
+"""described-wrong: state, lag and reason at each look, told where they are wrong and left alone where they may lag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kmirror.histories.account import Described
+from kmirror.kernel.clock import SECOND
+from tests.unit.histories.hand import MIRROR, TP, Hand
+
+
+def told(
+    change: Callable[[Hand], object] = lambda hand: None, *, began: float = 1, mirroring: float = 2, **other: Any
+) -> str:
+    """Return what is told of an answer at 50 s about b, which has mirrored a since 2 s; `other` is what it says."""
+    hand = Hand().stay("a", "b", began=began, mirroring=mirroring)
+    hand.account.unsettled.append(("b", TP, "so nothing is at rest"))
+    change(hand)
+    row: dict[str, Any] = {
+        "cluster": "b", "mirror": MIRROR, "tp": TP, "broker": 1, "state": "MIRRORING", "source_offset": 10,
+        "destination_offset": 10, "last_mirror_epoch": -1, "reason": "", "at": 50 * SECOND, **other,
+    }  # fmt: skip
+    row.setdefault("lag", max(0, row["source_offset"] - row["destination_offset"]) if row["source_offset"] >= 0 else -1)
+    hand.account.described.append(Described(**row))
+    texts = [anomaly.text for anomaly in hand.judged()[0] if anomaly.checker == "described-wrong"]
+    return texts[0] if texts else ""
+
+
+def test_an_answer_that_is_right_is_left_alone() -> None:
+    assert told() == ""
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        ({"state": "PAUSED"}, True),
+        ({"state": "PAUSED", "broker": 2}, False),  # It leads since a moment, and has told nothing yet.
+        ({"state": "UNKNOWN"}, False),  # It reads the state anew.
+    ],
+)
+def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expected: bool) -> None:
+    assert ("where the leader has entered MIRRORING" in told(**says)) is expected
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "expected"),
+    [
+        (lambda hand: None, "the source answers X", True),
+        (lambda hand: None, "throttled: 100 bytes a second", False),
+        (lambda hand: None, "the source's topic has 3 partitions, here are 2 so far", False),
+        (lambda hand: hand.away("broker", "a-2", 41, 42), "the source answers X", False),
+        (lambda hand: hand.away("broker", "a-2", 30, 39), "the source answers X", True),
+        (lambda hand: hand.away("broker", "c-2", 41, 42), "the source answers X", True),  # It has no part in this.
+        (lambda hand: hand.away("line", "b|a", 41, 42), "the source answers X", False),
+        (lambda hand: hand.elected(2, 3, at=45), "the source answers X", False),
+        (lambda hand: hand.elected(2, 3, at=45, cluster="b"), "the source answers X", False),
+        (lambda hand: hand.order("resume", "a", "b", at=45), "the source answers X", False),
+    ],
+)
+def test_a_reason_where_nothing_fails_is_told(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
+    assert ("though nothing fails" in told(change, reason=reason)) is expected
+
+
+def created_again(hand: Hand, *, release: str) -> None:
+    """Have the source's topic deleted and created again long ago."""
+    hand.plays("a", release).topic("a", "old", at=1).topic("a", "old", at=10, exists=False)
+    hand.topic("a", "old", at=11)
+
+
+@pytest.mark.decision("D53")
+@pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
+def test_a_source_without_topic_ids_may_have_another_topic(release: str, expected: bool) -> None:
+    said = told(lambda hand: created_again(hand, release=release), reason="its topic was created again")
+    assert ("though nothing fails" in said) is expected
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "expected"),
+    [
+        (lambda hand: hand.away("line", "a|b", 45, -1), "", True),
+        (lambda hand: hand.away("line", "a|b", 45, -1), "no answer", False),
+        (lambda hand: hand.away("line", "a|b", 46, -1), "", False),  # It may be slow to answer.
+        (lambda hand: hand.away("line", "a|b", 30, 49), "", False),
+        (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 2, 3)], "", True),
+        (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 3)], "", False),
+    ],
+)
+def test_a_source_out_of_reach_is_a_reason(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
+    assert ("without a reason, though a is out of reach" in told(change, reason=reason, lag=-1)) is expected
+
+
+@pytest.mark.parametrize(("since", "lag", "expected"), [(45, 0, True), (45, 3, True), (45, -1, False), (46, 0, False)])
+def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expected: bool) -> None:
+    found = told(lambda hand: hand.away("line", "a|b", since, -1), lag=lag, source_offset=10 + max(lag, 0), reason="no")
+    assert (f"lag {lag}, though a is out of reach" in found) is expected
+
+
+@pytest.mark.parametrize(("began", "reason", "expected"), [(20, "", True), (20, "waits", False), (45, "", False)])
+def test_preparing_for_long_has_a_reason(began: float, reason: str, expected: bool) -> None:
+    found = told(began=began, mirroring=-1, state="PREPARING", source_offset=-1, reason=reason)
+    assert ("PREPARING for long without a reason" in found) is expected
+
+
+@pytest.mark.parametrize(("elected_at", "expected"), [(39, True), (41, False)])
+def test_a_mirror_is_not_ahead_of_what_it_knows_of_its_source(elected_at: float, expected: bool) -> None:
+    """A new leader at the source may tell a lower high watermark for a while."""
+    found = told(lambda hand: hand.elected(2, 3, at=elected_at), source_offset=9)
+    assert ("below the destination's own 10" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("sent_at", "offset", "expected"),
+    [
+        (43, 10, True),
+        (43, 9, False),
+        (44.5, 10, False),  # The mirror may not have heard of it.
+        (30, 10, False),  # Longer ago than the account is known to be calm.
+    ],
+)
+def test_the_source_offset_is_not_behind_what_was_acknowledged_before(
+    sent_at: float, offset: int, expected: bool
+) -> None:
+    found = told(lambda hand: hand.wrote("v", offset, at=sent_at))
+    assert ("a had acknowledged up to 11 long before" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("mirroring", "elected_at", "expected"), [(48, 48, True), (48.5, 48, False), (47.5, 48.5, False)]
+)
+def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
+    mirroring: float, elected_at: float, expected: bool
+) -> None:
+    def at_rest(hand: Hand) -> None:
+        hand.account.unsettled.clear()
+        hand.elected(1, 5, at=elected_at).final("a", []).final("b", [])
+
+    found = told(at_rest, began=47, mirroring=mirroring, source_offset=-1, destination_offset=0)
+    assert ("lag -1, though all is mirrored up to 0" in found) is expected

@@ -1,0 +1,97 @@
+"""offset-lost: acknowledged offsets of a group that are gone, what explains that, and which looks show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.histories.group_account import OffsetSent, OffsetsSeen
+from kmirror.kernel.clock import SECOND
+from tests.unit.histories.hand import TP, Hand
+
+
+class Committing(Hand):
+    """Group g of cluster a commits offsets of its own."""
+
+    def committed(self, offset: int, *, at: float) -> Committing:
+        """Commit an offset; it is acknowledged at once."""
+        token, sent_at = f"{offset} at {at}", round(at * SECOND)
+        self.account.groups.sent[token] = OffsetSent(
+            token, "g", "a", TP, offset, "member", "", 1, "", sent_at, sent_at + SECOND // 100, "NONE"
+        )
+        return self
+
+    def asked(self, *, at: float, answer: tuple[int, float] | None = None) -> Committing:
+        """Ask for the offset; the answer is an offset and when it was committed, or none."""
+        offsets = {} if answer is None else {TP: (answer[0], f"{answer[0]} at {answer[1]}")}
+        sent_at = round(at * SECOND)
+        seen = OffsetsSeen("g", "a", None, offsets, (), True, sent_at, sent_at + SECOND // 100)
+        self.account.groups.seen.append(seen)
+        return self
+
+
+def test_an_acknowledged_offset_stays() -> None:
+    assert Committing().committed(5, at=1).asked(at=2, answer=(5, 1)).found() == []
+    assert Committing().committed(5, at=1).asked(at=2).found() == ["offset-lost"]
+    assert Committing().committed(5, at=1).committed(7, at=2).asked(at=3, answer=(5, 1)).found() == ["offset-lost"]
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(11, []), (9.9, []), (6, ["offset-lost"]), (13, ["offset-lost"])])
+def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
+    deleted_at: float, expected: list[str]
+) -> None:
+    hand = Committing().committed(5, at=10).asked(at=12)
+    assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(6, []), (-21, ["offset-lost"])])
+def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: float, expected: list[str]) -> None:
+    hand = Committing().committed(5, at=10).asked(at=12).away("line", "a-1|a-100", 5, 20)
+    assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
+
+
+# -- answers about all partitions --------------------------------------------------------------
+
+
+def committed(*, transaction: str) -> Hand:
+    """Have a group commit an offset at 5 seconds; a transaction ends at 6."""
+    hand = Hand()
+    hand.account.groups.sent["t"] = OffsetSent(
+        "t", "g", "a", TP, 7, "m", "", 1, transaction, 5 * SECOND, 5 * SECOND + 1, "NONE", 6 * SECOND
+    )
+    return hand
+
+
+def look(hand: Hand, at: int, *, token: str = "", named: bool = False, lasts: int = 1) -> None:
+    offsets = {TP: (7, token)} if token else {}
+    asked = (TP,) if named else None
+    hand.account.groups.seen.append(OffsetsSeen("g", "a", asked, offsets, (), True, at * SECOND, (at + lasts) * SECOND))
+
+
+@pytest.mark.parametrize(
+    ("transaction", "named", "was_seen", "lasts", "expected"),
+    [
+        ("x/1", False, False, 1, []),
+        ("", False, False, 1, ["offset-lost"]),
+        ("x/1", True, False, 1, ["offset-lost"]),
+        ("x/1", False, True, 1, ["offset-lost"]),
+        ("x/1", False, False, 0, ["offset-lost"]),
+    ],
+    ids=["pending", "no transaction", "asked for by name", "seen before", "held at the end"],
+)
+def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_way(
+    transaction: str, named: bool, was_seen: bool, lasts: int, expected: list[str]
+) -> None:
+    hand = committed(transaction=transaction)
+    if was_seen:
+        look(hand, 7, token="t")
+    look(hand, 10, named=named, lasts=lasts)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(4.0, []), (1.0, ["offset-lost"])])
+def test_what_a_partition_had_before_its_topic_was_deleted_says_nothing(deleted_at: float, expected: list[str]) -> None:
+    hand = committed(transaction="x/1").topic("a", "id", at=deleted_at, exists=False)
+    hand.account.groups.sent["old"] = OffsetSent("old", "g", "a", TP, 3, "m", "", 1, "", SECOND, SECOND + 1, "NONE")
+    look(hand, 3, token="old", lasts=0)
+    look(hand, 10)
+    assert hand.found() == expected

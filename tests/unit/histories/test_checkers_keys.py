@@ -1,0 +1,255 @@
+"""Which absence compaction explains, and which it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.histories.account import MISSED, CutSeen, LogRow
+from kmirror.histories.checkers.reasons import SCRATCH, Record, why_gone
+from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from tests.unit.histories.hand import TP, Hand, row
+
+RETENTION_MS = 20_000
+
+
+def keyed(offset: int, value: str, key: str, *, tombstone: bool = False) -> LogRow:
+    return replace(row(offset, value), key=key, is_tombstone=tombstone)
+
+
+def compacted(*records: LogRow, policy: str = "compact") -> Hand:
+    """Have the records written and acknowledged in cluster a, each a second after the one before."""
+    hand = Hand().order("alter_topic", "", "a", at=0, args={"name": "cleanup.policy", "value": policy})
+    hand.order("alter_topic", "", "a", at=0, args={"name": "delete.retention.ms", "value": str(RETENTION_MS)})
+    for record in records:
+        hand.wrote(record.value, record.offset, at=1 + record.offset)
+        write = hand.account.writes[record.value]
+        hand.account.writes[record.value] = replace(write, key=record.key, is_tombstone=record.is_tombstone)
+    return hand
+
+
+OLD, NEW, OTHER = keyed(0, "old", "k"), keyed(1, "new", "k"), keyed(2, "other", "x")
+GONE = keyed(1, "gone", "k", tombstone=True)
+
+
+def test_a_record_that_a_later_one_of_its_key_supersedes_may_go() -> None:
+    hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", [NEW, OTHER])
+    assert hand.found() == []
+    assert hand.accepted() == {"compaction": 1}
+
+
+def test_it_may_not_where_the_topic_is_not_compacted() -> None:
+    hand = compacted(OLD, NEW, OTHER, policy="delete").look("a", [OLD, NEW, OTHER], at=10).final("a", [NEW, OTHER])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.parametrize("left", [[OLD, OTHER], [OTHER]])
+def test_the_latest_value_of_a_key_may_not_go(left: list[LogRow]) -> None:
+    hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", left)
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
+def test_the_only_value_of_another_key_is_no_reason() -> None:
+    hand = compacted(OLD, keyed(1, "new", "y"), OTHER).final("a", [keyed(1, "new", "y"), OTHER])
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
+def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
+    """Each loss has a reason: the old value was cleaned, and of the new one the source knew nothing."""
+    hand = compacted(OLD, NEW).stay("b", "a", began=20, mirroring=22).look("a", [OLD, NEW], at=10)
+    hand.look("a", [NEW], at=19.9).look("b", [OLD], at=10).look("b", [OLD], at=19.9).look("b", [OLD], at=22)
+    found = hand.final("a", [], high=1).final("b", [OLD]).found()
+    assert "key-lost" in found and "acked-lost" not in found
+
+
+@pytest.mark.parametrize(("key", "expected"), [("k", []), ("y", ["half-transaction"])])
+def test_half_of_a_transaction_may_go_for_a_record_that_was_not_mirrored(key: str, expected: list[str]) -> None:
+    """The source's cleaner took it, and the mirror ends before the record for which it was taken."""
+    half, later = keyed(1, "half", "k"), keyed(3, "later", key)
+    hand = compacted(OTHER, half, later).transaction("t/1", "other", "half")
+    hand.look("a", [OTHER, later], at=10).look("b", [OTHER], at=10).final("a", [OTHER, later])
+    assert [name for name in hand.found() if name == "half-transaction"] == expected
+
+
+def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
+    hidden = keyed(1, "hidden", "k")
+    hand = compacted(OLD, OTHER).wrote("hidden", 1, at=3, transaction="t")
+    hand.account.writes["hidden"] = replace(hand.account.writes["hidden"], key="k")
+    hand.transaction("t", "hidden", asked="commit", answered=False)
+    hand.look("a", [OLD, OTHER], at=2.5).final("a", [replace(hidden, visible=False), OTHER])
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
+@pytest.mark.parametrize(("at", "expected"), [(10, ["acked-lost"]), (60, [])])
+def test_a_tombstone_may_go_when_its_time_is_over(at: float, expected: list[str]) -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OTHER], at=at)
+    assert hand.found() == expected
+
+
+def test_a_deleted_key_may_not_come_back() -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OLD, OTHER], at=60)
+    assert hand.found() == ["key-came-back"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "begin", "end", "expected"),
+    [
+        ("a-1", 1.5, 22, []),
+        ("a-1", 1.5, 21, ["key-came-back"]),
+        ("a-1", -20, 1.5, ["key-came-back"]),
+        ("a-2", 1.5, 22, ["key-came-back"]),
+    ],
+    ids=["longer than tombstones stay", "not so long", "before the deletion", "another replica"],
+)
+def test_a_leader_that_was_away_may_have_missed_a_deletion(
+    subject: str, begin: float, end: float, expected: list[str]
+) -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).away("broker", subject, begin, end)
+    assert hand.final("a", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["key-came-back", "divergence"])])
+def test_a_mirror_whose_leader_was_away_may_have_missed_a_deletion(broker: int, expected: list[str]) -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"b-{broker}", 1.5, 22)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
+    assert hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("broker", "found"), [(1, False), (2, True)])
+def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirror_has(
+    broker: int, found: bool
+) -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"a-{broker}", 1.5, 22)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD, GONE, OTHER], at=10)
+    names = hand.final("a", [OLD, OTHER], at=60).final("b", [OTHER], at=60).found()
+    assert ("divergence" in names) == found
+
+
+@pytest.mark.parametrize(("tombstone", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])])
+def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
+    tombstone: bool, expected: list[str]
+) -> None:
+    """A value that superseded the record would be there."""
+    hand = compacted(OLD, OTHER).wrote("perhaps", 1, at=3, acked=False)
+    write = hand.account.writes["perhaps"]
+    hand.account.writes["perhaps"] = replace(write, key="k", is_tombstone=tombstone)
+    assert hand.look("a", [OLD, OTHER], at=2.5).final("a", [OTHER]).found() == expected
+
+
+def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
+    assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
+
+
+def test_a_mirror_may_not_know_yet_whether_a_deletion_counts() -> None:
+    """It has the tombstone, and above it no marker of a transaction that begins below it."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
+    undecided = [replace(record, visible=False) for record in (GONE, OTHER)]
+    hand.final("a", [OLD, GONE, OTHER]).final("b", [OLD, *undecided], stable=1, high=3, end=3)
+    assert "key-came-back" not in hand.found()
+
+
+@pytest.mark.parametrize(("offset", "tombstone", "expected"), [(1, True, []), (-1, True, []), (1, False, ["key-lost"])])
+def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirror(
+    offset: int, tombstone: bool, expected: list[str]
+) -> None:
+    """The mirror has been copied from scratch, and the source had what was deleted later."""
+    unknown_to_b = keyed(5, "later", "z")
+    hand = compacted(OLD, OTHER).stay("b", "a", began=10, mirroring=11)
+    hand.look("a", [OLD, OTHER, unknown_to_b], at=9.9)
+    for at in (9.9, 12):
+        hand.look("b", [OLD, OTHER], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
+    hand.wrote("gone", offset, at=13, cluster="b", acked=offset >= 0)
+    hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k", is_tombstone=tombstone)
+    found = hand.final("b", [OTHER], at=90).final("a", [OTHER], at=90).found()
+    assert [name for name in found if name == "key-lost"][:1] == expected
+
+
+@pytest.mark.parametrize(("there", "expected"), [([OLD], []), ([], ["divergence"])])
+def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
+    there: list[LogRow], expected: list[str]
+) -> None:
+    """An older transaction is open at the source, so the marker above it is not mirrored."""
+    hand = compacted(OLD, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, OTHER], at=10)
+    hand.final("a", [OLD, OTHER], stable=2, high=3, end=3)
+    undecided = [replace(record, visible=False) for record in there]
+    found = hand.final("b", [*undecided], stable=0, high=2, end=2).found()
+    assert [name for name in found if name == "divergence"] == expected
+
+
+@pytest.mark.parametrize(("deletes", "expected"), [([GONE], []), ([], ["divergence"])])
+def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended(
+    deletes: list[LogRow], expected: list[str]
+) -> None:
+    """The source has read it, and has cleaned away what the tombstone deletes."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
+    hand.final("a", [GONE, OTHER], stable=3, high=4, end=4)
+    undecided = [replace(record, visible=False) for record in (*deletes, OTHER)]
+    found = hand.final("b", [OLD, *undecided], stable=1, high=3, end=3).found()
+    assert [name for name in found if name == "divergence"] == expected
+
+
+@pytest.mark.decision("D63")
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize(
+    ("lacking", "in_step", "policy", "expected"),
+    [
+        (True, 29, "compact", SCRATCH),
+        (False, 29, "compact", None),
+        (False, 8, "compact", SCRATCH),
+        (True, 8, "delete", None),
+    ],
+    ids=["the source lacks some of it", "the source has all of it", "tombstones may have gone", "not compacted"],
+)
+def test_a_compacted_log_is_cut_as_a_whole_for_a_reason(
+    lacking: bool, in_step: float, policy: str, expected: str | None
+) -> None:
+    """A mirror cuts at 30 seconds what the source has; it was last seen in step with it at `in_step`."""
+    ours = [OLD, keyed(1, "new", "y"), OTHER]
+    theirs = [row for row in ours if not (lacking and row.value == "new")]
+    hand = compacted(*ours, policy=policy).stay("b", "a", began=5, mirroring=6)
+    for at, more in ((7, []), (in_step, []), (29.9, [keyed(5, "later", "z")]), (31, [keyed(5, "later", "z")])):
+        hand.look("a", ours if at < 30 else [], at=at).look("b", [*theirs, *more], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert (None if found is None else found.decision) == expected
+
+
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize(
+    ("elected_at", "lost_in", "expected"),
+    [(25, "a", SCRATCH), (4, "a", None), (25, "b", None)],
+    ids=["a new leader", "the leader of before", "the source's states are lost"],
+)
+def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
+    elected_at: float, lost_in: str, expected: str | None
+) -> None:
+    hand = compacted(OLD, OTHER, policy="delete").stay("b", "a", began=5, mirroring=6)
+    for at in (7, 29.9, 31):
+        hand.look("a", [OLD, OTHER] if at < 30 else [], at=at).look("b", [OLD, OTHER], at=at)
+    hand.elected(1, 2, at=elected_at)
+    states = TopicPartition(MIRROR_STATE_TOPIC, 0)
+    hand.account.groups.logs_lost.append(CoordinatorLogLost(lost_in, states, 20 * SECOND))
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert (None if found is None else found.decision) == expected
+
+
+@pytest.mark.decision("D63")
+def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
+    """No look shows what it is to cut since it leads; the source lacks some of that."""
+    ours = [OLD, keyed(1, "new", "y"), OTHER]
+    hand = compacted(*ours).stay("b", "a", began=5, mirroring=6).look("a", ours, at=29, leader_epoch=1)
+    hand.elected(1, 2, at=29.3).look("a", [], at=29.5, end=3, leader_epoch=2).look("a", [], at=31, leader_epoch=2)
+    for at in (6, 29, 31):
+        hand.look("b", ours[::2], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, f"a cut to epoch -1 {MISSED}", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert found is not None
+    assert found.decision == SCRATCH

@@ -1,0 +1,524 @@
+"""Checkers of lost records: each real loss is found, each near miss is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.histories.checkers.reasons import may_cut
+from tests.unit.histories.hand import TP, Hand, row, rows
+
+X0, X1 = rows("x0", "x1")
+
+
+def two_written() -> Hand:
+    return Hand().wrote("x0", 0).wrote("x1", 1)
+
+
+# -- acked-lost -----------------------------------------------------------------------------------
+
+
+def test_an_acknowledged_record_that_is_gone_is_a_loss() -> None:
+    hand = two_written().final("a", [X0])
+    assert hand.found() == ["acked-lost"]
+    (anomaly,) = hand.judged()[0]
+    assert (anomaly.cluster, anomaly.offset) == ("a", 1)
+    assert "'x1' at offset 1" in anomaly.text
+
+
+@pytest.mark.parametrize(("release", "stays"), [("", 1), ("3.6", 0)])
+def test_an_order_without_an_answer_begins_a_stay_in_clusters_that_know_mirrors_alone(release: str, stays: int) -> None:
+    hand = Hand().order("add", "b", "a", at=5, error="")
+    if release:
+        hand.plays("a", release)
+    assert len(hand.facts().stays(("a", TP))) == stays
+
+
+def test_acknowledged_records_that_are_there_are_no_loss() -> None:
+    assert two_written().final("a", [X0, X1]).found() == []
+
+
+def test_what_a_leader_has_above_its_high_watermark_is_not_called_gone() -> None:
+    assert two_written().final("a", [X0], high=1, end=2).found() == []
+
+
+def test_an_unclean_election_excuses_a_loss() -> None:
+    hand = two_written().elected(2, 1, at=5, unclean=True).final("a", [X0])
+    assert hand.found() == []
+    assert hand.accepted() == {"unclean election": 1}
+
+
+def test_a_clean_election_excuses_nothing() -> None:
+    assert two_written().elected(2, 1, at=5).final("a", [X0]).found() == ["acked-lost"]
+
+
+def test_an_unclean_election_after_the_loss_excuses_nothing() -> None:
+    hand = two_written().look("a", [X0], at=5).elected(2, 1, at=50, unclean=True)
+    assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+def test_a_mirror_may_take_what_its_source_lacks() -> None:
+    hand = two_written().stay("b", "a", began=10, mirroring=12).final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+    assert hand.accepted() == {"KIP: asynchronous": 1}
+
+
+@pytest.mark.decision("D33")
+def test_a_mirror_whose_source_was_away_all_the_time_may_take_nothing() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    hand.away("line", "a|b", 5, 60).final("a", [X0]).final("b", [])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D33")
+def test_brokers_that_are_all_down_are_as_far_away_as_a_line_that_is_down() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    for number in (1, 2, 3):
+        hand.away("broker", f"b-{number}", 5, 60)
+    assert hand.final("a", [X0]).final("b", []).found() == ["acked-lost"]
+
+
+def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    hand.away("line", "a>b", 5, 15).final("a", [X0]).final("b", [])
+    assert hand.found() == []
+
+
+def test_what_the_source_said_before_it_was_cut_off_may_be_done_after_it() -> None:
+    """The list of replicas that owe a cut is persisted first (D30), and a coordinator may be away."""
+    hand = two_written().stay("b", "a", began=10, mirroring=20, removed=20, stopped=21)
+    hand.away("line", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
+    assert hand.final("a", [X0]).final("b", []).found() == []
+
+
+@pytest.mark.decision("D25")
+def test_a_failback_to_a_mirror_that_never_got_anything_may_take_nothing() -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1).stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D25")
+def test_deleting_that_mirror_is_how_an_operator_insists() -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1).order("delete_mirror", "a", "b", at=8)
+    assert hand.stay("b", "a", began=10, mirroring=12).final("a", []).final("b", []).found() == []
+
+
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize(
+    ("name", "at", "found"),
+    [("n", 8, []), ("n", 11, []), ("m", 8, ["acked-lost"]), ("n", 4, ["acked-lost"]), ("n", 13, ["acked-lost"])],
+    ids=["before it", "while it prepares", "the same mirror", "before that mirror", "too late"],
+)
+def test_a_topic_that_went_into_another_mirror_over_there_is_told_of_no_more(
+    name: str, at: float, found: list[str]
+) -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1)
+    hand.stay("c", "b", began=at, removed=at + 0.3, stopped=at + 0.5, epoch=-1, mirror=name)
+    hand.stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).final("c", []).found() == found
+
+
+@pytest.mark.decision("D25")
+def test_a_failback_before_the_failover_may_take_nothing() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6).stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D32")
+def test_a_cut_from_scratch_may_not_take_what_the_source_settled_an_epoch_for() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
+    hand.look("a", [X0, X1], at=9.5).look("b", [X0, X1], at=9.5).stay("b", "a", began=10, removed=11, stopped=12)
+    hand.look("a", [], at=12).final("a", []).final("b", [X0, X1])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D32")
+def test_a_cut_at_the_settled_epoch_takes_what_lies_above_it() -> None:
+    newer = row(1, "x1", epoch=2)
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
+    hand.look("a", [X0, newer], at=9.5).look("b", [X0], at=9.5).stay("b", "a", began=10, mirroring=11)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
+def through_b_to_c(*, removed: float = -1) -> Hand:
+    """Return a history in which c mirrors b, which mirrors a, and then a mirrors c and lacks its last record."""
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=removed, stopped=removed + 1, mirror="m1")
+    return hand.stay("b", "c", began=7, mirroring=8, mirror="m2").stay("c", "a", began=20, mirroring=40, mirror="m3")
+
+
+@pytest.mark.decision("D58")
+def test_a_cut_for_a_source_that_is_fed_by_this_cluster_takes_nothing_by_right() -> None:
+    hand = through_b_to_c().final("a", [X0]).final("b", [X0]).final("c", [X0])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D58")
+@pytest.mark.parametrize("removed", [15, 30], ids=["before the order", "while it waits"])
+def test_a_ring_that_was_opened_before_the_cut_forbids_nothing(removed: float) -> None:
+    hand = through_b_to_c(removed=removed).final("a", [X0]).final("b", [X0]).final("c", [X0])
+    assert hand.found() == []
+
+
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize(("end", "expected"), [(0, True), (1, False)])
+def test_a_log_that_retention_has_emptied_is_no_only_copy(end: int, expected: bool) -> None:
+    hand = two_written().stay("b", "a", began=5, mirroring=6, removed=7, stopped=8, epoch=-2)
+    hand.order("add", "a", "b", at=10).state("b", "PREPARING", at=11, end=2).state("b", "MIRRORING", at=12, end=end)
+    facts = hand.facts()
+    assert may_cut(facts, facts.stays(("b", TP))[-1]) is expected
+
+
+@pytest.mark.decision("D58")
+def test_a_link_that_has_failed_feeds_nobody() -> None:
+    hand = through_b_to_c().state("b", "FAILED", at=12, mirror="m1")
+    assert "acked-lost" not in hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found()
+
+
+@pytest.mark.decision("D58")
+def test_a_mirror_that_has_pointed_elsewhere_may_feed_nobody() -> None:
+    hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
+    assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == ["acked-lost"]
+    hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
+    hand.order("point_mirror", "a", "b", at=9, mirror="m1", args={"servers": "nobody"})
+    assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == []
+
+
+def test_a_record_of_a_transaction_that_was_not_committed_may_go() -> None:
+    hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0", asked="abort")
+    assert hand.final("a", []).found() == []
+
+
+def test_a_record_of_a_transaction_whose_commit_was_answered_may_not() -> None:
+    hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0")
+    assert hand.final("a", []).found() == ["acked-lost"]
+
+
+def test_an_order_that_was_refused_excuses_nothing() -> None:
+    hand = two_written().order("add", "b", "a", at=10, error="INVALID_REQUEST").final("a", [X0]).final("b", [X0])
+    assert hand.found() == ["acked-lost"]
+
+
+def test_an_order_without_an_answer_may_have_been_carried_out() -> None:
+    hand = two_written().order("add", "b", "a", at=10, error="").final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+
+
+def test_a_stop_that_comes_between_an_order_and_its_answer_ends_the_stay_before() -> None:
+    hand = two_written().stay("b", "a", began=10, mirroring=11, removed=19, stopped=20.05)
+    hand.look("a", [X0, X1], at=20.05).order("add", "b", "a", at=20)
+    hand.state("a", "PREPARING", at=20.3).state("a", "MIRRORING", at=30)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
+def test_so_does_a_stop_of_a_new_leader_that_goes_through_its_states_in_one_instant() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=19)
+    for state in ("PREPARING", "STOPPING", "STOPPED"):
+        hand.state("a", state, at=20.05)
+    hand.look("a", [X0, X1], at=20.2).order("add", "b", "a", at=20)
+    hand.state("a", "PREPARING", at=20.3).state("a", "MIRRORING", at=30)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
+# -- mirrored-lost --------------------------------------------------------------------------------
+
+
+def mirrored_and_stopped() -> Hand:
+    """Two records mirrored from a to b, decided there when RemoveTopics was sent."""
+    return two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).final("a", [X0, X1])
+
+
+def test_a_stop_keeps_what_was_decided_before_it() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0, X1], at=22).final("b", [X0, X1])
+    assert hand.found() == []
+
+
+def test_a_stop_that_drops_what_was_decided_is_a_loss() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0], at=22).final("b", [X0])
+    assert hand.found() == ["mirrored-lost"]
+
+
+def test_a_stop_may_drop_what_was_not_decided() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20, stable=1).look("b", [X0], at=22).final("b", [X0])
+    assert hand.found() == []
+
+
+def test_the_loss_is_found_when_the_source_is_dead() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).away("line", "a|b", 15, 60)
+    hand.look("b", [X0, X1], at=20).look("b", [X0], at=22).final("a", [X0]).final("b", [X0])
+    hand.elected(2, 1, at=70, cluster="a", unclean=True)
+    assert hand.found() == ["mirrored-lost"]
+
+
+def test_a_mirror_follows_a_source_that_lost_it_in_an_unclean_election() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6).elected(2, 1, at=20, unclean=True)
+    hand.look("a", [X0, X1], at=15).look("b", [X0, X1], at=15).final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+    assert hand.accepted()["unclean election"] == 2
+
+
+def test_a_link_of_a_chain_may_drop_what_it_fetches_again() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, mirror="ab").stay("b", "c", began=7, mirroring=8)
+    hand.look("b", [X0, X1], at=10).look("c", [X0, X1], at=10)
+    hand.order("remove", "a", "b", at=11, mirror="ab").state("b", "STOPPED", at=12, mirror="ab")
+    hand.stay("a", "b", began=13, mirroring=14, mirror="ab").look("c", [], at=14)
+    hand.final("a", [X0, X1]).final("b", [X0, X1]).final("c", [X0, X1])
+    assert hand.found() == []
+
+
+BEFORE = [row(0, "t0", pid=7), row(1, "u0", pid=8), row(2, "t1", pid=7), row(3, "<COMMIT 7>", pid=7)]
+"""u is open from 1 on; t has a record below and one above."""
+
+
+def overlapping(*after: str) -> Hand:
+    hand = Hand().transaction("t/1", "t0", "t1").transaction("u/1", "u0", asked="")
+    hand.wrote("t0", 0, transaction="t/1", pid=7).wrote("u0", 1, transaction="u/1", pid=8)
+    hand.wrote("t1", 2, transaction="t/1", pid=7).stay("a", "b", began=5, mirroring=6, removed=20, stopped=22)
+    return hand.look("b", BEFORE, at=20, stable=1).look("a", BEFORE, at=60, stable=1)
+
+
+@pytest.mark.decision("D29")
+def test_a_transaction_that_lost_records_in_the_tail_is_aborted_as_a_whole() -> None:
+    after = [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)]
+    hand = overlapping().look("b", after, at=22).final("b", after)
+    assert hand.found() == []
+    assert hand.accepted() == {"D29": 1}
+
+
+@pytest.mark.decision("D29")
+def test_a_transaction_that_lost_only_its_marker_keeps_its_outcome() -> None:
+    before = [row(0, "t0", pid=7), row(1, "u0", pid=8), row(2, "<COMMIT 7>", pid=7)]
+    after = [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7)
+    hand.transaction("u/1", "u0", asked="").wrote("u0", 1, transaction="u/1", pid=8)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).look("b", before, at=20, stable=1)
+    hand.look("a", before, at=60, stable=1)
+    assert hand.look("b", after, at=22).final("b", after).found() == ["mirrored-lost"]
+    assert hand.elected(1, 3, at=1, cluster="b").elected(2, 4, at=21, cluster="b").found() == []
+
+
+def test_a_transaction_below_the_cut_may_not_be_cut_away() -> None:
+    assert overlapping().look("b", [], at=22).final("b", []).found() == ["mirrored-lost"]
+
+
+def reopened() -> Hand:
+    """What b had is cut from the first record of a transaction on, whose marker the session's own cut had taken."""
+    before = [row(0, "t0", pid=7), row(1, "x1"), row(2, "<COMMIT 7>", pid=7)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).wrote("x1", 1)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
+    hand.look("b", before, at=10).look("a", before, at=10).look("a", before, at=60)
+    return hand.look("b", [], at=22).final("b", []).final("a", before)
+
+
+@pytest.mark.parametrize(("stop", "expected"), [(True, []), (False, ["mirrored-lost"])])
+def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: list[str]) -> None:
+    """The election takes the marker of a transaction, and the stop takes its record, above the last stable offset."""
+    before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).look("b", before, at=20)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20 if stop else -1, stopped=24 if stop else -1)
+    hand.elected(2, 60, at=22, cluster="b", unclean=True).heir("b", before[:1], at=22, leader_epoch=60)
+    hand.look("a", before, at=10).look("a", before, at=60).final("a", before)
+    found = hand.look("b", [], at=24, leader_epoch=60).final("b", [], leader_epoch=60).found()
+    assert [name for name in found if name == "mirrored-lost"] == expected
+
+
+@pytest.mark.decision("D42")
+def test_a_leader_that_does_not_know_what_a_cut_reopened_stops_below_it() -> None:
+    hand = reopened().elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
+    assert hand.found() == []
+    assert hand.accepted() == {"D42": 2}
+
+
+@pytest.mark.decision("D42")
+def test_a_leader_that_made_the_cut_itself_may_not_stop_below_what_it_reopened() -> None:
+    assert reopened().found() == ["mirrored-lost"]
+
+
+@pytest.mark.decision("D42")
+def test_a_transaction_that_had_ended_below_the_record_excuses_no_loss() -> None:
+    """The producer's next transaction, which ends above the record, is another one."""
+    before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7), row(2, "x1"), row(3, "t1", pid=7)]
+    before.append(row(4, "<COMMIT 7>", pid=7))
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).wrote("x1", 2)
+    hand.transaction("t/2", "t1").wrote("t1", 3, transaction="t/2", pid=7)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
+    hand.look("b", before, at=10).look("a", before, at=10).look("a", before, at=60)
+    hand.elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
+    assert hand.look("b", [], at=22).final("b", []).final("a", before).found() == ["mirrored-lost"]
+
+
+# -- retention ------------------------------------------------------------------------------------
+
+
+def begins_later(name: str) -> Hand:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": name, "value": "3000"})
+    return hand.final("a", [X1], start=1)
+
+
+@pytest.mark.decision("D46")
+def test_what_lies_below_the_log_start_may_go_by_its_age_where_an_operator_says_so() -> None:
+    assert begins_later("retention.ms").found() == [] and begins_later("retention.ms").accepted() == {"retention": 1}
+    assert begins_later("segment.ms").found() == ["acked-lost"]
+    assert two_written().look("a", [X0, X1], at=10).final("a", [X1], start=1).found() == ["acked-lost"]
+
+
+def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": "retention.ms", "value": "3000"})
+    assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+def emptied(retention_ms: int) -> Hand:
+    """a's log is empty when its topic is failed back, so it begins anew, and b's records come."""
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=2, args={"name": "retention.ms", "value": str(retention_ms)})
+    return hand.stay("b", "a", began=11, mirroring=13).final("a", [row(0, "b0")]).final("b", [row(0, "b0")])
+
+
+def test_a_log_that_has_lost_all_by_age_may_begin_anew() -> None:
+    hand = emptied(5_000)
+    hand.away("line", "a|b", 5, -1)
+    assert "acked-lost" not in hand.found()
+    younger = emptied(500_000)
+    younger.away("line", "a|b", 5, -1)
+    assert "acked-lost" in younger.found()
+
+
+@pytest.mark.decision("D46")
+@pytest.mark.parametrize(("start", "expected"), [(0, ["divergence"]), (1, [])])
+def test_a_mirror_begins_no_later_than_its_source(start: int, expected: list[str]) -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=8, args={"name": "retention.ms", "value": "3000"})
+    hand.look("b", [X0, X1], at=6)
+    hand.look("a", [X0, X1][start:], at=12, start=start).look("b", [X1], at=12, start=1)
+    hand.final("a", [X0, X1][start:], start=start).final("b", [X1], start=1)
+    assert hand.found() == expected
+
+
+@pytest.mark.decision("D46")
+def test_a_log_that_began_later_before_its_failback_stays_as_it_is() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=4, args={"name": "retention.ms", "value": "3000"})
+    for at in (6, 12):
+        hand.look("a", [X0, X1], at=at).look("b", [X1], at=at, start=1)
+    assert hand.final("a", [X0, X1]).final("b", [X1], start=1).found() == []
+
+
+# -- deleted topics -------------------------------------------------------------------------------
+
+
+def test_what_is_in_a_topic_goes_when_it_is_deleted() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).topic("a", "old", at=11, exists=False)
+    hand.topic("a", "new", at=12).final("a", [])
+    assert hand.found() == [] and hand.accepted() == {"topic deleted": 2}
+
+
+def test_what_was_gone_before_the_topic_was_deleted_is_a_loss() -> None:
+    hand = two_written().look("a", [X0, X1], at=8).look("a", [X0], at=10)
+    hand.topic("a", "old", at=11, exists=False).topic("a", "new", at=12)
+    assert hand.final("a", []).found() == ["acked-lost"]
+
+
+def mirrored_and_deleted_there() -> Hand:
+    hand = two_written().topic("a", "old", at=0).topic("b", "old", at=5).stay("a", "b", began=5, mirroring=6)
+    hand.look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    return hand.topic("a", "old", at=11, exists=False)
+
+
+@pytest.mark.decision("D16")
+def test_a_mirror_keeps_what_it_has_of_a_topic_that_its_source_deleted() -> None:
+    assert mirrored_and_deleted_there().final("b", [X0, X1]).found() == []
+    assert mirrored_and_deleted_there().final("b", [X0]).found() == ["mirrored-lost"]
+
+
+@pytest.mark.decision("D16")
+def test_a_mirror_may_not_follow_what_comes_after_that_topic() -> None:
+    hand = mirrored_and_deleted_there().topic("a", "new", at=12)
+    hand.look("a", [], at=15).look("b", [X0, X1], at=15)
+    assert "mirrored-lost" in hand.final("a", []).final("b", []).found()
+
+
+@pytest.mark.decision("D16")
+def test_what_the_deleted_topic_lacked_may_be_cut_after_its_end() -> None:
+    hand = two_written().topic("a", "old", at=0).topic("b", "old", at=0).stay("a", "b", began=5, mirroring=14)
+    hand.look("a", [X0], at=8).look("b", [X0, X1], at=8).topic("a", "old", at=9, exists=False)
+    hand.look("b", [X0, X1], at=12)
+    assert "mirrored-lost" not in hand.final("b", [X0]).found()
+
+
+@pytest.mark.decision("D53")
+def test_a_topic_without_an_id_passes_for_the_one_before() -> None:
+    hand = mirrored_and_deleted_there().topic("a", "old", at=12)
+    hand.look("a", [], at=15).look("b", [X0, X1], at=15)
+    assert "mirrored-lost" not in hand.final("a", []).final("b", []).found()
+
+
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize(("before", "expected"), [(0, []), (1, ["mirrored-lost"])])
+def test_a_log_that_was_empty_follows_a_source_whose_stop_settled_no_epoch(before: int, expected: list[str]) -> None:
+    """b was in the mirror from a, and its stop settled nothing; then a is in the mirror of that name from b."""
+    hand = Hand().wrote("x0", 0, cluster="b").stay("a", "b", began=2, removed=3, stopped=4, epoch=-2)
+    hand.look("a", rows("y0")[:before], at=9).look("b", [X0], at=9).stay("b", "a", began=10, mirroring=12)
+    hand.look("a", [X0], at=20).look("b", [X0], at=20).elected(2, 60, at=25, cluster="b", unclean=True)
+    found = hand.heir("b", [], at=25, leader_epoch=60).final("a", []).final("b", [], leader_epoch=60).found()
+    assert [name for name in found if name == "mirrored-lost"] == expected
+
+
+# -- last-copy-lost -------------------------------------------------------------------------------
+
+
+def test_a_copy_that_an_operator_deletes_is_given_up() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10).order("remove", "a", "b", at=10)
+    hand.topic("a", "old", at=11, exists=False).topic("b", "old", at=12, exists=False)
+    assert hand.topic("a", "new", at=13).topic("b", "other", at=13).final("a", []).final("b", []).found() == []
+
+
+@pytest.mark.decision("D29")
+def test_a_stop_and_a_failback_that_leave_no_copy_are_told_as_such() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=-1)
+    hand.look("a", [X0, X1], at=20).look("b", [X0, X1], at=20).look("b", [], at=22)
+    hand.stay("b", "a", began=30, mirroring=32, mirror="n").look("a", [X0, X1], at=30).look("b", [], at=30)
+    assert hand.final("a", []).final("b", []).found() == ["mirrored-lost", "last-copy-lost"]
+
+
+def test_two_clusters_that_each_cut_what_only_the_other_had_leave_no_copy() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
+    assert "last-copy-lost" in hand.final("a", []).final("b", []).found()
+
+
+def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss() -> None:
+    """b is added and removed before it has fetched again what a still has; then a follows b."""
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=11, removed=11.5, stopped=12, epoch=0, mirror="there")
+    hand.look("a", [X0, X1], at=11).look("b", [], at=11).look("a", [X0, X1], at=20).look("b", [], at=20)
+    hand.stay("b", "a", began=20, mirroring=21, mirror="back")
+    assert hand.final("a", []).final("b", []).found() == []
+
+
+@pytest.mark.parametrize(("removed", "given_up"), [(13.5, True), (12.5, False), (-1, False)])
+def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(removed: float, given_up: bool) -> None:
+    """b drops its log for a's, and stops before it has fetched that; c follows b, and a is ordered to follow c."""
+    both = [X0, X1]
+    hand = two_written().look("a", both, at=10).look("b", both, at=10).look("c", both, at=10)
+    hand.stay("b", "c", began=5, mirroring=6, mirror="on")
+    hand.stay("a", "b", began=10, mirroring=13, removed=removed, stopped=14 if removed > 0 else -1, epoch=-1)
+    hand.stay("c", "a", began=12, mirroring=16, mirror="back").look("b", [], at=13.2).look("a", both, at=13.2)
+    hand.look("c", both, at=13.2).look("c", [], at=15).look("a", both, at=15)
+    assert ("last-copy-lost" in hand.final("a", []).final("b", []).final("c", []).found()) is not given_up
+
+
+def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
+    assert hand.final("a", []).final("b", []).final("c", [X0, X1]).found() == []
+
+
+@pytest.mark.parametrize("same_leader", [True, False])
+def test_a_record_above_the_high_watermark_of_the_source_to_be_is_judged_by_the_next_look(same_leader: bool) -> None:
+    """a is ordered to follow b, whose own record stands at that offset, but is not committed yet."""
+    own, *_ = rows("own")
+    hand = two_written().look("a", [X0], at=10).look("c", [X0], at=10).look("b", [], at=9, high=0, end=1)
+    hand.stay("a", "c", began=2, mirroring=3, mirror="on").stay("b", "a", began=10, mirroring=12, mirror="back")
+    hand.look("b", [own], at=11, leader_epoch=50 if same_leader else 51)
+    found = hand.order("add", "b", "a", at=10).final("a", [own]).final("b", [own]).final("c", [own]).found()
+    assert ("last-copy-lost" in found) is not same_leader

@@ -1,0 +1,65 @@
+"""exactly-once: inputs that a group takes twice or leaves out, and what explains a group that begins elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.histories.group_account import OffsetSent, OffsetsSeen, Transformed
+from kmirror.kernel.clock import SECOND
+from tests.unit.histories.hand import TP, Hand, rows
+
+
+class Transforming(Hand):
+    """Group g takes records of cluster a in transactions that are all committed."""
+
+    def took(self, begin: int, end: int, *, sent: float, at: float) -> Transforming:
+        """Have a transaction take [begin, end); its offsets are sent and its end is answered at these seconds."""
+        token, key = f"{begin}-{end} at {at}", f"t/{at}"
+        self.transaction(key)
+        groups, ended_at = self.account.groups, round(at * SECOND)
+        sent_at = round(sent * SECOND)
+        groups.sent[token] = OffsetSent(
+            token, "g", "a", TP, end, "member", "", 1, key, sent_at, sent_at + SECOND // 100, "NONE", ended_at
+        )
+        groups.transformed.append(Transformed("g", "a", TP, begin, end, token, key, {}, ended_at))
+        return self
+
+
+@pytest.mark.parametrize(("begin", "expected"), [(5, []), (3, ["exactly-once"]), (7, ["exactly-once"])])
+def test_a_transaction_begins_where_the_one_before_it_ended(begin: int, expected: list[str]) -> None:
+    assert Transforming().took(0, 5, sent=1, at=2).took(begin, 9, sent=3, at=4).found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(2.5, []), (0.5, ["exactly-once"])])
+def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
+    deleted_at: float, expected: list[str]
+) -> None:
+    hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=2, at=6)
+    hand.topic("a", "former", at=0).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=3)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(("line_is_down", "expected"), [(True, []), (False, ["exactly-once"])])
+def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_was_deleted(
+    line_is_down: bool, expected: list[str]
+) -> None:
+    hand = Transforming().took(5, 0, sent=15, at=16).took(0, 2, sent=18, at=19)
+    hand.topic("a", "former", at=0).topic("a", "former", at=10, exists=False).topic("a", "next", at=11)
+    hand.look("a", rows("x0", "x1"), at=20)
+    if line_is_down:
+        hand.away("line", "a-1|a-100", 9, 17)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "offset", "expected"),
+    [(5, 2, []), (5, 3, ["exactly-once"]), (3, 2, ["exactly-once"]), (7, 2, ["exactly-once"])],
+)
+def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
+    at: float, offset: int, expected: list[str]
+) -> None:
+    """A member asks it after the last commit, and begins there again."""
+    hand = Transforming().took(0, 2, sent=1, at=2).took(2, 5, sent=3.5, at=4).took(2, 9, sent=6, at=8)
+    told = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
+    hand.account.groups.told_by_others.append(told)
+    assert hand.found() == expected

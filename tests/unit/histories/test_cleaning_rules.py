@@ -1,0 +1,117 @@
+"""What the rules of the cleaner say of runs as they are, and of runs that take too much."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kmirror.cluster.replication.facts import LogCompacted
+from kmirror.histories.inside.cleaning import CleaningLook, Noted
+from kmirror.histories.inside.log_model import LogModel
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.log import cleaner
+from kmirror.log.cleanable import cleanable
+from kmirror.log.partition_log import PartitionLog
+from tests.builders import NOW_MS, batch_of
+from tests.unit.histories.inside import TP, FakeScene, broken, rules_of
+from tests.unit.log.partitions import follow
+from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
+
+
+class Stage:
+    """A compacted log, and who notes what is in it."""
+
+    def __init__(self) -> None:
+        self.log: PartitionLog = compacted()
+        self.noted = Noted(LogModel(self.log))
+
+    def clean(self, now_ms: int = NOW_MS, **bounds: Any) -> list[str]:
+        """Run the cleaner, and return the rules that it breaks."""
+        roll(self.log)
+        put(self.log, ("active", "x"))
+        self.noted.model.read_on()
+        self.noted.read()
+        self.noted.model.new = []
+        return [rule for rule, _ in self.noted.cleaned(self.run(now_ms, **bounds), now_ms)]
+
+    def run(self, now_ms: int = NOW_MS, **bounds: Any) -> int:
+        """Run the cleaner, and return where its run ends."""
+        log = self.log
+        bounds = {"last_stable_offset": log.last_stable_offset, "log_start_offset": 0, "now_ms": now_ms} | bounds
+        job = log.begin_compaction(cleanable(log.segments, log.config, None, **bounds), now_ms, 1_000)
+        done = log.finish_compaction(job, job.run())
+        assert done is not None
+        return done.end_offset
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_a_run_takes_what_is_superseded_aborted_or_gone_for_long(stage: Stage) -> None:
+    put(stage.log, ("a", "1"), ("b", "1"), ("a", "2"))
+    txn(stage.log, 7, 0, ("a", "aborted"))
+    end(stage.log, 7, commit=False)
+    put(stage.log, ("b", None))
+    assert not stage.clean()
+    assert sorted(stage.noted.keys) == [2, 5, 6]
+    assert not stage.clean(NOW_MS + DAY + 1)
+    assert sorted(stage.noted.keys)[:2] == [2, 6]
+
+
+def test_the_latest_of_a_key_stays(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(stage.log, ("a", "1"), ("b", "1"))
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: record.key != b"a")
+    assert stage.clean() == ["cleaned-latest"]
+
+
+def test_a_tombstone_stays_for_a_while(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(stage.log, ("a", "1"), ("a", None))
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: record.value is not None)
+    assert stage.clean() == ["cleaned-tombstone"]
+
+
+def test_records_without_a_key_go_with_the_first_run(stage: Stage) -> None:
+    """They were written before the topic was compacted."""
+    follow(stage.log, batch_of(b"1", b"2"), batch_of(b"3", offset=2))
+    stage.log.update_high_watermark(stage.log.log_end_offset)
+    assert not stage.clean()
+    assert [record.key for one in stage.log.batches() for record in one.records()] == [b"active"]
+
+
+def test_what_an_open_transaction_supersedes_stays(stage: Stage) -> None:
+    put(stage.log, ("a", "1"))
+    txn(stage.log, 7, 0, ("a", "2"))
+    assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-latest"]
+
+
+def test_nothing_above_the_last_stable_offset_goes(stage: Stage) -> None:
+    txn(stage.log, 7, 0, ("a", "1"))
+    put(stage.log, ("a", "2"), ("a", "3"))
+    assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-above"] * 2
+
+
+@pytest.mark.parametrize(("noted", "rules"), [((0, 1, 2), ["cleaned-latest"]), ((0, 2), [])])
+def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
+    stage: Stage, noted: tuple[int, ...], rules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came while it was not is not noted, and may supersede what is gone."""
+    log, model = stage.log, stage.noted.model
+    leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
+    scene, parts = FakeScene(), SimpleNamespace(replicas=SimpleNamespace(led=lambda tp: leader))
+    scene.clusters["a"] = SimpleNamespace(broker=lambda broker_id: SimpleNamespace(parts=parts))
+    scene.local_time = lambda *node: NOW_MS * MILLISECOND
+    look = CleaningLook(scene, rules_of(scene))  # type: ignore[arg-type]
+    for number in range(3):
+        roll(log)
+        put(log, ("a", str(number)))
+        model.read_on()
+        if number in noted:
+            look.log_read("a", leader, model, from_start=not number)
+        model.new = []
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: False)
+    look.compacted("a", 1, LogCompacted(TP, stage.run(), 0, 0))
+    assert broken(scene) == rules

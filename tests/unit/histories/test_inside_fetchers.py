@@ -1,0 +1,156 @@
+"""The rules of fetch sessions, positions and answers, each from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from kmirror.histories.inside.fetchers import FetchLook
+from kmirror.histories.inside.frames import PendingRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+
+SESSION = 5
+
+
+class Stage:
+    """One consumer of `kmirror.client` and one mirror, which fetch from a broker of cluster a."""
+
+    def __init__(self) -> None:
+        self.scene = FakeScene({"c0": "library_read", "c1": "read_committed"})
+        self.look = FetchLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
+        self.link = Link("c0@a")
+
+    def fetch(
+        self,
+        epoch: int,
+        offsets: Mapping[int, int] | None = None,
+        forgotten: list[int] | None = None,
+        *,
+        id_: int = SESSION,
+    ) -> PendingRequest:
+        """Have a fetch arrive that names partitions of t0 with their offsets."""
+        rows = [FetchPartition(partition=index, fetch_offset=offset) for index, offset in (offsets or {}).items()]
+        request = FetchRequest(
+            session_id=id_ if epoch else 0,
+            session_epoch=epoch,
+            isolation_level=1,
+            topics=[FetchTopic(topic="t0", partitions=rows)],
+            forgotten_topics_data=[ForgottenTopic(topic="t0", partitions=forgotten)] if forgotten else [],
+        )
+        return ask(self.look, self.link, request, version=11)
+
+    def answer(
+        self, pending: PendingRequest, *rows: PartitionData, error: ErrorCode = ErrorCode.NONE, arrives: bool = True
+    ) -> None:
+        """Answer a fetch."""
+        topics = [FetchableTopicResponse(topic="t0", partitions=list(rows))]
+        body = FetchResponse(error_code=error, session_id=SESSION, responses=topics)
+        answer(self.look, pending, body, arrives=arrives)
+
+    @property
+    def broken(self) -> list[str]:
+        """The rules that were broken."""
+        return broken(self.scene)
+
+
+def records(base_offset: int, count: int, *, partition: int = 0, stable: int = 100) -> PartitionData:
+    """Return a partition's row with one batch."""
+    batch = build_batch([RecordData(key=None, value=b"v")] * count, base_offset=base_offset)
+    return PartitionData(partition_index=partition, high_watermark=100, last_stable_offset=stable, records=batch)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_mirrors_and_library_consumers_are_looked_at(stage: Stage) -> None:
+    for link in (Link("c0@a"), Link("b-1", "a-1")):
+        assert stage.look.wants(link)  # type: ignore[arg-type]
+    stage.scene.simulation.world.processes["c1@a"] = stage.scene.simulation.world.processes["a-2"]
+    assert not stage.look.wants(Link("a-2", "a-1"))  # type: ignore[arg-type]
+
+
+def test_a_session_that_goes_on_breaks_no_rule(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0, 1: 0}), records(0, 3))
+    stage.answer(stage.fetch(1, {0: 3}), records(2, 3))
+    stage.answer(stage.fetch(2, {0: 5}, [1]), error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    stage.answer(stage.fetch(0, {0: 5}))
+    assert stage.broken == []
+
+
+@pytest.mark.parametrize("error", [ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH])
+def test_after_an_error_a_session_begins_anew(stage: Stage, error: ErrorCode) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    stage.answer(stage.fetch(1), error=error)
+    stage.fetch(2)
+    assert stage.broken == ["session-left"]
+
+
+def test_after_a_lost_answer_a_session_begins_anew(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    stage.answer(stage.fetch(1), arrives=False)
+    stage.fetch(2)
+    assert stage.broken == ["session-left"]
+
+
+def test_epochs_follow_each_other(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    stage.fetch(2)
+    assert stage.broken == ["session-epoch"]
+
+
+def test_a_session_has_begun(stage: Stage) -> None:
+    stage.fetch(1)
+    assert stage.broken == ["session-unknown"]
+
+
+def test_nothing_is_asked_for_and_forgotten_at_once(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    stage.fetch(1, {0: 3}, [0])
+    assert stage.broken == ["session-both"]
+
+
+def test_a_consumer_reads_on_where_the_answer_ended(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    stage.answer(stage.fetch(1), records(0, 3))
+    stage.fetch(2, {0: 2})
+    assert stage.broken == ["fetch-offset"]
+
+
+def test_after_a_divergence_it_reads_from_elsewhere(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}))
+    row = PartitionData(partition_index=0, high_watermark=9, diverging_epoch=EpochEndOffset(epoch=1, end_offset=2))
+    stage.answer(stage.fetch(1), records(0, 3))
+    stage.answer(stage.fetch(2, {0: 3}), row)
+    stage.fetch(3, {0: 2})
+    assert stage.broken == []
+
+
+def test_in_another_cluster_it_reads_from_elsewhere(stage: Stage) -> None:
+    stage.answer(stage.fetch(0, {0: 0}), records(0, 3))
+    pending = stage.fetch(1)
+    pending.cluster = "b"
+    stage.look.on_request(pending)
+    stage.answer(stage.fetch(0, {0: 9}))
+    assert "fetch-offset" not in stage.broken
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        (records(0, 3, partition=1), "answer-unasked"),
+        (records(0, 3), "answer-below"),
+        (records(4, 3, stable=6), "answer-above"),
+    ],
+)
+def test_an_answer_holds_what_was_asked_for(stage: Stage, row: PartitionData, rule: str) -> None:
+    stage.answer(stage.fetch(0, {0: 4}))
+    stage.answer(stage.fetch(1), row)
+    assert stage.broken == [rule]

@@ -1,0 +1,85 @@
+"""Frames are decoded once, and followed until they are answered, in the order in which they came."""
+
+from __future__ import annotations
+
+from kmirror.histories.inside.frames import FrameLook, Frames, PendingRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.headers import encode_request, encode_response
+from kmirror.sim.network import Link as RealLink
+from kmirror.sim.network import Passing
+from tests.unit.histories.inside import FakeScene, Link, broken, rules_of
+
+VERSION = 4
+
+
+class Listener(FrameLook):
+    """Records its calls."""
+
+    APIS = ("Heartbeat",)
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def wants(self, link: RealLink) -> bool:
+        return link.client != "c1@a"
+
+    def on_request(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest)
+        self.calls.append(("asked", pending.body.member_id))
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest) and isinstance(pending.answer, HeartbeatResponse)
+        self.calls.append(("answered", pending.body.member_id))
+
+    def on_response_received(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest)
+        self.calls.append(("received", pending.body.member_id))
+
+
+class Stage:
+    """Frames on one link."""
+
+    def __init__(self, client: str = "c0@a", server: str = "a-1") -> None:
+        self.scene, self.look = FakeScene(), Listener()
+        self.frames = Frames(self.scene, rules_of(self.scene), {"a-1": ("a", 1)}, [self.look])  # type: ignore[arg-type]
+        self.link = Link(client, server)
+        self.link.number = 1
+
+    def ask(self, number: int) -> None:
+        """Have a request arrive."""
+        request = HeartbeatRequest(group_id="g", member_id=str(number))
+        frame = encode_request(request, VERSION, correlation_id=number, client_id=None)
+        self.frames.on_frame(Passing.REQUEST, self.link, frame)  # type: ignore[arg-type]
+
+    def answer(self, number: int, *passings: Passing) -> None:
+        """Have an answer pass."""
+        frame = encode_response(HeartbeatResponse(), VERSION, correlation_id=number)
+        for passing in passings:
+            self.frames.on_frame(passing, self.link, frame)  # type: ignore[arg-type]
+
+
+def test_requests_are_followed_until_they_are_answered() -> None:
+    stage = Stage()
+    stage.ask(1)
+    stage.ask(2)
+    stage.answer(1, Passing.SENT, Passing.RECEIVED, Passing.RECEIVED)
+    stage.answer(2, Passing.LOST)
+    assert [what for what, number in stage.look.calls if number == "1"] == ["asked", "answered", "received"]
+    assert [what for what, number in stage.look.calls if number == "2"] == ["asked", "answered"]
+    assert broken(stage.scene) == []
+
+
+def test_an_answer_comes_in_its_turn() -> None:
+    stage = Stage()
+    stage.ask(1)
+    stage.ask(2)
+    stage.answer(2, Passing.SENT)
+    assert broken(stage.scene) == ["answer-order"]
+
+
+def test_requests_that_no_look_wants_are_ignored() -> None:
+    for stage in (Stage(client="c1@a"), Stage(server="a-controller")):
+        stage.ask(1)
+        stage.answer(1, Passing.SENT, Passing.RECEIVED)
+        assert stage.look.calls == []

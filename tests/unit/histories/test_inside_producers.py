@@ -1,0 +1,116 @@
+"""The rules of idempotent producers, each from both sides."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.histories.inside.frames import PendingRequest
+from kmirror.histories.inside.producers import ProducerLook
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+
+
+class Stage:
+    """One producer that sends to two brokers."""
+
+    def __init__(self) -> None:
+        self.scene = FakeScene({"p0": "library", "p1": "idempotent"})
+        self.look = ProducerLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
+        self.links = [Link("p0@a", "a-1"), Link("p0@a", "a-2")]
+
+    def send(self, values: str, sequence: int, *, epoch: int = 0, to: int = 0) -> PendingRequest:
+        """Have a batch arrive, with one record for each letter."""
+        records = [RecordData(key=None, value=value.encode()) for value in values]
+        batch = build_batch(records, producer_id=7, producer_epoch=epoch, base_sequence=sequence)
+        rows = [TopicProduceData(name="t0", partition_data=[PartitionProduceData(index=0, records=batch)])]
+        return ask(self.look, self.links[to], ProduceRequest(acks=-1, timeout_ms=1, topic_data=rows), version=9)
+
+    def answer(self, pending: PendingRequest, error: ErrorCode = ErrorCode.NONE) -> None:
+        """Answer the batch of a request."""
+        row = PartitionProduceResponse(index=0, error_code=error, base_offset=0)
+        answer(
+            self.look,
+            pending,
+            ProduceResponse(responses=[TopicProduceResponse(name="t0", partition_responses=[row])]),
+        )
+
+    @property
+    def broken(self) -> list[str]:
+        """The rules that were broken."""
+        return broken(self.scene)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_only_library_clients_are_looked_at(stage: Stage) -> None:
+    assert stage.look.wants(Link("p0@a"))  # type: ignore[arg-type]
+    assert not stage.look.wants(Link("p1@a"))  # type: ignore[arg-type]
+
+
+def test_retries_and_the_batches_behind_them_break_no_rule(stage: Stage) -> None:
+    first, second = stage.send("ab", 0), stage.send("c", 2)
+    stage.answer(first, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    stage.answer(second, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    stage.answer(stage.send("ab", 0, to=1))
+    stage.answer(stage.send("c", 2, to=1))
+    stage.answer(stage.send("c", 0, epoch=1, to=1))
+    assert stage.broken == []
+
+
+def test_a_batch_keeps_its_number(stage: Stage) -> None:
+    stage.answer(stage.send("ab", 0), ErrorCode.NOT_ENOUGH_REPLICAS)
+    stage.send("ab", 2)
+    assert stage.broken == ["producer-renumbered"]
+
+
+def test_a_number_is_that_of_one_batch(stage: Stage) -> None:
+    stage.answer(stage.send("ab", 0), ErrorCode.NOT_ENOUGH_REPLICAS)
+    stage.send("xy", 0)
+    assert stage.broken == ["producer-reused"]
+
+
+def test_numbers_do_not_overlap(stage: Stage) -> None:
+    stage.answer(stage.send("ab", 0))
+    stage.send("c", 1)
+    assert stage.broken == ["producer-overlap"]
+
+
+def test_what_was_acknowledged_is_not_sent_again(stage: Stage) -> None:
+    stage.answer(stage.send("ab", 0))
+    stage.send("ab", 0)
+    assert stage.broken == ["producer-acked"]
+
+
+def test_an_epoch_does_not_come_back(stage: Stage) -> None:
+    stage.answer(stage.send("ab", 0, epoch=1))
+    stage.send("c", 0, epoch=0)
+    assert stage.broken == ["producer-epoch"]
+
+
+def test_at_most_five_batches_are_under_way(stage: Stage) -> None:
+    under_way = [stage.send(value, number) for number, value in enumerate("abcde")]
+    stage.answer(under_way[0])
+    stage.send("f", 5)
+    assert stage.broken == []
+    stage.send("g", 6)
+    assert stage.broken == ["producer-in-flight"]
+
+
+def test_the_next_leader_is_not_written_to_before_the_former_has_answered(stage: Stage) -> None:
+    stage.send("a", 0)
+    stage.send("b", 1, to=1)
+    assert stage.broken == ["producer-leaders"]
+
+
+def test_a_link_that_is_closed_owes_no_answer(stage: Stage) -> None:
+    stage.send("a", 0)
+    stage.links[0].open = False
+    stage.send("a", 0, to=1)
+    assert stage.broken == []

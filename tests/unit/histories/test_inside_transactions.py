@@ -1,0 +1,139 @@
+"""What the rules of transaction coordinators say of records that Kafka writes, and of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from kmirror.cluster.coordinators.transactions.state import Status, Transaction
+from kmirror.cluster.coordinators.transactions.transitions import (
+    completed,
+    created,
+    initialised,
+    prepared,
+    with_partitions,
+)
+from kmirror.histories.inside.log_model import LogModel
+from kmirror.histories.inside.transactions import TransactionLook
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.end_txn_response import EndTxnResponse
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import TRANSACTION_TOPIC
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.log.partitions import lead, open_log
+
+TP = TopicPartition("t", 0)
+
+
+class Stage:
+    """A coordinator, and what its log comes to hold of the transactional id `x`."""
+
+    def __init__(self) -> None:
+        self.scene = FakeScene()
+        self.scene.leader = lambda cluster, tp: None
+        self.scene.simulation.world.processes["a-1"].events = 1
+        self.look = TransactionLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
+        self.log = open_log()
+        self.model = LogModel(self.log)
+        self.leader = SimpleNamespace(
+            broker_id=1, tp=TopicPartition(TRANSACTION_TOPIC, 0), log=self.log, leader_epoch=0
+        )
+        self.read(from_start=True)
+
+    def read(self, *, from_start: bool = False) -> None:
+        """Have the look read on."""
+        self.model.read_on()
+        self.look.log_read("a", self.leader, self.model, from_start=from_start)  # type: ignore[arg-type]
+        self.model.new = []
+
+    def write(self, *states: Transaction) -> list[str]:
+        """Append a record for each state; return the rules that are broken until now."""
+        for state in states:
+            key, value = state.record(2)
+            lead(self.log, build_batch([RecordData(key, value)]), coordinator=True)
+            self.read()
+        return broken(self.scene)
+
+    def end(self, state: Transaction, *, commit: bool, version: int = 4) -> None:
+        """Have a client ask for the end of the transaction, and not be answered yet."""
+        body = EndTxnRequest(
+            transactional_id="x",
+            producer_id=state.producer_id,
+            producer_epoch=state.producer_epoch,
+            committed=commit,
+        )
+        self.pending = ask(self.look, Link("p0", "a-1"), body, version=version)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+EMPTY = created("x", 7, timeout_ms=1_000, now_ms=1)
+ONGOING = with_partitions(EMPTY, (TP,), client_version=0, now_ms=2)
+FENCED = prepared(ONGOING, commit=False, now_ms=5, client_version=0, fences=True)
+COMMITTING = prepared(ONGOING, commit=True, now_ms=5, client_version=0)
+COMMITTED = completed(COMMITTING, now_ms=6)
+
+
+def test_a_life_as_kafka_tells_it_breaks_no_rule(stage: Stage) -> None:
+    more = with_partitions(ONGOING, (TopicPartition("t", 1),), client_version=0, now_ms=4)
+    ended = prepared(more, commit=False, now_ms=5, client_version=2)
+    done = completed(ended, now_ms=6)
+    nothing_in_it = prepared(done, commit=False, now_ms=7, client_version=2)
+    again = initialised(completed(nothing_in_it, now_ms=8), producer_id=7, producer_epoch=3, timeout_ms=9, now_ms=9)
+    assert not stage.write(EMPTY, ONGOING, more, ended, done, nothing_in_it, completed(nothing_in_it, now_ms=8), again)
+
+
+def test_an_end_that_fences_nobody_has_been_asked_for(stage: Stage) -> None:
+    stage.write(EMPTY, ONGOING)
+    stage.end(ONGOING, commit=True)
+    assert not stage.write(COMMITTING)
+    answer(stage.look, stage.pending, EndTxnResponse())
+    assert not stage.write(COMMITTED)
+
+
+def test_an_end_that_nobody_asked_for_fences_the_producer(stage: Stage) -> None:
+    assert not stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
+
+
+def test_an_end_that_nobody_asked_for_and_that_fences_nobody_is_told_of(stage: Stage) -> None:
+    assert stage.write(EMPTY, ONGOING, COMMITTING) == ["transaction-fence"]
+
+
+@pytest.mark.parametrize(
+    ("states", "rule"),
+    [
+        ([ONGOING], "transaction-life"),
+        ([EMPTY, ONGOING, COMMITTED], "transaction-life"),
+        ([EMPTY, ONGOING, FENCED, replace(FENCED, status=Status.PREPARE_COMMIT)], "transaction-life"),
+        ([EMPTY, replace(FENCED, producer_epoch=1)], "transaction-life"),
+        ([EMPTY, ONGOING, replace(ONGOING, started_ms=3)], "transaction-start"),
+        ([EMPTY, ONGOING, replace(ONGOING, partitions=())], "transaction-partitions"),
+        ([EMPTY, ONGOING, FENCED, replace(completed(FENCED, now_ms=6), producer_epoch=0)], "transaction-epoch"),
+        ([EMPTY, replace(ONGOING, producer_id=8)], "transaction-producer"),
+    ],
+)
+def test_what_kafka_does_not_write_is_told_of(stage: Stage, states: list[Transaction], rule: str) -> None:
+    assert stage.write(*states) == [rule]
+
+
+@pytest.mark.parametrize(("commit", "error", "is_wrong"), [
+    (True, ErrorCode.PRODUCER_FENCED, True),
+    (False, ErrorCode.PRODUCER_FENCED, False),
+    (True, ErrorCode.CONCURRENT_TRANSACTIONS, False),
+])  # fmt: skip
+def test_who_asks_once_more_for_the_same_end_is_not_fenced(
+    stage: Stage, commit: bool, error: ErrorCode, is_wrong: bool
+) -> None:
+    ended = prepared(ONGOING, commit=True, now_ms=5, client_version=2)
+    stage.write(EMPTY, ONGOING, ended, completed(ended, now_ms=6))
+    stage.end(ONGOING, commit=commit, version=5)
+    answer(stage.look, stage.pending, EndTxnResponse(error_code=error))
+    assert broken(stage.scene) == (["transaction-again"] if is_wrong else [])

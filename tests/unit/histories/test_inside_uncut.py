@@ -1,0 +1,195 @@
+"""The rules of lists of uncut replicas, each from both sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from kmirror.histories.inside.uncut import ALL_REPLICAS, UncutRules
+from kmirror.mirror.cut_rules import SESSION
+from kmirror.mirror.states import MirrorState
+from tests.unit.histories.mirrored import TOPIC_ID, MirroredStage, batch
+
+PREPARING, MIRRORING, PAUSED = MirrorState.PREPARING, MirrorState.MIRRORING, MirrorState.PAUSED
+
+
+class Stage(MirroredStage):
+    """A stage whose lists are judged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = UncutRules(self.scene, self.rules)  # type: ignore[arg-type]
+
+    def list_(self, rows: dict[int, int], *, demands: dict[int, int] | None = None) -> list[str]:
+        """Write a list, have the leader demand what it says or else `demands`, and look."""
+        for replica, epoch in (rows if demands is None else demands).items():
+            self.leader.demand_cut(replica, epoch)
+        self.leader.not_admitted = frozenset(rows)
+        return self.look(self.judge.judge, MIRRORING, uncut={SESSION: 0, **rows})
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_a_list_that_is_demanded_breaks_no_rule(stage: Stage) -> None:
+    assert stage.list_({2: 5, 3: 5}) == []
+    assert stage.list_({2: 4, 3: 5}) == []
+    stage.leader.confirm_cut(2)
+    stage.leader.not_admitted = frozenset({3})
+    assert stage.look(stage.judge.judge, MIRRORING, uncut={3: 5}) == []
+
+
+def test_what_a_replica_owes_never_rises(stage: Stage) -> None:
+    stage.list_({2: 4})
+    assert stage.list_({2: 5}) == ["list-rises"]
+
+
+def test_what_it_owes_may_rise_after_it_was_struck_off(stage: Stage) -> None:
+    stage.list_({2: 4})
+    stage.leader.confirm_cut(2)
+    stage.look(stage.judge.judge, MIRRORING, uncut={})
+    assert stage.list_({2: 5}) == []
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
+    stage.leader.demand_cut(2, -1)
+    stage.leader.not_admitted = frozenset({2})
+    assert stage.look(stage.judge.judge, PREPARING, uncut={2: -1}) == []
+    if confirms:
+        stage.leader.confirm_cut(2)
+        assert stage.look(stage.judge.judge, PREPARING) == []
+    assert ("list-rises" in stage.list_({2: 0, 3: 0})) is not confirms
+
+
+def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> None:
+    stage.leader.demand_cut(2, -1)
+    stage.leader.not_admitted = frozenset({2})
+    stage.look(stage.judge.judge, PREPARING, uncut={2: -1})
+    stage.leader.confirm_cut(2)
+    stage.look(stage.judge.judge, PREPARING)
+    stage.leader.demand_cut(2, 0)
+    assert stage.look(stage.judge.judge, PREPARING, uncut={2: 0}) == ["list-rises"]
+
+
+def test_a_topic_that_was_deleted_has_a_list_of_its_own(stage: Stage) -> None:
+    stage.list_({2: 4})
+    stage.judge.forget("a", TOPIC_ID)
+    assert stage.list_({2: 5}) == []
+
+
+def test_a_leader_demands_what_is_listed(stage: Stage) -> None:
+    assert stage.list_({2: 4}, demands={}) == ["not-demanded"]
+
+
+def test_a_leader_demands_no_less_than_what_is_listed(stage: Stage) -> None:
+    stage.list_({2: 5})
+    assert stage.list_({2: 4}, demands={}) == ["demanded-less"]
+
+
+def test_nobody_is_struck_off_who_has_not_confirmed(stage: Stage) -> None:
+    stage.list_({2: 5})
+    assert stage.look(stage.judge.judge, MIRRORING, uncut={}) == ["struck-off"]
+
+
+def test_nobody_on_the_list_may_join_the_isr(stage: Stage) -> None:
+    stage.leader.demand_cut(2, 5)
+    assert stage.look(stage.judge.judge, MIRRORING, uncut={2: 5}) == ["admitted"]
+
+
+def test_who_has_confirmed_has_no_later_epoch(stage: Stage) -> None:
+    stage.fill(stage.log("a", 2), batch(0, 5))
+    stage.fill(stage.log("a", 3), batch(0, 5), batch(2, 6))
+    stage.list_({2: 5, 3: 5})
+    stage.leader.confirm_cut(2)
+    assert stage.look(stage.judge.judge, MIRRORING) == []
+    stage.leader.confirm_cut(3)
+    assert stage.look(stage.judge.judge, MIRRORING) == ["confirmed-early"]
+
+
+def test_what_lies_below_the_log_start_needs_no_cut(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 5), batch(2, 5))
+    stage.leader.log.advance_log_start(4)
+    stage.fill(stage.log("a", 3), batch(0, 5), batch(2, 6))
+    stage.list_({3: 5})
+    stage.leader.confirm_cut(3)
+    assert stage.look(stage.judge.judge, MIRRORING) == []
+
+
+def test_a_fetch_of_before_the_cut_confirms_nothing(stage: Stage) -> None:
+    stage.look(stage.judge.judge, PREPARING)
+    stage.leader.log_was_cut(0)
+    assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == []
+    stage.leader.on_follower_fetch(0, 2, 0)
+    assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == []
+
+
+def test_a_leader_that_believes_such_a_fetch_breaks_a_rule(stage: Stage) -> None:
+    stage.leader.on_follower_fetch(0, 2, 0)
+    stage.look(stage.judge.judge, PREPARING)
+    assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == ["believed"]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_whoever_differs_when_mirroring_begins_is_listed(stage: Stage, listed: bool) -> None:
+    stage.fill(stage.leader.log, batch(0, 5))
+    for node in (2, 3):
+        stage.fill(stage.log("a", node), batch(0, 5))
+    stage.fill(stage.log("a", 3), batch(2, 5))
+    for node in (2, 3):
+        stage.leader.on_follower_fetch(0, node, 2)
+    stage.look(stage.judge.judge, PREPARING, cut_at=2)
+    assert stage.list_({3: 5} if listed else {}) == ([] if listed else ["not-listed"])
+    assert stage.look(stage.judge.judge, PAUSED) == ([] if listed else ["not-listed"])
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_whoever_has_not_confirmed_when_mirroring_begins_is_listed(stage: Stage, listed: bool) -> None:
+    stage.look(stage.judge.judge, PREPARING, cut_at=0)
+    stage.leader.on_follower_fetch(0, 2, 0)
+    assert stage.list_({3: 5} if listed else {}) == ([] if listed else ["late-not-listed"])
+
+
+def test_a_replica_that_is_away_is_to_come_back_with_what_its_leader_has(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 5))
+    stage.fill(stage.log("a", 3), batch(0, 5, b"other"))
+    stage.lead_in(1)
+    assert stage.list_({}) == []
+    image = stage.leader.image
+    stage.leader.apply(0, replace(image, isr=(1, 2), partition_epoch=image.partition_epoch + 1))
+    assert stage.list_({3: 4}) == []
+    stage.leader.confirm_cut(3)
+    assert "demands-too-little" in stage.list_({2: 9}, demands={2: 9})
+
+
+@pytest.mark.parametrize(("row", "rules"), [(4, []), (5, ["cut-unlisted"])])
+def test_a_cut_that_removes_something_was_listed_for_everybody(stage: Stage, row: int, rules: list[str]) -> None:
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
+    stage.mp.cut_epoch = 4
+    stage.leader.not_admitted = frozenset({2, 3})
+    for replica in (2, 3):
+        stage.leader.demand_cut(replica, row)
+    stage.look(stage.judge.judge, PREPARING)
+    stage.leader.log.truncate_to(2)
+    stage.leader.log_was_cut(0)
+    found = stage.look(stage.judge.judge, PREPARING, cut_at=2, uncut={SESSION: 4, 1: 4, 2: 4, 3: row})
+    assert [rule for rule in found if rule == "cut-unlisted"] == rules
+
+
+@pytest.mark.parametrize("short", ["at the write", "since the write", "not supported"])
+def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage: Stage, short: str) -> None:
+    config = {} if short == "not supported" else {ALL_REPLICAS: "true"}
+    stage.context.broker = SimpleNamespace(image=SimpleNamespace(topic_config=lambda topic: config))
+    image = stage.leader.image
+    left = replace(image, isr=(1, 2), partition_epoch=1)
+    stage.look(stage.judge.judge, PREPARING, cut_at=0)
+    if short != "since the write":
+        stage.leader.apply(0, left)
+    stage.look(stage.judge.judge, PREPARING, cut_at=0, busy=True)
+    stage.leader.apply(0, left)
+    found = stage.look(stage.judge.judge, MIRRORING, uncut={2: 5, 3: 5})
+    assert ("all-replicas" in found) == (short == "at the write")

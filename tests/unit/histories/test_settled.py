@@ -1,0 +1,275 @@
+"""What a topic owes at the end, and which waits are right: decided from orders and answers alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.histories.account import Account, Order, StateSeen, TopicSeen
+from kmirror.histories.orders import NOBODY
+from kmirror.histories.plan import ClusterPlan, Plan, Step, Value
+from kmirror.histories.settled import NOT_IN_A_MIRROR, Owed, owed, waiting_topics
+from kmirror.kernel.ids import TopicPartition
+
+CLUSTERS = tuple(ClusterPlan(name, 1, 1) for name in "abc")
+TP = TopicPartition("t", 0)
+
+
+class Told:
+    """Orders one after the other, as the plan has them and as they were answered."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.account = Account(topic_ids=[("a", "t", "id"), ("b", "t", "id")])
+
+    def order(self, action: str, source: str, destination: str, *, error: str = "NONE", **more: Value) -> Told:
+        number = len(self.steps)
+        args: dict[str, Value] = {"mirror": "m", "source": source, "destination": destination, **more}
+        self.steps.append(Step(number, action, args))
+        topics = ("t",) if action in ("add", "remove", "pause", "resume", "delete_topic") else ()
+        self.account.orders.append(
+            Order(
+                number, action, str(args["mirror"]), source, destination, topics, number, number if error else -1, error
+            )
+        )
+        return self
+
+    def state(self, cluster: str, state: str, epoch: int, *, at: int = 0) -> Told:
+        self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", at))
+        return self
+
+    def deleted(self, cluster: str, *, at: int = 10) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", "id", False, at))
+        return self
+
+    def created(self, cluster: str, *, at: int) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", "id", True, at))
+        return self
+
+    def owed(self, *clusters: ClusterPlan) -> dict[str, Owed]:
+        plan = Plan(0, "", clusters or CLUSTERS, {}, (), tuple(self.steps), 0, 0)
+        return {row.cluster: row for row in owed(plan, self.account)}
+
+
+def mirrored(error: str = "NONE") -> Told:
+    return Told().order("create_mirror", "a", "b").order("add", "a", "b", error=error)
+
+
+def test_what_was_added_owes_mirroring_and_what_was_removed_owes_stopped() -> None:
+    assert mirrored().owed()["b"] == Owed("b", "t", "m", "a", ("MIRRORING",), "")
+    assert mirrored().order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+    assert mirrored().order("remove", "a", "b").order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
+
+
+@pytest.mark.decision("D50")
+def test_what_was_paused_owes_paused_and_what_was_resumed_mirroring() -> None:
+    assert mirrored().order("pause", "a", "b").owed()["b"] == Owed("b", "t", "m", "a", ("PAUSED",), "")
+    assert mirrored().order("pause", "a", "b", error="").owed()["b"].states == ("MIRRORING", "PAUSED")
+    assert mirrored().order("pause", "a", "b").order("resume", "a", "b").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("pause", "a", "b").order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D51")
+def test_what_was_in_a_mirror_that_was_deleted_is_in_none_until_it_is_added_again() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
+    told.order("create_mirror", "c", "b").order("add", "c", "b")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.owed()["b"] == Owed("b", "t", "m", "c", ("MIRRORING",), ""), "what it pointed to before counts no more"
+
+
+@pytest.mark.decision("D51")
+def test_a_deletion_that_was_not_answered_may_have_been_carried_out() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b", error="")
+    assert told.owed()["b"].states == ("STOPPED", NOT_IN_A_MIRROR)
+
+
+def test_a_paused_topic_waits_with_its_open_transactions() -> None:
+    assert waiting_topics(list(mirrored().order("pause", "a", "b").owed().values())) == {("b", "t"): None}
+
+
+def test_what_was_refused_owes_nothing_and_what_was_not_answered_may_be_either() -> None:
+    assert mirrored(error="UNKNOWN_MIRROR").owed() == {}
+    assert mirrored(error="").owed() == {}
+    assert mirrored().order("remove", "a", "b", error="UNKNOWN_MIRROR").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("remove", "a", "b", error="").owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+def test_of_two_orders_at_the_same_time_either_may_have_come_last() -> None:
+    told = mirrored().order("remove", "a", "b")
+    add, remove = told.account.orders[-2:]
+    told.account.orders[-2:] = [replace(add, answered_at=remove.sent_at + 1), remove]
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+def test_servers_that_are_nobody_are_an_excuse_until_they_are_put_right() -> None:
+    told = Told().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
+    assert told.owed()["b"].excuse == "the mirror points to nobody"
+    assert told.order("point_mirror", "a", "b", servers="a").owed()["b"].excuse == ""
+
+
+@pytest.mark.decision("D16")
+def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> None:
+    told = Told().order("create_mirror", "a", "b", servers="c").order("add", "a", "b")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.owed()["b"].excuse == ""
+    told.order("point_mirror", "a", "b", servers="a")
+    assert told.owed()["b"].excuse == "the mirror has pointed to another cluster before"
+    assert told.order("remove", "a", "b").owed()["b"].excuse == "", "a stop needs no source"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_here_mirroring() -> None:
+    told = mirrored()
+    told.account.topic_ids = [("a", "t", "one"), ("b", "t", "other")]
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
+    assert told.order("pause", "a", "b").owed()["b"].states == ("PAUSED", "FAILED", "STOPPED")
+    told = mirrored()
+    told.account.topic_ids = [("a", "t", "one")]
+    assert told.owed()["b"].excuse == "", "the mirror creates it"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_is_here_and_not_at_the_source_owes_stopped() -> None:
+    told = mirrored()
+    told.account.topic_ids = [("b", "t", "id")]
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("STOPPED",), "")
+    paused = told.order("pause", "a", "b").owed()["b"]
+    assert paused.states == ("PAUSED", "STOPPED") and paused.until_mirroring, "a paused topic is left alone"
+    told.account.topic_ids = []
+    assert told.order("resume", "a", "b").owed()["b"].excuse == "the source has no such topic", "nor is it here (D26)"
+
+
+@pytest.mark.decision("D16")
+def test_an_add_without_an_answer_may_not_have_been_carried_out_wherever_the_source_has_gone() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
+    told.order("create_mirror", "a", "b").order("add", "a", "b", error="")
+    told.account.topic_ids = [("b", "t", "id")]
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR, "STOPPED")
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_the_source_did_not_have_at_first_may_have_been_stopped() -> None:
+    told = mirrored()
+    told.account.topics.append(TopicSeen("a", "t", "id", True, 9))
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_the_source_created_anew_owes_failed_or_stopped() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    told.account.topic_ids = [("a", "t", "another"), ("b", "t", "id")]
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
+    assert told.order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D49")
+def test_a_source_that_is_a_mirror_itself_may_have_the_same_id_again() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+@pytest.mark.decision("D53")
+def test_a_topic_without_an_id_that_was_created_anew_is_an_excuse() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    old = replace(CLUSTERS[0], release="2.1")
+    assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created anew, and tells no id")
+    before = Told().order("create_mirror", "a", "b").deleted("a", at=-1).order("add", "a", "b")
+    assert before.owed(old, *CLUSTERS[1:])["b"].excuse == "", "what was there before the mirror is no matter"
+
+
+@pytest.mark.decision("D49")
+def test_a_topic_that_was_deleted_here_is_in_no_mirror_until_it_is_added_again() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_topic", "", "b")
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
+    assert told.order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("delete_topic", "", "a").owed().keys() == {"b"}, "the source's was in no mirror"
+
+
+@pytest.mark.decision("D34")
+def test_a_topic_that_was_removed_before_it_was_created_may_be_in_no_mirror() -> None:
+    assert mirrored().order("remove", "a", "b").created("b", at=3).owed()["b"].states == ("STOPPED", NOT_IN_A_MIRROR)
+    assert mirrored().created("b", at=1).order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+def chain_of_three(**more: Value) -> Told:
+    """Return orders by which c mirrors b, which mirrors a, and a mirrors c; `more` is of the mirror from a to b."""
+    told = Told().order("create_mirror", "a", "b", **more).order("add", "a", "b")
+    told.order("create_mirror", "b", "c").order("add", "b", "c").order("create_mirror", "c", "a").order("add", "c", "a")
+    told.account.topic_ids.append(("c", "t", "id"))
+    return told
+
+
+@pytest.mark.decision("D58")
+def test_each_cluster_of_a_ring_may_wait_until_one_of_them_leaves_it() -> None:
+    told = chain_of_three()
+    assert {row.excuse for row in told.owed().values()} == {"the topic would be mirrored in a ring"}
+    assert all(row.until_mirroring for row in told.owed().values()), "who is MIRRORING must catch up"
+    told.order("remove", "a", "b").state("b", "STOPPED", 0)
+    assert {row.excuse for row in told.owed().values()} == {""}
+    unanswered = chain_of_three().order("remove", "b", "c", error="").owed()["a"]
+    assert unanswered.excuse, "it may not have been carried out"
+
+
+@pytest.mark.decision("D58")
+def test_a_source_that_cannot_ask_its_own_is_an_excuse() -> None:
+    told = chain_of_three(servers=NOBODY)
+    assert told.owed()["a"].excuse.endswith("cannot tell whether that is this cluster")
+    assert told.order("point_mirror", "a", "b", servers="c").owed()["a"].excuse == ""
+
+
+@pytest.mark.decision("D25")
+def test_what_was_deleted_with_its_topic_excuses_nobody() -> None:
+    told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").state("b", "STOPPED", -2)
+    told.deleted("b", at=20).order("add", "b", "a")
+    assert told.owed()["a"].excuse == ""
+
+
+@pytest.mark.decision("D25")
+def test_both_directions_excuse_both_until_one_of_them_is_taken_back() -> None:
+    told = mirrored().state("b", "MIRRORING", -1).order("create_mirror", "b", "a").order("add", "b", "a")
+    excuse = "each of two clusters mirrors the topic from the other"
+    assert {row.excuse for row in told.owed().values()} == {excuse}
+    told.order("remove", "a", "b").state("b", "STOPPED", 4)
+    assert told.owed()["a"] == Owed("a", "t", "m", "b", ("MIRRORING",), "")
+    assert told.owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D25")
+def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something() -> None:
+    told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").order("add", "b", "a")
+    told.state("b", "STOPPED", -2)
+    assert told.owed()["a"].excuse.endswith("ours is the only copy")
+    assert told.state("b", "STOPPED", 3).owed()["a"].excuse == ""
+
+
+@pytest.mark.decision("D25")
+def test_the_only_copy_is_no_excuse_once_the_topic_went_into_another_mirror_over_there() -> None:
+    told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2)
+    told.order("create_mirror", "c", "b", mirror="n").order("add", "c", "b", error="", mirror="n")
+    told.order("create_mirror", "b", "a").order("add", "b", "a")
+    assert told.owed()["a"].excuse.endswith("ours is the only copy"), "it may not have been carried out"
+    told.order("add", "c", "b", mirror="n")
+    assert told.owed()["a"].excuse == ""
+
+
+def test_a_chain_is_no_excuse() -> None:
+    told = mirrored().order("create_mirror", "b", "c").order("add", "b", "c")
+    assert [row.excuse for row in told.owed().values()] == ["", ""]
+
+
+@pytest.mark.decision("D25")
+def test_a_mirror_that_never_reached_its_source_may_have_been_of_anybody() -> None:
+    told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2).order("create_mirror", "b", "c")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.order("add", "b", "c").owed()["c"].excuse.startswith("the source's mirror of that name stopped")
+
+
+def test_a_mirror_behind_one_that_waits_waits_for_open_transactions_too() -> None:
+    """The topic that waits takes no markers, so no mirror of it gets past the transactions that are open there."""
+    waits = Owed("a", "t", "m", "b", ("MIRRORING",), "each mirrors the other")
+    behind = Owed("b", "t", "m", "a", ("MIRRORING",), "")
+    chain = Owed("c", "t", "n", "b", ("MIRRORING",), "")
+    other = Owed("c", "u", "n", "b", ("MIRRORING",), "")
+    assert sorted(waiting_topics([chain, waits, other, behind])) == [("a", "t"), ("b", "t"), ("c", "t")]
