@@ -44,7 +44,8 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.mirror": ("states", "facts"),
     "kmirror.cluster.controller": ("facts",),
     "kmirror.assembly": ("inside",),
-    "kmirror.net": ("admin", "cluster", "mirror", "node", "running"),
+    "kmirror.net": ("cluster", "node", "running"),
+    "kmirror.admin": ("client", "mirror"),
     "kmirror.assembly.journal": ("recorder", "replay"),
     "kmirror.hooks": ("hooks", "hook", "received"),
     "kmirror.client": (

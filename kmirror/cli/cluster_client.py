@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmirror.admin.client import AsyncAdmin
 from kmirror.cli.kafka_options import ParsedOptions
 from kmirror.cli.output import complain
 from kmirror.cli.server_properties import parse
@@ -14,7 +15,6 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.client.security import Security, security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import Endpoint
-from kmirror.net.admin import AsyncAdmin
 
 TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms")
 

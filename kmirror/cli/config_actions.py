@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.mirror import asked_of_mirrors, list_mirrors
 from kmirror.cli.cluster_client import open_admin, raise_for
 from kmirror.cli.config_quotas import alter_quotas, describe_quotas
 from kmirror.cli.config_task import (
@@ -24,8 +26,6 @@ from kmirror.cli.config_task import (
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.java import boolean
-from kmirror.net.admin import AsyncAdmin
-from kmirror.net.mirror import asked_of_mirrors, list_mirrors
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (

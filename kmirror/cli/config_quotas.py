@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import zip_longest
 from typing import Final
 
+from kmirror.admin.client import AsyncAdmin
 from kmirror.cli.cluster_client import raise_for
 from kmirror.cli.config_task import CLIENTS, IPS, USERS, ConfigTask
 from kmirror.client.scram import HASHES, ITERATIONS_MIN
 from kmirror.errors import UsageError
 from kmirror.kernel.java import double
-from kmirror.net.admin import AsyncAdmin
 from kmirror.protocol.gen import alter_client_quotas_request as altering
 from kmirror.protocol.gen.alter_client_quotas_response import AlterClientQuotasResponse
 from kmirror.protocol.gen.alter_user_scram_credentials_request import (

@@ -17,6 +17,7 @@ from typing import Final
 
 import click
 
+from kmirror.admin.client import checked_servers
 from kmirror.cli.cluster_client import client_of, properties_of
 from kmirror.cli.config_actions import carry_out
 from kmirror.cli.config_task import (
@@ -37,7 +38,6 @@ from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.java import parse_int
-from kmirror.net.admin import checked_servers
 from kmirror.spec.config_lists import BLANKS
 from kmirror.spec.topics import problem_with_name
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import click
 
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.failback import FailbackPreview
 from kmirror.cli.cluster_client import client_of, properties_in
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
@@ -27,8 +29,6 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
 from kmirror.mirror.failback import Removed, RemovedRecord, Waits
-from kmirror.net.admin import AsyncAdmin
-from kmirror.net.failback import FailbackPreview
 
 Found = Mapping[TopicPartition, Removed | Waits]
 

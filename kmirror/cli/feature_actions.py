@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from kmirror import __version__
+from kmirror.admin.client import AsyncAdmin
 from kmirror.cli.output import complain
 from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError, UsageError
-from kmirror.net.admin import AsyncAdmin
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest

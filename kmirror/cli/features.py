@@ -15,6 +15,7 @@ from typing import Final
 
 import click
 
+from kmirror.admin.client import checked_servers
 from kmirror.cli.cluster_client import client_of, open_admin, properties_of
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.feature_actions import (
@@ -31,7 +32,6 @@ from kmirror.cli.feature_actions import (
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
-from kmirror.net.admin import checked_servers
 from kmirror.spec.features import METADATA_VERSION
 from kmirror.spec.wire_values import UpgradeType
 

@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kmirror.admin.client import AsyncAdmin, TopicInfo
+from kmirror.admin.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
+from kmirror.admin.mirror_filters import explain_filters
 from kmirror.assembly.mirrors import (
     Description,
     MirrorListing,
@@ -40,9 +43,6 @@ from kmirror.kernel.names import counted
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
-from kmirror.net.admin import AsyncAdmin, TopicInfo
-from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
-from kmirror.net.mirror_filters import explain_filters
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.message import Message

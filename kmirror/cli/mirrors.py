@@ -14,13 +14,13 @@ import asyncio
 
 import click
 
+from kmirror.admin.client import checked_servers
 from kmirror.cli.cluster_client import client_of, properties_of
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.mirror_actions import ACTIONS, EVERY_TOPIC, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
-from kmirror.net.admin import checked_servers
 
 WATCHED_EVERY_S = 2.0
 SHORT_MAX = 2**15 - 1

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from kmirror.admin.client import checked_servers
 from kmirror.assembly.metrics import Metrics
 from kmirror.client.remote_cluster import parse_servers
 from kmirror.errors import UsageError
@@ -21,7 +22,6 @@ from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Interpose
-from kmirror.net.admin import checked_servers
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loopback import check_own, is_loopback

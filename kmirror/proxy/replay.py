@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
+from kmirror.admin.client import checked_servers
 from kmirror.client.remote_cluster import parse_servers
 from kmirror.errors import KafkaError, ProtocolError
 from kmirror.kernel.ids import Endpoint
-from kmirror.net.admin import checked_servers
 from kmirror.net.loopback import check_own
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.leader_reader import LeaderReader, latest_offsets
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.consumer import Consumer, ConsumerConfigs
 from kmirror.client.node import ClientNode
@@ -22,9 +24,7 @@ from kmirror.client.remote_cluster import parse_servers
 from kmirror.errors import KafkaError, KmirrorError, UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.host import Host
-from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.records.record import RecordData

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kmirror.admin.client import AsyncAdmin
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import KafkaError
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.describe_acls_request import DescribeAclsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest

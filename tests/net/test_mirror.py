@@ -8,18 +8,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from kmirror.admin.client import AsyncAdmin, checked_servers
+from kmirror.admin.described_configs import configs_of
+from kmirror.admin.leader_reader import LeaderReader
+from kmirror.admin.mirror import AsyncMirror, TcpMirror, describe_mirrors
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.states import MirrorState
-from kmirror.net.admin import AsyncAdmin, checked_servers
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.described_configs import configs_of
-from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.listener import Port
-from kmirror.net.mirror import AsyncMirror, TcpMirror, describe_mirrors
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.message import Message
 from kmirror.sim.mirror import Mirror

@@ -22,15 +22,15 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror import Hooks, KafkaError
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.mirror import TcpMirror
 from kmirror.cli.configs import command as configs_command
 from kmirror.cli.mirrors import command as mirrors_command
 from kmirror.cli.replay import command as replay_command
 from kmirror.client.security import security_of
 from kmirror.errors import UsageError
 from kmirror.mirror.facts import SourceTrouble
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.mirror import TcpMirror
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Kind, Scope, known

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from kmirror.admin.client import AsyncAdmin
 from kmirror.cli import configs, features
 from kmirror.errors import UsageError
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse

@@ -19,9 +19,9 @@ from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka import TopicPartition as Asked
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from kmirror.admin.mirror import TcpMirror
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.mirror import TcpMirror
 from kmirror.spec.wire_values import IsolationLevel
 from tests.interop.mirror.applications import Ledger, Reader, faults_of_reading, halves
 from tests.interop.mirror.brokers import RealCluster

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kmirror.admin.mirror import TcpMirror
 from kmirror.client.security import security_of
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.mirror import TcpMirror
 from tests.certificates import Authority, Identity
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored

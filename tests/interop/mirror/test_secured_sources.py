@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.leader_reader import LeaderReader
 from kmirror.client.security import Security, security_of
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition as Partition
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.leader_reader import LeaderReader
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 from tests.certificates import LONG_AGO, Authority, Identity

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from kmirror.admin.client import AsyncAdmin
+from kmirror.admin.failback import FailbackPreview
+from kmirror.admin.mirror import TcpMirror
 from kmirror.cli.failback_folders import batches_near
 from kmirror.cli.failback_preview import command
 from kmirror.cli.main import run as run_main
@@ -20,10 +23,7 @@ from kmirror.log.epochs import EpochEntry
 from kmirror.logdir.partition import iter_batches, open_partition
 from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut, removed_by
 from kmirror.mirror.states import MirrorState
-from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.failback import FailbackPreview
-from kmirror.net.mirror import TcpMirror
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records.build import build_batch
 from kmirror.records.legacy import AnyBatch, iter_any_batches

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from kmirror.admin.mirror import TcpMirror
 from kmirror.assembly.mirrors import Description, MirrorListing, MirrorRow
 from kmirror.cli import mirror_actions
 from kmirror.cli.cluster_client import client_of
@@ -23,7 +24,6 @@ from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.listener import Port
-from kmirror.net.mirror import TcpMirror
 
 LISTINGS = [
     MirrorListing("my-mirror", "localhost:9091,localhost:9092", "lBq12jYZRp-9wF3M9MPopg", 2),

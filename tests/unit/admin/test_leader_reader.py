@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from kmirror.admin import leader_reader
+from kmirror.admin.client import AsyncAdmin, TopicInfo
+from kmirror.admin.leader_reader import LeaderReader, latest_offsets
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EpochEntry
-from kmirror.net import leader_reader
-from kmirror.net.admin import AsyncAdmin, TopicInfo
-from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsPartitionResponse,

@@ -16,6 +16,9 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from kmirror.admin.client import AsyncAdmin, TopicInfo, checked_servers
+from kmirror.admin.described_configs import configs_of
+from kmirror.admin.leader_reader import LeaderReader, latest_offsets
 from kmirror.assembly.mirrors import (
     DESCRIBE_EVERY_S,
     WITHIN_S,
@@ -48,9 +51,6 @@ from kmirror.log.compaction_gap import gap
 from kmirror.log.compare import compare, parting
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.states import MirrorState
-from kmirror.net.admin import AsyncAdmin, TopicInfo, checked_servers
-from kmirror.net.described_configs import configs_of
-from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest

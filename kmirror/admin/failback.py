@@ -13,6 +13,9 @@ import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from kmirror.admin.client import AsyncAdmin, TopicInfo
+from kmirror.admin.leader_reader import LeaderReader
+from kmirror.admin.mirror import list_mirrors
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
@@ -32,9 +35,6 @@ from kmirror.mirror.missed_deletions import tombstones_may_be_gone
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.mirror.upstream import Upstream, ring, told_ring, told_unknown
-from kmirror.net.admin import AsyncAdmin, TopicInfo
-from kmirror.net.leader_reader import LeaderReader
-from kmirror.net.mirror import list_mirrors
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic

@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from typing import TypeVar
 
+from kmirror.admin.client import AsyncAdmin, TopicInfo
 from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import CorruptBatch, KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
-from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse

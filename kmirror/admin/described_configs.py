@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kmirror.admin.client import AsyncAdmin
 from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError
-from kmirror.net.admin import AsyncAdmin
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.spec.configs import Scope, known

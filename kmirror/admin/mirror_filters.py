@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kmirror.admin.client import AsyncAdmin, TopicInfo
+from kmirror.admin.described_configs import configs_of
+from kmirror.admin.mirror import describe_mirrors
 from kmirror.assembly.mirrors import Description
 from kmirror.client.remote_cluster import RemoteTopic, code_of
 from kmirror.errors import KafkaError
@@ -16,9 +19,6 @@ from kmirror.mirror.syncs.config_answers import TOPICS_MAX, SourceConfigs, read,
 from kmirror.mirror.syncs.explain import Explanation, explain
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
 from kmirror.mirror.syncs.topics import TopicFacts
-from kmirror.net.admin import AsyncAdmin, TopicInfo
-from kmirror.net.described_configs import configs_of
-from kmirror.net.mirror import describe_mirrors
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
 from kmirror.spec.configs import Configs, Scope, broker_configs
