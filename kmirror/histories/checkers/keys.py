@@ -219,6 +219,8 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         return
     if not is_compacted(facts, (stay.source, stay.tp), theirs.at) or list(facts.unclean((stay.source, stay.tp))):
         return
+    if facts.may_be_another_topic(stay):
+        return
     if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
         return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
     there = latest(theirs.log.rows)

@@ -119,6 +119,18 @@ def test_a_mirror_whose_leader_was_away_may_have_missed_a_deletion(broker: int, 
     assert hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found() == expected
 
 
+@pytest.mark.decision("D53")
+@pytest.mark.parametrize(("release", "found"), [("2.1", False), ("", True)])
+def test_a_source_that_tells_no_ids_may_have_another_topic_which_deleted_nothing(release: str, found: bool) -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
+    hand.look("b", [OLD], at=3).topic("a", "one", at=0)
+    hand.topic("a", "one", at=30, exists=False).topic("a", "one", at=31)
+    if release:
+        hand.plays("a", release)
+    names = hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found()
+    assert ("key-came-back" in names) == found
+
+
 @pytest.mark.parametrize(("broker", "found"), [(1, False), (2, True)])
 def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirror_has(
     broker: int, found: bool
