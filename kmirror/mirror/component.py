@@ -111,8 +111,9 @@ class MirrorComponent(BrokerComponent):
             self.context.forget_settled(mirror)
         if deleted or any(topic in self._altered for topic in delta.topics_deleted):
             self._remove_orphans()
-        if MIRROR_STATE_TOPIC in delta.topics_deleted:  # Each mirror needs a coordinator, to create topics for one.
-            for mirror in self.context.sources:
+        if MIRROR_STATE_TOPIC in delta.topics_deleted:
+            self._look_at_all(now, self.context.sources)  # Leaders write their states again (D68).
+            for mirror in self.context.sources:  # And each mirror needs a coordinator, to create topics for one.
                 self.context.refresh_soon(now, mirror)
         if delta.alters_node(self.context.broker.node_id):
             self._look_at_all(now, self.context.sources)

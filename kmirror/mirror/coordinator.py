@@ -92,6 +92,11 @@ class MirrorCoordinator:
         topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
         return 0 if topic is None else len(topic.partitions)
 
+    def incarnation(self) -> Uuid:
+        """Return the topic id of `__mirror_state`, zeros if it is missing; once it was deleted it is another one."""
+        topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
+        return Uuid.ZERO if topic is None else topic.topic_id
+
     def shard_of(self, key: StateKey) -> TopicPartition | None:
         """Return the partition that holds `key`, or None before the topic exists."""
         count = self._count()

@@ -109,7 +109,9 @@ class PartitionDriver:
 
     def _do_next(self, now: Instant, mp: MirrorPartition, state: MirrorState, partition: Partition) -> None:
         target = next_state(mp.assignment.wish, state)
-        if mp.held or (mp.is_unsure and target is state):
+        if mp.kept_in != self._context.coordinator.incarnation():  # What was persisted is lost.
+            self._writer.write_state(now, mp, state, mp.last_mirrored_epoch)
+        elif mp.held or (mp.is_unsure and target is state):
             self._writer.write_state(now, mp, state, NOT_SETTLED)
         elif state is MirrorState.PREPARING and owes_cut(mp, partition):
             self._preparing.cut(now, mp, partition)

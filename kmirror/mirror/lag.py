@@ -19,8 +19,11 @@ def answers_within(context: MirrorContext) -> int:
 
 
 def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
-    """Return how many records the source has above our log end; UNKNOWN if its high watermark is not known, or old."""
+    """Return how many records the source has above our high watermark; UNKNOWN if that of the source is not, or old.
+
+    What is above our high watermark is lost if this leader fails now.
+    """
     partition = context.replicas.led(mp.tp)
     if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, answers_within(context)):
         return UNKNOWN
-    return max(0, mp.source_offset - partition.log.log_end_offset)
+    return max(0, mp.source_offset - partition.log.high_watermark)

@@ -48,6 +48,8 @@ class MirrorPartition:
     """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
     busy: bool = False
     """A question or a write is under way; its answer looks at the partition again."""
+    kept_in: Uuid = Uuid.ZERO
+    """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
     is_unsure: bool = False
     """The outcome of the last write is not known: another state than `state` may be persisted."""
     retry_at: Instant = 0

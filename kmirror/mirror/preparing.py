@@ -257,18 +257,13 @@ class Preparing:
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
         """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
-        Nothing is cut if our log has only what its source's writers wrote: its state was lost while it was mirrored
-        (D68). `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is
-        the topic, only an id proves that both have (D53).
+        `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is the
+        topic, only an id proves that both have (D53).
         """
         source = self._context.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)
-        if topic is None or topic.topic_id != mp.topic_id:
-            return FROM_SCRATCH
-        partition = self._context.replicas.led(mp.tp)
-        if partition is not None and self._lineage_check.is_the_sources(mp):
-            return partition.log.epochs.latest_epoch()
-        return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
+        proven = topic is not None and topic.topic_id == mp.topic_id
+        return mp.last_mirrored_epoch if proven and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
 
@@ -347,8 +342,8 @@ def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool)
         missing = [b for b in partition.image.replicas if b not in isr]
         if missing:
             return f"replicas {missing} are not in the ISR"
-    if len(isr) < partition.min_isr:
-        return f"ISR {list(isr)} is smaller than min.insync.replicas"
+    if short := partition.why_isr_is_short():
+        return short
     uncut = partition.unconfirmed(isr)
     if uncut:
         return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"

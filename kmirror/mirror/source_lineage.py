@@ -56,12 +56,6 @@ class LineageCheck:
             return FROM_SCRATCH
         return shared_epoch(ours, mp.source_lineage)
 
-    def is_the_sources(self, mp: MirrorPartition) -> bool:
-        """Return whether the same clusters wrote our log and the source's throughout, which has begun no other copy."""
-        ours = self._context.writers_of(mp.tp)
-        is_copied = is_copied_again(ours, mp.source_lineage, self._cluster_id)
-        return shared_epoch(ours, mp.source_lineage) is None and not is_copied
-
     def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.
 

@@ -5,9 +5,7 @@
    so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
    The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
    this log had of their sources, as far as the lineage has not changed.
-3. If it has led before in this leader epoch and reads no state, the topic `__mirror_state` was deleted meanwhile. The
-   lineage and the list of uncut replicas, which it knows, are written again first (D68).
-4. If it is on the list itself, it cuts its log, and serves it once that is persisted.
+3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
 """
@@ -47,6 +45,7 @@ class StateLoader:
     def load(self, now: Instant, mp: MirrorPartition) -> None:
         """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
         mp.busy = True
+        mp.kept_in = self._context.coordinator.incarnation()
         names = mirror_names(self._context.broker.image)
         mirrors = [mp.assignment.mirror, *(name for name in names if name != mp.assignment.mirror)]
         keys = [StateKey(mirror, mp.topic_id, mp.tp.partition) for mirror in mirrors]
@@ -127,11 +126,6 @@ class StateLoader:
         self._context.retry_later(now, mp, reason)
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
-        if own.state is MirrorState.UNKNOWN and (mp.lineage != OWN or mp.uncut):
-            known = replace(own, state=MirrorState.PREPARING, uncut=mp.uncut, lineage=mp.lineage)
-            self._context.note(mp, "the state is lost: writes again who wrote the log and which replicas are uncut")
-            self._persist(now, mp, mp.key, known, lambda later: self._after_state_read(later, mp, known))
-            return
         mp.busy = False
         partition = self._context.replicas.led(mp.tp)
         mp.enter(own.state)

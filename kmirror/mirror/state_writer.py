@@ -114,6 +114,7 @@ class StateWriter:
             mp.reason = writing
             self._context.note_reason(mp)
         write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
+        kept_in = self._context.coordinator.incarnation()
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_present(mp):
@@ -137,7 +138,7 @@ class StateWriter:
             apply_uncut(mp, partition, listed)
             if was_held and not mp.held:
                 self._context.replicas.touch(mp.tp)  # What waits for its log may be served now (D30).
-            mp.stop, mp.lineage = plan, written_by
+            mp.stop, mp.lineage, mp.kept_in = plan, written_by, kept_in
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)

@@ -2,7 +2,8 @@
 
 Rules
 1. The persisted state changes only along a row of `PREDECESSORS`; the coordinator checks every write.
-   Writing the same state again is always allowed and means: run its action again.
+   Writing the same state again is always allowed and means: run its action again. Any state may follow UNKNOWN:
+   a leader whose persisted state was lost writes it again (D68).
 2. What the user wants is not a state. It is the `mirror.name` config (naming.py), and `next_state`
    says which state comes next on the way there. A leader that takes over reads the persisted
    state and goes on from it; every action is idempotent (D9).
@@ -39,7 +40,7 @@ class MirrorState(IntEnum):
 _S = MirrorState
 
 PREDECESSORS: dict[MirrorState, frozenset[MirrorState]] = {
-    _S.PREPARING: frozenset((_S.UNKNOWN, _S.STOPPED)),
+    _S.PREPARING: frozenset((_S.STOPPED,)),
     _S.MIRRORING: frozenset((_S.PREPARING, _S.PAUSED)),
     _S.PAUSING: frozenset((_S.MIRRORING,)),
     _S.PAUSED: frozenset((_S.PAUSING,)),
@@ -93,7 +94,7 @@ NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
 
 def may_follow(before: MirrorState, after: MirrorState) -> bool:
     """Return whether `after` may be written where `before` is persisted."""
-    return before is after or before in PREDECESSORS[after]
+    return before in (after, MirrorState.UNKNOWN) or before in PREDECESSORS[after]
 
 
 def next_state(wish: Wish, state: MirrorState) -> MirrorState:

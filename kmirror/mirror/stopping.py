@@ -237,12 +237,12 @@ class Stopping:
 def reason_not_level(partition: Partition) -> str:
     """Return why it is not known that every ISR member has exactly what the leader has, empty if it is (D37)."""
     log, isr = partition.log, partition.isr
+    if short := partition.why_isr_is_short():
+        return short
     if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
         behind = partition.behind(isr)
         missing = f": {behind} not yet" if behind else ""
         return f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end{missing}"
-    if len(isr) < partition.min_isr:
-        return f"ISR {list(isr)} is smaller than min.insync.replicas"
     return ""
 
 

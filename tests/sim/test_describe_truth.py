@@ -96,6 +96,29 @@ def test_the_lag_after_a_pause_is_unknown_until_the_partition_itself_is_answered
     assert lags[0] == -1
 
 
+def test_records_that_too_few_replicas_have_count_as_lag() -> None:
+    p = pair(3)
+    p.a.create_topic(TP.topic)
+    p.begin()
+    p.b.alter(TP.topic, {"min.insync.replicas": "2"})
+    leader = p.b.await_leader().broker_id
+    followers = [broker for broker in p.b.broker_ids if broker != leader]
+    for broker in followers:
+        p.b.kill(broker)
+    p.run_until(lambda: p.b.await_leader().isr == (leader,), "the ISR to shrink")
+    p.a.write("one")
+    p.run_until(lambda: p.b.log().log_end_offset == p.a.log().log_end_offset, "the copy")
+    p.simulation.run_for(span_s=10)
+    found = row(p)
+    assert (found.state, found.lag) == (MirrorState.MIRRORING, 1)
+    assert found.reason == (
+        f"ISR [{leader}] is smaller than min.insync.replicas, which is 2: brokers {followers} are not in it"
+    )
+    p.b.restart(followers[0])
+    mirrored(p.there)
+    assert (row(p).lag, row(p).reason) == (0, "")
+
+
 def test_the_lag_of_a_throttled_partition_is_unknown_while_nothing_is_asked() -> None:
     p = loaded(rate=1_000)
     p.simulation.run_for(span_s=10)

@@ -35,11 +35,14 @@ def mirrored(brokers: int = 1) -> tuple[Cluster, Cluster, Mirror]:
 
 
 def lose_states(cluster: Cluster, *, restart: bool = True) -> None:
-    """Delete the topic with the states, and have every leader begin anew."""
-    cluster.order(DeleteTopicsRequest(topics=[DeleteTopicState(name=MIRROR_STATE_TOPIC)], timeout_ms=30_000))
-    simulation = cluster.simulation
-    simulation.run_until(lambda: MIRROR_STATE_TOPIC not in cluster.image.topics, what="the deletion")
-    if restart:
+    """Delete the topic with the states; with `restart` every broker ends before it hears of that."""
+    simulation, known = cluster.simulation, cluster.image.topics[MIRROR_STATE_TOPIC]
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=MIRROR_STATE_TOPIC)], timeout_ms=30_000)
+    deleting = cluster.begin_order(request)
+    simulation.run_until(lambda: cluster.image.topics.get(MIRROR_STATE_TOPIC) is not known, what="the deletion")
+    if not restart:
+        deleting.result()
+    else:
         for broker in cluster.broker_ids:
             cluster.kill(broker)
         simulation.run_for(span_s=12)
@@ -108,6 +111,36 @@ def test_a_mirrored_topic_is_copied_anew_and_a_failover_before_that_keeps_what_i
     lose_states(b)
     mirror.fail_over()
     assert values(b) == [b"m0", b"m1", b"m2", b"m3"]
+
+
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize("is_mirrored", [True, False], ids=["before the failover", "after it"])
+def test_a_failback_is_one_by_delta_though_the_states_were_lost(is_mirrored: bool) -> None:
+    a, b, mirror = mirrored()
+    if is_mirrored:
+        lose_states(b, restart=False)
+        a.simulation.line(a, b).take_down()
+    mirror.fail_over()
+    if not is_mirrored:
+        lose_states(b, restart=False)
+    a.simulation.line(a, b).bring_up()
+    b.produce("t", 0, [b"b0"])
+    back = Mirror("dr", source=b, destination=a)
+    back.create()
+    back.add_topics(["t"])
+    back.catch_up()
+    back.assert_equal()
+    assert [seen for seen in a.simulation.facts(LogCut) if seen.cluster == "a"] == []
+
+
+@pytest.mark.decision("D68")
+def test_a_mirror_is_deleted_after_its_states_were_lost() -> None:
+    _, b, mirror = mirrored()
+    mirror.fail_over()
+    lose_states(b, restart=False)
+    b.simulation.run_for(span_s=1)  # Its leader writes the state again.
+    mirror.delete()
+    assert Mirror.list(b) == []
 
 
 @pytest.mark.decision("D68")

@@ -170,6 +170,16 @@ class Partition:
         """Return how many members the ISR must have: min.insync.replicas, or all replicas if there are fewer."""
         return min(self.min_insync_replicas, len(self.image.replicas))
 
+    def why_isr_is_short(self) -> str:
+        """Return that the ISR has fewer members than `min_isr`, and who could join it; empty if it has enough."""
+        if len(self.isr) >= self.min_isr:
+            return ""
+        others = [broker for broker in self.image.replicas if broker not in self.isr]
+        return (
+            f"ISR {list(self.isr)} is smaller than min.insync.replicas, which is {self.min_insync_replicas}: "
+            f"brokers {others} are not in it"
+        )
+
     @property
     def acknowledges_alone(self) -> bool:
         """Return whether what this leader appends is committed at once: others or a flush need not be waited for."""

@@ -25,7 +25,7 @@ SILENT: Duration = 5 * SECOND
 """So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
 FIRST_ANSWER: Duration = 2 * SECOND
 """Time from MIRRORING to the first answer of the source."""
-REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has")
+REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has", "ISR ")
 """Beginnings of reasons that may stand although all is mirrored (D38)."""
 
 
@@ -62,8 +62,8 @@ def _state(facts: Facts, place: Place, row: Described) -> str:
 
 def _offsets(facts: Facts, place: Place, row: Described) -> str:
     ours = _look_at(facts, place, row)
-    if ours is not None and ours.log.broker == row.broker and row.destination_offset != ours.log.log_end_offset:
-        return f"destination offset {row.destination_offset}, the log ends at {ours.log.log_end_offset}"
+    if ours is not None and ours.log.broker == row.broker and row.destination_offset != ours.log.high_watermark:
+        return f"destination offset {row.destination_offset}, the high watermark is {ours.log.high_watermark}"
     if row.lag >= 0 and row.lag != max(0, row.source_offset - row.destination_offset):
         return f"lag {row.lag} between {row.source_offset} and {row.destination_offset}"
     stay = _stay(facts, place, row)

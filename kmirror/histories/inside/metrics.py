@@ -131,9 +131,13 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
             text = f"described are {_text(rows)} of mirror {name}, led are {_text(led.get(name, {}))}"
             yield NO_PARTITION, "described-partitions", text
         for tp, row in rows.items():
-            end = held[tp].log.log_end_offset if tp in held else row.destination_offset
+            end = held[tp].log.high_watermark if tp in held else row.destination_offset
             if row.destination_offset != end:
-                yield tp, "described-offset", f"offset {row.destination_offset} is described, the log ends at {end}"
+                yield (
+                    tp,
+                    "described-offset",
+                    f"{row.destination_offset} is described, the high watermark is {end}",
+                )
             if row.lag >= 0 and row.lag != max(0, row.source_offset - end):
                 yield tp, "described-lag", f"lag {row.lag} is described between {row.source_offset} and {end}"
             if row.state is MirrorState.FAILED and not row.reason:

@@ -198,7 +198,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "described-mirrors": "DescribeMirrors returns other mirrors than the cluster has.",
         "described-topics": "DescribeMirrors leaves out a topic of a mirror that has no leader, or does not exist.",
         "described-partitions": "DescribeMirrors returns other partitions of a mirror than the broker leads.",
-        "described-offset": "DescribeMirrors returns another destination offset than the log end.",
+        "described-offset": "DescribeMirrors returns another destination offset than the high watermark.",
         "described-lag": "DescribeMirrors returns a lag that is not the difference of the offsets that it returns.",
         "described-reason": "DescribeMirrors returns a FAILED partition without a reason.",
         "metric-count": "A metric differs from the number of partitions, topics, brokers or controllers.",

@@ -160,7 +160,7 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
     )
     partition = context.replicas.led(mp.tp)
     if partition is not None:
-        detail.destination_offset = partition.log.log_end_offset
+        detail.destination_offset = partition.log.high_watermark
         detail.leader_epoch = partition.leader_epoch
     if mp.source_offset >= 0:
         detail.source_offset = mp.source_offset
@@ -203,6 +203,11 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         if now - since > answers_within(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
             return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
+    partition = context.replicas.led(mp.tp)
+    if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
+        short = partition.why_isr_is_short()
+        if short:
+            return short
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
     known = None if source is None else source.topics.get(mp.tp.topic)
     if known is None or here is None or known.partitions <= len(here.partitions):

@@ -52,7 +52,7 @@ class PartitionDetail(Struct):
         partition_index: int = 0,  # int32
         # High watermark that the source leader told last, -1 until it is known.
         source_offset: int = -1,  # int64
-        # Log end offset here, -1 until it is known.
+        # High watermark here, -1 until it is known.
         destination_offset: int = -1,  # int64
         # Source offset minus destination offset, -1 if the source offset may be old.
         lag: int = -1,  # int64

@@ -67,7 +67,13 @@ def test_a_writer_without_an_epoch_is_not_fenced_and_lowers_nothing() -> None:
 def test_a_transition_outside_the_table_is_refused() -> None:
     records, error = decide(known(S.STOPPED), state_write(S.MIRRORING))
     assert (list(records), error) == ([], ErrorCode.INVALID_REQUEST)
-    assert decide(NOTHING, state_write(S.STOPPING))[1] is ErrorCode.INVALID_REQUEST
+    assert decide(known(S.STOPPED), state_write(S.STOPPING))[1] is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.decision("D68")
+def test_any_state_may_be_written_where_none_is_persisted() -> None:
+    records, error = decide(NOTHING, state_write(S.STOPPED, epoch=4))
+    assert (len(records), error) == (2, ErrorCode.NONE)
 
 
 @pytest.mark.decision("D5")

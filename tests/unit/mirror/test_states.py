@@ -10,7 +10,7 @@ from kmirror.mirror.states import NEXT_STATE, PREDECESSORS, MirrorState, Wish, m
 
 S = MirrorState
 LEGAL = {
-    (S.UNKNOWN, S.PREPARING),
+    *((S.UNKNOWN, state) for state in S),
     (S.STOPPED, S.PREPARING),
     (S.PREPARING, S.MIRRORING),
     (S.PAUSED, S.MIRRORING),
