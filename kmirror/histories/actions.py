@@ -33,7 +33,7 @@ def _kill(hands: Hands, args: Args) -> None:
 
 
 def _lose_power(hands: Hands, args: Args) -> None:
-    lose_power(hands, str(args["cluster"]), int(args["broker"]), _for_ms(args))
+    lose_power(hands, str(args["cluster"]), int(args["broker"]), _for_ms(args), short=bool(args.get("short", False)))
 
 
 def _kill_controller(hands: Hands, args: Args) -> None:
@@ -129,10 +129,11 @@ ROWS: tuple[Action, ...] = (
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill, takes="for_ms"),
     Action(
         "lose_power",
-        "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
+        "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR, unless `short`, and "
+        "then not while the broker is the last one in it.",
         "cluster broker",
         _lose_power,
-        takes="for_ms",
+        takes="for_ms short",
     ),
     Action(
         "kill_replica",

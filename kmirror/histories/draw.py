@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from kmirror.histories.draw_groups import group_clients, with_groups
 from kmirror.histories.draw_keys import with_keys
+from kmirror.histories.draw_power import with_eligible_losses
 from kmirror.histories.draw_racks import with_racks
 from kmirror.histories.draw_requests import with_requests
 from kmirror.histories.fault_actions import FLUSH
@@ -73,7 +74,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         draw_restart(rng.split("restart"), clusters),
     )
     plan = with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
-    plan = _with_unflushed(rng.split("flush"), row, plan)
+    plan = with_eligible_losses(rng.split("eligible losses"), row, _with_unflushed(rng.split("flush"), row, plan))
     return with_requests(rng.split("requests"), row, plan)
 
 

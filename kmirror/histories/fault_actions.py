@@ -49,16 +49,21 @@ def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
     return victims[0]
 
 
-def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int) -> None:
-    """Cut a broker's power while others have all that it has: acks=all promises that much, and no more."""
+def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short: bool = False) -> None:
+    """Cut a broker's power while others have all that it has: acks=all promises that much, and no more.
+
+    In a cluster that is `short` of brokers one other in the ISR is enough.
+    """
     found = hands.scene.clusters[cluster]
     # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
     away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
-    if away:
+    if away and not short:
         raise StepSkipped(f"brokers {away} of {cluster} are away")
     for topic in hands.scene.image(cluster).topics.values():
         for number, image in topic.partitions.items():
-            if broker_id in image.replicas and (len(image.replicas) < 2 or len(image.isr) < len(image.replicas)):
+            is_alone = len(image.isr) < 2 or any(b in away for b in image.isr)
+            is_short = len(image.replicas) < 2 or len(image.isr) < len(image.replicas)
+            if (is_alone and broker_id in image.isr) if short else (is_short and broker_id in image.replicas):
                 raise StepSkipped(
                     f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}"
                 )

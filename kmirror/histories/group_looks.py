@@ -64,9 +64,10 @@ class CoordinatorLooks:
 
 
 def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
-    """Return whether the leader was elected from outside the ISR.
+    """Return whether the leader was elected from outside the ISR, and was not eligible either (KIP-966).
 
-    Where all died right after an election, its one trace is an ISR without a former member.
+    Where all died right after an election, its one trace is an ISR, or eligible replicas, without a former member.
     """
-    is_outside = after.leader != NO_LEADER and after.leader not in before.isr
-    return is_outside or not any(member in before.isr for member in after.isr)
+    clean, left = (*before.isr, *before.eligible), (*after.isr, *after.eligible)
+    is_outside = after.leader != NO_LEADER and after.leader not in clean
+    return is_outside or (bool(left) and not any(member in clean for member in left))

@@ -12,6 +12,7 @@ from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_li
 from kmirror.histories.node_moves import NODE_MOVES
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import Step, Value
+from kmirror.histories.stale_moves import STALE_MOVES
 from kmirror.histories.topic_moves import TOPIC_MOVES, flag
 from kmirror.histories.topology_moves import TOPOLOGY_MOVES
 
@@ -480,6 +481,7 @@ MOVES: dict[str, Move] = {
     **NODE_MOVES,
     **TOPOLOGY_MOVES,
     **CUT_MOVES,
+    **STALE_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
     "lose_power": _lose_power,

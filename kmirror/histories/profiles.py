@@ -55,6 +55,8 @@ class Profile:
     """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
     eligible: int = 0
     """Percent of clusters that keep eligible leader replicas (KIP-966)."""
+    eligible_losses: int = 0
+    """Percent of histories at whose end such clusters lose power while other brokers are away."""
     slow_sites: int = 0
     """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
@@ -143,6 +145,7 @@ ROWS: tuple[Profile, ...] = (
         "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
         {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
          "power_at": 10, "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0, eligible=50,
+        eligible_losses=100,
     ),
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
@@ -181,8 +184,8 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "stale", "Source brokers without their controller, to which the metadata sync speaks.",
-        (20, 28), {**_more(STORY, 2), "stale_source": 24, "kill_some_leader": 4}, MIX, single_broker=0,
-        third_cluster=10, groups=100,
+        (20, 28), {**_more(STORY, 2), "stale_source": 20, "stale_for_long": 14, "kill_some_leader": 4}, MIX,
+        single_broker=0, third_cluster=10, groups=100,
     ),
     Profile(
         "clocks", "Clocks that are wrong, drift and leap, each node's by itself.", (20, 28),

@@ -22,10 +22,12 @@ from kmirror.histories.inside.moved import Moved
 from kmirror.histories.inside.offsets import OffsetLook
 from kmirror.histories.inside.producers import ProducerLook
 from kmirror.histories.inside.refusals import RefusalLook
+from kmirror.histories.inside.registrations import RegistrationLook
 from kmirror.histories.inside.replication import ReplicationLook
 from kmirror.histories.inside.retention import RetentionLook
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.inside.sessions import SessionLook
+from kmirror.histories.inside.source_news import SourceNewsLook
 from kmirror.histories.inside.syncs import SyncLook
 from kmirror.histories.inside.transactions import TransactionLook
 from kmirror.histories.inside.views import view_of
@@ -64,6 +66,7 @@ class InsideLooks:
         self._works = WorkLook(scene, rules)
         mirroring = MirroringLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
+        registrations, source_news = RegistrationLook(scene, rules), SourceNewsLook(scene, rules, self._nodes)
         transactions, self._cleaning = TransactionLook(scene, rules), CleaningLook(scene, rules)
         self._looks: list[Look] = [
             ReplicationLook(scene, rules, self._moved),
@@ -75,10 +78,14 @@ class InsideLooks:
             transactions,
             mirroring,
             RetentionLook(scene, rules),
+            registrations,
+            source_news,
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         refusals = RefusalLook(scene, rules)
-        frame_looks: list[FrameLook] = [groups, offsets, producers, refusals, fetchers, transactions, self._answers]
+        frame_looks: list[FrameLook] = [
+            groups, offsets, producers, refusals, fetchers, transactions, self._answers, registrations, source_news
+        ]  # fmt: skip
         self._frames = Frames(scene, rules, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas

@@ -172,6 +172,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "unclean-refused": (
             "A leader was elected from outside the ISR, though `unclean.leader.election.enable` is false."
         ),
+        "eligible-unclean": "A broker that ended uncleanly is in an ISR, or eligible, as soon as it registers (D71).",
         "shutdown-leads": "The controller let a broker shut down while it led partitions.",
         "shutdown-unknown": "The controller let a broker shut down before all brokers knew that it led no partition.",
         "directory": "At rest, a controller does not know in which log directory a broker has a log (KIP-858).",
@@ -193,6 +194,10 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "stopped-early": "A topic was stopped before its source had lacked it twice in a row (D16).",
         "synced-again": "A sync reported its recovery without having reported a problem.",
         "config-flaps": "A config was removed from a mirrored topic again, though the source had it all the time.",
+        "stopped-outdated": "A topic was stopped as deleted, though its source had had it for 15 s (D60).",
+        "created-outdated": "A mirror created a topic with an id that its source had not had for 15 s (D60).",
+        "config-outdated": "A mirror gave a config a value that its source had not had for 15 s (D60).",
+        "offset-outdated": "A mirror committed an offset of a group from a broker that coordinated it no more (D60).",
     },
     "Descriptions and metrics": {
         "described-mirrors": "DescribeMirrors returns other mirrors than the cluster has.",

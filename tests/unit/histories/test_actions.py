@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.histories.fault_actions import lose_power
 from kmirror.histories.hands import Hands, StepSkipped
 from kmirror.histories.observe import Observer
 from kmirror.histories.plan import Plan
@@ -13,11 +14,11 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 
 
-def hands() -> Hands:
-    """Return hands over clusters a and b, one broker each, which run."""
+def hands(*, brokers: int = 1) -> Hands:
+    """Return hands over clusters a and b, which run, of one broker each or of `brokers`."""
     scene = Scene(Plan(1, "test", (), {}, (), (), 0, 0), Simulation(1))
     for name in "ab":
-        scene.clusters[name] = Cluster(scene.simulation, name, brokers=1)
+        scene.clusters[name] = Cluster(scene.simulation, name, brokers=brokers)
         scene.clusters[name].start()
     return Hands(scene, Observer(scene))
 
@@ -46,6 +47,23 @@ def test_a_broker_is_out_of_its_controllers_reach_and_the_sites_are_not() -> Non
     assert down(made, "a-1", "a-controller") and not down(made, "a-1", "b-1")
     made.end_faults()
     assert not down(made, "a-1", "a-controller")
+
+
+def test_a_broker_of_a_cluster_that_is_short_loses_power_while_another_one_is_in_sync() -> None:
+    made = hands(brokers=3)
+    cluster = made.scene.clusters["a"]
+    cluster.create_topic("t", 1)
+    made.kill("a", 3, 60_000)
+    for short in (False, True):  # Broker 3 is in the ISR until its session ends, and nobody knows what it has.
+        with pytest.raises(StepSkipped):
+            lose_power(made, "a", 2, 60_000, short=short)
+    made.scene.simulation.run_until(lambda: len(cluster.image.topics["t"].partitions[0].isr) == 2, what="the ISR")
+    with pytest.raises(StepSkipped, match="are away"):
+        lose_power(made, "a", 2, 60_000)
+    lose_power(made, "a", 2, 60_000, short=True)
+    made.scene.simulation.run_until(lambda: len(cluster.image.topics["t"].partitions[0].isr) == 1, what="the ISR")
+    with pytest.raises(StepSkipped, match="has ISR"):
+        lose_power(made, "a", 1, 60_000, short=True)
 
 
 def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:

@@ -61,7 +61,8 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
     power = {"lose_power", "lose_site_power", "power_at"}
     # Those of `requests` and of lost states came later: in `full` they would give every seed another plan.
     # Stale sources are drawn apart.
-    assert set(PROFILES["full"].moves) == set(MOVES) - power - {"stale_source", "lose_states"} - set(NODE_MOVES)
+    stale = {"stale_source", "stale_for_long"}
+    assert set(PROFILES["full"].moves) == set(MOVES) - power - stale - {"lose_states"} - set(NODE_MOVES)
     assert set(NODE_MOVES) <= set(PROFILES["requests"].moves)
     assert "lose_power" in PROFILES["power"].moves
 
@@ -102,6 +103,32 @@ def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() ->
 
 def test_the_profile_of_topologies_has_three_or_four_clusters_always() -> None:
     assert {len(draw(seed, "topologies").clusters) for seed in range(20)} == {3, 4}
+
+
+def test_histories_of_power_end_with_losses_in_clusters_that_keep_eligible_replicas() -> None:
+    without = {**PROFILES, "power": replace(PROFILES["power"], eligible_losses=0)}
+    ended = 0
+    for seed in range(60):
+        plan = draw(seed, "power")
+        with patch.dict(PROFILES, without):
+            before = draw(seed, "power")
+        added = plan.steps[len(before.steps) :]
+        short = {str(step.args["cluster"]) for step in added if step.args.get("short")}
+        assert plan.steps[: len(before.steps)] == before.steps and plan.clusters == before.clusters
+        assert short == {row.name for row in plan.clusters if row.eligible_version and row.replication_factor == 3
+                         and row.configs["min.insync.replicas"] == "2"}  # fmt: skip
+        assert {(step.args["cluster"], step.args["broker"]) for step in added} == {
+            (name, broker) for name in short for broker in (1, 2, 3)
+        }
+        ended += bool(added)
+    assert 10 < ended < 40
+
+
+def test_most_histories_of_stale_sources_have_a_broker_that_is_stale_for_long() -> None:
+    plans = [draw(seed, "stale") for seed in range(40)]
+    assert sum(any(int(step.args.get("for_ms", 0)) >= 24_000 for step in plan.steps) for plan in plans) > 20
+    topics = {str(step.args.get("topic")) for plan in plans for step in plan.steps if step.action == "create_topic"}
+    assert sum(topic.startswith("n") for topic in topics) > 10
 
 
 def test_another_seed_is_another_plan() -> None:

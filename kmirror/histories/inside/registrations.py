@@ -1,0 +1,51 @@
+"""Rules of registrations: what a controller believes of a broker that starts again."""
+
+from __future__ import annotations
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.images import BrokerImage, MetadataImage
+from kmirror.histories.inside.frames import FrameLook, PendingRequest
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.scene import Scene
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+
+
+class RegistrationLook(FrameLook, Look):
+    """Judges where a broker is in sync when it has registered."""
+
+    APIS = ("BrokerRegistration",)
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._ended_in: dict[tuple[str, Uuid], int] = {}
+        """(cluster, incarnation) to the broker epoch in which the process before ended in order; -1 if it did not."""
+
+    def on_request(self, pending: PendingRequest) -> None:
+        body = pending.body
+        assert isinstance(body, BrokerRegistrationRequest)
+        self._ended_in[pending.cluster, body.incarnation_id] = body.previous_broker_epoch
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        if not before.keeps_eligible or before.brokers == after.brokers:
+            return
+        for broker_id, broker in after.brokers.items():
+            known = before.brokers.get(broker_id)
+            if known is not None and self._ended_uncleanly(cluster, known, broker):
+                self._look_at_replicas(cluster, broker_id, after)
+
+    def _ended_uncleanly(self, cluster: str, known: BrokerImage, broker: BrokerImage) -> bool:
+        ended_in = self._ended_in.get((cluster, broker.incarnation))
+        return broker.incarnation != known.incarnation and ended_in is not None and ended_in != known.epoch
+
+    def _look_at_replicas(self, cluster: str, broker_id: int, image: MetadataImage) -> None:
+        for name, topic in image.topics.items():
+            for index, partition in topic.partitions.items():
+                if broker_id in (*partition.isr, *partition.eligible):
+                    text = (
+                        f"broker {broker_id} ended uncleanly, and of ISR {list(partition.isr)} and eligible "
+                        f"{list(partition.eligible)} it is one"
+                    )
+                    self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(name, index), "eligible-unclean", text)

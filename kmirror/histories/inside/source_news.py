@@ -1,0 +1,266 @@
+"""Rules of news: what a mirror does about a topic, a config or an offset is as its source as a whole has it (D60).
+
+A broker of the source that has lost its controller goes on answering from what it knew. What the controller of the
+source, or a group's coordinator of today, has replaced long ago can only come from such a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeVar
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.offsets import OffsetKey
+from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.frames import FrameLook, PendingRequest
+from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.inside.sources import Sources
+from kmirror.histories.scene import Scene
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
+from kmirror.protocol.gen.offset_commit_value import OffsetCommitValue
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
+from kmirror.protocol.gen.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.keyed_records import decode_record
+from kmirror.sim.network import Link
+from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+OLD: Duration = 15 * SECOND
+"""Answers from before something was replaced this long ago have been carried out by now."""
+LOOK_EVERY = 8
+"""Events from one look at the logs of group coordinators to the next."""
+
+
+class _Dated(Protocol):
+    @property
+    def at(self) -> Instant: ...
+
+    @property
+    def cluster(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Dated)
+
+
+@dataclass(slots=True)
+class Commit:
+    """An offset of a group, as a coordinator's log has it."""
+
+    offset: int
+    """Of the record."""
+    token: str
+    """Its metadata: names the commit."""
+    in_transaction: bool
+
+
+class _Heard(NamedTuple):
+    """The last answer with an offset of a group, from a broker of the source."""
+
+    at: Instant
+    is_outdated: bool
+    """The broker does not coordinate the group any more, and its successor has committed another offset."""
+
+
+@dataclass(slots=True)
+class _GroupLog:
+    """What was read of the log of one coordinator, in one reign."""
+
+    broker_id: int
+    leader_epoch: int
+    end: int = 0
+    """Up to where it was read."""
+    commits: dict[OffsetKey, list[Commit]] = field(default_factory=dict)
+    high_watermark: int = 0
+
+
+class SourceNewsLook(FrameLook, Look):
+    """Judges what brokers ask of their controller for a mirror, and the offsets of groups that a mirror commits."""
+
+    APIS = ("CreateTopics", "IncrementalAlterConfigs", "RemoveTopicsFromMirror", "OffsetFetch")
+
+    def __init__(self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]]) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._nodes = nodes
+        self._sources = Sources(scene)
+        self._events = 0
+        self._logs: dict[tuple[str, int], _GroupLog] = {}
+        """By cluster and partition of its groups' topic, of the leader with the highest epoch."""
+        self._heard: dict[tuple[str, OffsetKey, str], _Heard] = {}
+        """By the cluster that was answered, the offset and its token."""
+
+    # -- what controllers are asked ---------------------------------------------------------------
+
+    def wants(self, link: Link) -> bool:
+        """Return whether a broker asks: its controller, which for a mirror it does itself, or the source."""
+        server, client = self._nodes.get(link.server), self._nodes.get(link.client)
+        if server is None or client is None:
+            return False
+        return (server[1] == CONTROLLER_ID) is (server[0] == client[0])
+
+    def on_request(self, pending: PendingRequest) -> None:
+        body, cluster = pending.body, pending.cluster
+        if isinstance(body, CreateTopicsRequest):
+            ids = [(row.name, str(row.mirror_info.topic_id)) for row in body.topics if row.mirror_info is not None]
+            for topic, topic_id in ids:
+                self._look_at_id(cluster, topic, topic_id)
+        elif isinstance(body, IncrementalAlterConfigsRequest):
+            for resource in body.resources:
+                for row in resource.configs if resource.resource_type == ResourceType.TOPIC else ():
+                    value = None if row.config_operation == ConfigOp.DELETE else row.value
+                    self._look_at_config(cluster, resource.resource_name, row.name, value)
+        elif isinstance(body, RemoveTopicsFromMirrorRequest):
+            broker_id = self._nodes[pending.link.client][1]
+            topics = [topic.topic_name for topic in body.topics]
+            self._look_at_stop(cluster, broker_id, body.mirror_name, topics)
+
+    def _look_at_id(self, cluster: str, topic: str, topic_id: str) -> None:
+        """Look whether a topic is created with an id that it had nowhere else of late, though once it had."""
+        rows = [row for row in self._scene.account.topics if row.topic == topic and row.cluster != cluster]
+        had = {row.topic_id for row in rows}
+        has = {row.topic_id for some in self._by_cluster(rows) for row in self._late(some) if row.exists}
+        if topic_id in had - has:
+            text = f"topic {topic} is created with id {topic_id}, and elsewhere has {', '.join(sorted(has)) or 'none'}"
+            self._broken(cluster, TopicPartition(topic, 0), "created-outdated", text)
+
+    def _look_at_config(self, cluster: str, topic: str, name: str, value: str | None) -> None:
+        """Look whether a config of a topic gets a value that it had nowhere else of late."""
+        rows = [row for row in self._scene.account.topic_configs if row.topic == topic and row.cluster != cluster]
+        if name.startswith("mirror.") or all(row.at > self._scene.now - OLD for row in rows):
+            return
+        values = [row.configs.get(name) for some in self._by_cluster(rows) for row in self._late(some)]
+        if value not in values:
+            text = f"{name} becomes {value}, and elsewhere is {' or '.join(dict.fromkeys(map(str, values)))}"
+            self._broken(cluster, TopicPartition(topic, 0), "config-outdated", text)
+
+    def _look_at_stop(self, cluster: str, broker_id: int, mirror: str, topics: Iterable[str]) -> None:
+        """Look whether the source has had a topic all the time that is stopped because the source lacks it."""
+        if not self._scene.clusters[cluster].runs(broker_id):
+            return
+        context = self._scene.mirror_context(cluster, broker_id)
+        source = "" if context is None else self._sources.cluster_of(context, mirror)
+        for topic in topics:
+            rows = [row for row in self._scene.account.topics if (row.cluster, row.topic) == (source, topic)]
+            if rows and rows[-1].exists and rows[-1].at <= self._scene.now - OLD:
+                text = f"topic {topic} of mirror {mirror} is stopped, which {source} has"
+                self._broken(cluster, TopicPartition(topic, 0), "stopped-outdated", text)
+
+    def _by_cluster(self, rows: Sequence[T]) -> Iterator[list[T]]:
+        for cluster in self._scene.clusters:
+            yield [row for row in rows if row.cluster == cluster]
+
+    def _late(self, rows: Sequence[T]) -> list[T]:
+        """Return the rows that held at some time of late, of those in which each holds until the next."""
+        since = self._scene.now - OLD
+        before = [row for row in rows if row.at <= since]
+        return [*before[-1:], *(row for row in rows if row.at > since)]
+
+    # -- offsets of groups ------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        # What is in the log stays there: it is enough to look after some events.
+        self._events += 1
+        if self._events % LOOK_EVERY:
+            return
+        for index in broker.parts.groups.runtime.led():
+            led = broker.parts.replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
+            if led is not None:
+                self._read_on(cluster, broker.context.node_id, index, led)
+
+    def _read_on(self, cluster: str, broker_id: int, index: int, led: Partition) -> None:
+        """Read what a coordinator's log has got; only what it gets in the reign in which it is read is judged."""
+        known = self._logs.get((cluster, index))
+        if known is not None and led.leader_epoch < known.leader_epoch:
+            return  # It was deposed, and does not know it.
+        if known is None or (known.broker_id, known.leader_epoch) != (broker_id, led.leader_epoch):
+            known = self._logs[cluster, index] = _GroupLog(broker_id, led.leader_epoch)
+            for _ in self._rows(known, led):
+                pass
+        elif known.end < led.log.log_end_offset:
+            context = self._scene.mirror_context(cluster, broker_id)
+            for key, row in self._rows(known, led):
+                self._look_at_commit(cluster, index, context, key, row)
+        known.high_watermark = led.log.high_watermark
+
+    def _rows(self, known: _GroupLog, led: Partition) -> Iterator[tuple[OffsetKey, Commit]]:
+        for batch in led.log.batches(max(known.end, led.log.log_start_offset)):
+            for record in () if batch.is_control else batch.records():
+                if record.key is None or int.from_bytes(record.key[:2], "big") != OffsetCommitKey.API_KEY:
+                    continue
+                name, value, _ = decode_record(GROUP_TOPIC, record.key, record.value)
+                assert isinstance(name, OffsetCommitKey), "by its type"
+                key = OffsetKey(name.group, TopicPartition(name.topic, name.partition))
+                token = value.metadata if isinstance(value, OffsetCommitValue) else ""
+                row = Commit(record.offset, token, batch.is_transactional)
+                known.commits.setdefault(key, []).append(row)
+                yield key, row
+        known.end = led.log.log_end_offset
+
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Look what a broker of the source answers, and whether it coordinates the group still."""
+        if not isinstance(pending.answer, OffsetFetchResponse) or not isinstance(pending.body, OffsetFetchRequest):
+            return
+        cluster = self._nodes[pending.link.client][0]
+        for key, token in _offsets_in(pending.body, pending.answer):
+            last, is_outdated = self._heard.get((cluster, key, token)), self._is_outdated(pending, key, token)
+            if not is_outdated or last is None or last.is_outdated or last.at <= self._scene.now - OLD:
+                self._heard[cluster, key, token] = _Heard(self._scene.now, is_outdated)
+
+    def _is_outdated(self, pending: PendingRequest, key: OffsetKey, token: str) -> bool:
+        replicas = self._scene.clusters[pending.cluster].broker(pending.node_id).parts.replicas
+        for (cluster, index), log in self._logs.items():
+            led = replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
+            if cluster == pending.cluster and led is not None and led.leader_epoch < log.leader_epoch:
+                commits = [row for row in log.commits.get(key, ()) if row.offset < log.high_watermark]
+                if is_replaced(commits, token):
+                    return True
+        return False
+
+    def _look_at_commit(
+        self, cluster: str, index: int, context: MirrorContext | None, key: OffsetKey, row: Commit
+    ) -> None:
+        """Look whether a mirror commits what only a broker has answered that was no coordinator any more."""
+        assignment = None if context is None else context.assignments.get(key.tp.topic)
+        heard = self._heard.get((cluster, key, row.token))
+        if assignment is None or assignment.wish is not Wish.MIRROR or heard is None:
+            return
+        if heard.is_outdated and heard.at > self._scene.now - OLD:
+            text = f"{key.group} for {key.tp}: {row.token} is committed, which the source's coordinator has replaced"
+            self._broken(cluster, TopicPartition(GROUP_TOPIC, index), "offset-outdated", text)
+
+    def _broken(self, cluster: str, tp: TopicPartition, rule: str, text: str) -> None:
+        self._rules.broken(cluster, CONTROLLER_ID, tp, rule, text)
+
+
+def is_replaced(commits: Sequence[Commit], token: str) -> bool:
+    """Return whether another commit followed the last one with this token.
+
+    Of commits in transactions it is not said which holds.
+    """
+    places = [number for number, row in enumerate(commits) if row.token == token]
+    return bool(places) and places[-1] < len(commits) - 1 and not any(row.in_transaction for row in commits)
+
+
+def _offsets_in(asked: OffsetFetchRequest, answer: OffsetFetchResponse) -> Iterator[tuple[OffsetKey, str]]:
+    """Yield the offsets that an answer has, each with the token of its commit."""
+    topics: list[tuple[str, OffsetFetchResponseTopics | OffsetFetchResponseTopic]] = [
+        *((row.group_id, topic) for row in answer.groups for topic in row.topics),
+        *((asked.group_id, topic) for topic in answer.topics),
+    ]
+    for group, topic in topics:
+        for row in topic.partitions:
+            if row.metadata:
+                yield OffsetKey(group, TopicPartition(topic.name, row.partition_index)), row.metadata

@@ -1,0 +1,51 @@
+"""A source broker that is without its controller for long: its news are old, and it tells them again and again.
+
+The move is one as those in moves.py, which has the table of all.
+"""
+
+from __future__ import annotations
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories.hand import ADDED, Line, Move, Story, on_line
+from kmirror.histories.plan import Value
+
+HOUR_MS = 3_600_000
+
+
+@on_line(ADDED)
+def _stale_for_long(story: Story, line: Line) -> bool:
+    """Meanwhile a config is altered, and a topic created, or created again; then the mirror reaches nobody else."""
+    brokers, rng, source = story.clusters[line.source].brokers, story.rng, line.source
+    if brokers < 2:
+        return False
+    stale = story.broker(source)
+    new = Line(line.mirror, f"n{len(story.steps)}", source, line.destination, flips=line.flips)
+    where: dict[str, Value] = {"cluster": source, "topic": new.topic}
+    kind = rng.choice(("unknown", "known as another one", "none"))
+    if kind == "known as another one":
+        story.step("create_topic", **where, partitions=1)
+        story.wait(1_000, 2_000)
+    for_ms = rng.between(24_000, 30_000)
+    story.step("line_down", one=f"{source}-{stale}", other=f"{source}-{CONTROLLER_ID}", for_ms=for_ms)
+    story.wait(200, 2_500)
+    value = str(rng.between(1, 99) * HOUR_MS)
+    story.step("alter_topic", cluster=source, topic=line.topic, name="retention.ms", value=value)
+    if kind == "known as another one":
+        story.step("delete_topic", **where)
+        story.wait(300, 800)
+    if kind != "none":
+        story.step("create_topic", **where, partitions=1)
+        story.wait(100, 800)
+    if kind == "unknown":
+        story.add(new)
+    story.wait(15_000, 17_000)
+    if kind != "none":
+        for_ms = rng.between(6_000, 9_000)
+        for other in (broker for broker in range(1, brokers + 1) if broker != stale):
+            story.step("line_down", one=f"{source}-{other}", other=line.destination, for_ms=for_ms)
+    if kind == "known as another one":
+        story.add(new)
+    return True
+
+
+STALE_MOVES: dict[str, Move] = {"stale_for_long": _stale_for_long}
