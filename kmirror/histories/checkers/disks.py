@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kmirror.histories.checkers.facts import Facts, Place
+from kmirror.histories.checkers.facts import Facts, Place, is_compacted
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.words import Finding
 from kmirror.histories.disk_account import ReplicaKept
@@ -99,7 +99,7 @@ def _against_its_source(
     if row.unchanged_since <= row.at - 2 * HEARS and row.log_start_offset < min(start, row.log_end_offset):
         return f"the log begins at {row.log_start_offset}, that of its source {name} at {start} or above"
     alike = row.log_start_offset, row.log_end_offset
-    is_cleaned = "compact" in (*row.policies, *source.policies)
+    is_cleaned = "compact" in (*row.policies, *source.policies) or is_compacted(facts, place, row.at)
     if alike == (source.log_start_offset, source.log_end_offset) and row.size != source.size and not is_cleaned:
         return f"it keeps {row.size} bytes between offsets {alike[0]} and {alike[1]}, its source {name} {source.size}"
     return ""

@@ -132,6 +132,13 @@ def test_a_mirror_keeps_what_its_source_keeps(changes: dict[str, Any], told: str
     assert len(texts) == bool(told) and all(told in text for text in texts)
 
 
+def test_a_cleaner_that_wrote_batches_again_leaves_other_bytes_once_the_topic_is_compacted_no_more() -> None:
+    hand = Hand().stay("a", "b", began=1, mirroring=2)
+    hand.order("alter_topic", "", "a", at=10, args={"name": "cleanup.policy", "value": "compact"})
+    hand.order("reset_topic", "", "a", at=20, args={"name": "cleanup.policy"})
+    assert found(LEADER, replace(LEADER, cluster="b", mirror_state="MIRRORING", size=181), hand=hand) == []
+
+
 def test_a_mirror_that_has_not_come_to_rest_is_not_held_against_its_source() -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     hand.account.unsettled.append(("b", TP, "waits"))
