@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kmirror.histories.account import Ack, LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
-from kmirror.histories.checkers.reasons import SCRATCH, Record, missed_by_clocks, missed_while_away, why_gone
+from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, missed_while_away, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
@@ -197,13 +197,26 @@ def _last_that_counts(
             return None
         if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
-        reason = why_gone(facts, place, Record(row.value, row.offset, row.epoch), row.last_seen, final.at)
-        if reason is not None and reason.decision in (UNCLEAN, POWER):
-            return None  # A replica that has lost it had no longer what it superseded, and may have led since.
-        # What was cut from scratch was to be copied again from the source.
-        if reason is None or (reason.decision == SCRATCH and any(s.ended == NEVER for s in facts.stays(place))):
+        reason = _why_not_there(facts, place, row, final.at)
+        if reason is None:
             return row
+        if reason.decision in (UNCLEAN, POWER):
+            return None  # A replica that has lost it had no longer what it superseded, and may have led since.
     return None
+
+
+def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reason | None:
+    """Return what entitled a cluster to have a record no longer; None if nothing did.
+
+    What was cut from scratch was to be copied again from the source, unless that one has dropped it since.
+    """
+    record = Record(row.value, row.offset, row.epoch)
+    reason = why_gone(facts, place, record, row.last_seen, end)
+    copied = [stay.mirroring + 1 for stay in facts.stays(place) if stay.ended == NEVER]
+    if reason is None or reason.decision != SCRATCH or not copied:
+        return reason
+    reason = why_gone(facts, place, record, max(row.last_seen, *copied), end)
+    return None if reason is None or reason.decision == SCRATCH else reason
 
 
 def _may_follow(tombstone: Keyed, row: Keyed) -> bool:

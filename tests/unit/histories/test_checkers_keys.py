@@ -183,6 +183,20 @@ def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirr
     assert [name for name in found if name == "key-lost"][:1] == expected
 
 
+@pytest.mark.decision("D49")
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_was_copied_again_may_go_when_the_topic_of_the_source_is_deleted_and_comes_back(deleted: bool) -> None:
+    hand = compacted(OLD, OTHER).stay("b", "a", began=10, mirroring=11).topic("b", "one", at=0)
+    hand.look("a", [OLD, OTHER, keyed(5, "later", "z")], at=9.9)
+    for at in (9.9, 12):
+        hand.look("b", [OLD, OTHER], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
+    if deleted:
+        hand.topic("b", "one", at=40, exists=False).topic("b", "one", at=41)
+    found = hand.final("b", [] if deleted else [OLD, OTHER], at=90).final("a", [], at=90).found()
+    assert ("key-lost" in found) == (not deleted)
+
+
 @pytest.mark.parametrize(("there", "expected"), [([OLD], []), ([], ["divergence"])])
 def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
     there: list[LogRow], expected: list[str]
