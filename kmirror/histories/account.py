@@ -165,6 +165,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """A replica was outside the ISR: [begin, end); of one that still is there is no row."""
+
+    cluster: str
+    tp: TopicPartition
+    broker: int
+    begin: Instant
+    end: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class LogRow:
     """One record of a committed log."""
 
@@ -346,6 +357,7 @@ class Account:
     orders: list[Order] = field(default_factory=list)
     states: list[StateSeen] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    absences: list[Absence] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
     """Of a topic that comes back after it was deleted its first leaders are in it, too."""
     topics: list[TopicSeen] = field(default_factory=list)

@@ -6,12 +6,22 @@ controller's image has moved, logs when an order is sent or a state is entered t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.histories.account import MISSED, ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.histories.account import (
+    MISSED,
+    Absence,
+    ConfigsSeen,
+    CutSeen,
+    Election,
+    LogRow,
+    LogSeen,
+    StateSeen,
+    TopicSeen,
+)
 from kmirror.histories.describing import described
 from kmirror.histories.disk_looks import DiskLooks
 from kmirror.histories.group_looks import CoordinatorLooks, is_unclean
@@ -19,7 +29,7 @@ from kmirror.histories.inside.difference import difference
 from kmirror.histories.inside.looks import InsideLooks
 from kmirror.histories.power_looks import PowerLooks
 from kmirror.histories.scene import Scene, Trap
-from kmirror.histories.survivors import may_be_compacted, missed_tombstones, parted
+from kmirror.histories.survivors import may_be_compacted, missed_tombstones, parted, superseders_lost
 from kmirror.histories.values import ValueReader
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -35,14 +45,6 @@ from kmirror.spec.topics import is_internal
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
 PROPOSED_FOR_MAX: Duration = 5 * SECOND
 """A proposal for the ISR is answered or sent again within this time."""
-
-
-@dataclass(slots=True)
-class Absence:
-    """When a replica was outside the ISR."""
-
-    since: Instant = 0
-    longest: Duration = 0
 
 
 class Observer:
@@ -65,8 +67,8 @@ class Observer:
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs named by unclean elections, until somebody leads in them."""
-        self._absences: dict[tuple[str, TopicPartition, int], Absence] = {}
-        """By cluster, partition and replica; one that was never outside the ISR has none."""
+        self._absent: dict[tuple[str, TopicPartition, int], Instant] = {}
+        """By cluster, partition and replica: since when it is outside the ISR."""
         self._coordinators = CoordinatorLooks(scene)
         self.disks = DiskLooks(scene, self._mirror_state)
         self._insides = InsideLooks(scene)
@@ -250,13 +252,14 @@ class Observer:
                 account.joiners.append((name, tp, broker_id, where, now))
 
     def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
-        """Note since when replicas are outside the ISR, and for how long those were that join it."""
+        """Write down for how long replicas were outside the ISR that join it."""
         for broker_id in after.replicas:
-            absence = self._absences.setdefault((name, tp, broker_id), Absence())
+            replica = (name, tp, broker_id)
             if broker_id in before.isr and broker_id not in after.isr:
-                absence.since = self._scene.now
+                self._absent[replica] = self._scene.now
             elif broker_id in after.isr and broker_id not in before.isr:
-                absence.longest = max(absence.longest, self._scene.now - absence.since)
+                since = self._absent.pop(replica, 0)
+                self._scene.account.absences.append(Absence(*replica, since, self._scene.now))
 
     def _look_for_topics(self, name: str) -> None:
         """Write down the topics that came and went, and what is set for them."""
@@ -370,18 +373,13 @@ class Observer:
             return
         account = self._scene.account
         compacted = may_be_compacted(self._scene.plan, account, name, tp.topic, self._scene.now)
-        if compacted and any(e.unclean and (e.cluster, e.tp) == (name, tp) for e in account.elections):
-            return  # What superseded a record in one replica may have gone with it.
+        if compacted and superseders_lost(account, (name, tp)):
+            return
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:
                 where = self._survivors_differ(name, leader, replica) if compacted else difference(leader, replica)
                 if where:
                     account.replicas.append((name, tp, broker_id, where))
-
-    def _missed_tombstones(self, name: str, replica: Partition) -> list[str]:
-        absence = self._absences.get((name, replica.tp, replica.broker_id), Absence()).longest
-        account, plan = self._scene.account, self._scene.plan
-        return missed_tombstones(plan, account, name, replica.tp.topic, absence, self._scene.now) if absence else []
 
     def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
         """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
@@ -396,8 +394,12 @@ class Observer:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)
         ours, theirs = (self._rows(log, stable, until) for log in logs)
-        missed = self._missed_tombstones(name, leader), self._missed_tombstones(name, replica)
-        found = parted(ours, theirs, start, until, may_lack_tombstones=missed)
+        scene, tp = self._scene, leader.tp
+        missed = [
+            missed_tombstones(scene.plan, scene.account, (name, tp), each.broker_id, scene.now)
+            for each in (leader, replica)
+        ]
+        found = parted(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
     def look_at_ids(self) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kmirror.histories.account import Account, LogRow
+from kmirror.histories.account import Account, LogRow, Span
 from kmirror.histories.plan import Plan, Value
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
 
 CARRIED_OUT = ("NONE", "")
 """Errors of an order that was carried out, or may have been."""
@@ -20,10 +21,8 @@ LAG = "min.compaction.lag.ms"
 DELETE_RETENTION = "delete.retention.ms"
 DELETE_RETENTION_MS = 86_400_000
 """Kafka's default."""
-
-REPLICA_LAG = "replica.lag.time.max.ms"
-REPLICA_LAG_MS = 30_000
-"""Kafka's default."""
+Place = tuple[str, TopicPartition]
+"""(cluster, partition)"""
 
 
 def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> bool:
@@ -54,13 +53,38 @@ def clocks_differ_by(plan: Plan) -> Duration:
     return (max(shown) - min(shown)) * MILLISECOND
 
 
-def missed_tombstones(
-    plan: Plan, account: Account, cluster: str, topic: str, absence: Duration, until: Instant
-) -> list[str]:
-    """Return the keys whose tombstones a replica may lack that was outside the ISR for this time, as with Kafka."""
-    lag = int(_configs(plan, cluster).get(REPLICA_LAG, REPLICA_LAG_MS)) * MILLISECOND
-    stay = tombstones_stay(plan, account, cluster, topic, until)
-    return deleted_keys(account, topic) if absence + lag >= stay else []
+def was_away(plan: Plan, account: Account, place: Place, broker: int, until: Instant, written_at: Instant = 0) -> bool:
+    """Return whether a replica could not follow, or was outside the ISR, for as long as markers and tombstones stay.
+
+    As with Kafka it may have missed one that was written, at `written_at`, before it came back.
+    """
+    stay = tombstones_stay(plan, account, place[0], place[1].topic, until)
+    spans = [(row.begin, row.end) for row in account.absences if (row.cluster, row.tp, row.broker) == (*place, broker)]
+    spans += [(span.begin, span.end) for span in _outages(account, place[0], broker)]
+    return any(max(begin + stay, written_at) <= end for begin, end in spans)
+
+
+def _outages(account: Account, cluster: str, broker: int) -> Iterator[Span]:
+    """Yield when a broker, or a line between it and another node of its cluster, was down or disturbed."""
+    for span in account.spans:
+        ends = span.subject.replace(">", "|").split("|")  # Those of a line, or the node itself.
+        if f"{cluster}-{broker}" in ends and all(end.rsplit("-", 1)[0] == cluster for end in ends):
+            yield span
+
+
+def missed_tombstones(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
+    """Return the keys whose tombstones a replica may lack that was away, as with Kafka."""
+    return deleted_keys(account, place[1].topic) if was_away(plan, account, place, broker, until) else []
+
+
+def superseders_lost(account: Account, place: Place) -> bool:
+    """Return whether an unclean election, or a loss of the site's power, took records for which others may have gone.
+
+    A replica whose cleaner had removed what they superseded lacks both then, and another has what they superseded.
+    """
+    return any(row.unclean and (row.cluster, row.tp) == place for row in account.elections) or any(
+        loss.has_cut and (loss.cluster, loss.tp) == place for loss in account.power_losses
+    )
 
 
 def deleted_keys(account: Account, topic: str) -> list[str]:

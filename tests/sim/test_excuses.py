@@ -13,7 +13,8 @@ from kmirror.histories.checkers import logs
 from kmirror.histories.checkers.elections import lost_by_election
 from kmirror.histories.checkers.facts import Facts, Look
 from kmirror.histories.checkers.groups import shard_lost
-from kmirror.histories.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
+from kmirror.histories.checkers.keyed import Keyed
+from kmirror.histories.checkers.keys import GIVEN_UP, _last_that_counts
 from kmirror.histories.checkers.reasons import stays_back
 from kmirror.histories.checkers.sessions import NEVER, NOBODY, Pointing, Stay
 from kmirror.histories.checkers.transactions import _spans_a_stay

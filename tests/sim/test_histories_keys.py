@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import Account, LogRow, Write
+from kmirror.histories.account import Absence, Account, LogRow, Write
 from kmirror.histories.draw import draw
 from kmirror.histories.draw_keys import TOPIC
 from kmirror.histories.draw_requests import COMPACTED, SMALL
@@ -14,7 +14,7 @@ from kmirror.histories.plan import ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
 from kmirror.histories.survivors import missed_tombstones, parted
 from kmirror.histories.verdict import Exit
-from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from tests.sim.test_planted_faults import keys_and_tombstones
 
@@ -92,18 +92,19 @@ def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> 
     assert parted(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
 
 
-@pytest.mark.parametrize(("away_ms", "expected"), [(999, []), (1_000, ["k"])])
-def test_tombstones_are_missed_by_a_replica_that_is_away_for_longer_than_they_stay(
-    away_ms: int, expected: list[str]
+@pytest.mark.parametrize(("broker", "away_ms", "expected"), [(1, 2_999, []), (1, 3_000, ["k"]), (2, 3_000, [])])
+def test_tombstones_are_missed_by_a_replica_that_is_outside_the_isr_for_longer_than_they_stay(
+    broker: int, away_ms: int, expected: list[str]
 ) -> None:
-    configs = {"replica.lag.time.max.ms": "2000", "log.cleaner.delete.retention.ms": "3000"}
+    configs = {"log.cleaner.delete.retention.ms": "3000"}
     plan = replace(keys_and_tombstones(), clusters=(ClusterPlan("a", 3, 3, configs),), steps=())
     account, other = Account(), TopicPartition("other", 0)
     account.writes = {
         value: Write(value, "p", "a", tp, -1, 0, 0, "", 0, key=key, is_tombstone=is_tombstone)
         for value, tp, key, is_tombstone in (("1", TP, "k", True), ("2", TP, "l", False), ("3", other, "m", True))
     }
-    assert missed_tombstones(plan, account, "a", TP.topic, away_ms * MILLISECOND, 0) == expected
+    account.absences.append(Absence("a", TP, broker, SECOND, SECOND + away_ms * MILLISECOND))
+    assert missed_tombstones(plan, account, ("a", TP), 1, 10 * SECOND) == expected
 
 
 def test_full_draws_compacted_topics_that_no_mirror_has() -> None:

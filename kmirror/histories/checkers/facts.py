@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.histories import survivors
 from kmirror.histories.account import (
     UNAWARE,
     Account,
@@ -30,15 +31,14 @@ from kmirror.histories.account import (
 )
 from kmirror.histories.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.histories.plan import Plan
-from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted, tombstones_stay
+from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
 R = TypeVar("R", Ack, Election, StateSeen)
-Place = tuple[str, TopicPartition]
-"""(cluster, partition)"""
+Place = survivors.Place
 LATE: Duration = 3 * SECOND
 """So long before an answer arrived the leader may have looked at its log."""
 
@@ -476,15 +476,5 @@ def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
 
 
 def was_away(facts: Facts, place: Place, log: LogSeen, written_at: Instant = 0) -> bool:
-    """Return whether the leader could not follow for as long as the topic keeps markers and tombstones.
-
-    As with Kafka it may have missed one that was written, at `written_at`, before it came back.
-    """
-    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, log.at)
-    name = f"{place[0]}-{log.broker}"
-    for span in facts.account.spans:
-        ends = ends_of(span.subject)  # Those of a line, or the node itself.
-        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
-        if name in ends and is_inside and max(span.begin + stay, written_at) <= span.end:
-            return True
-    return False
+    """Return whether the leader may have missed a marker or tombstone that was written, at `written_at` (see there)."""
+    return survivors.was_away(facts.plan, facts.account, place, log.broker, log.at, written_at)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
-from kmirror.histories.account import Ack, LogRow
+from kmirror.histories.account import LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
-from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, missed_while_away, why_gone
+from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, upstream
+from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
-from kmirror.histories.survivors import latest, tombstones_stay
+from kmirror.histories.survivors import latest, superseders_lost
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -26,83 +26,6 @@ from kmirror.kernel.names import counted
 
 GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
 """So long after a client first sent a record it may still come into a log."""
-
-
-class Keyed(NamedTuple):
-    """A record of a key that was committed in a cluster, or may have been."""
-
-    offset: int
-    """-1 where it is not known."""
-    value: str
-    epoch: int
-    is_tombstone: bool
-    sent_at: Instant
-    last_seen: Instant
-    sure: bool
-    """It was read, or acknowledged and not part of a transaction whose outcome is open."""
-
-
-def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
-    """Return the records of each key in a cluster, by offset; those whose offset is not known come first."""
-    return facts.once(f"keyed {place}", lambda: _keyed(facts, place))
-
-
-def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
-    found: dict[str, Keyed] = {}
-    for look in facts.looks.get(place, []):
-        for row in look.decided():
-            found[row.value] = _seen(facts, row, look.at)
-    for ack in facts.acks.get(place, []):
-        if ack.value not in found:
-            found[ack.value] = _acknowledged(facts, ack)
-    refused = {refusal.value for refusal in facts.account.refusals}
-    for write in facts.account.writes.values():
-        if (write.cluster, write.tp) == place and write.value not in found and write.value not in refused:
-            found[write.value] = Keyed(
-                -1, write.value, -1, write.is_tombstone, write.sent_at, write.sent_at, sure=False
-            )
-    by_key: dict[str, list[Keyed]] = {}
-    for value, known in found.items():
-        sent, transaction = facts.account.writes.get(value), facts.transaction(value)
-        if sent is not None and (known.sure or transaction is None or transaction.asked == "commit"):
-            by_key.setdefault(sent.key, []).append(known)
-    return {key: sorted(rows) for key, rows in by_key.items()}
-
-
-def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
-    write = facts.account.writes.get(row.value)
-    return Keyed(row.offset, row.value, row.epoch, row.is_tombstone, at if write is None else write.sent_at, at, True)
-
-
-def _acknowledged(facts: Facts, ack: Ack) -> Keyed:
-    write, transaction = facts.account.writes[ack.value], facts.transaction(ack.value)
-    sure = transaction is None or (transaction.asked == "commit" and transaction.answered)
-    return Keyed(ack.offset, ack.value, -1, write.is_tombstone, write.sent_at, ack.sent_at, sure)
-
-
-def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Instant) -> bool:
-    """Return whether compaction explains that a record is gone: a later one of its key was committed by then."""
-    write = facts.account.writes.get(value)
-    if write is None or not is_compacted(facts, place, at):
-        return False
-    if write.is_tombstone and _is_due(facts, place, write.sent_at, at):
-        return True
-    # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
-    return any(
-        (row.sure or row.is_tombstone)
-        and row.value != value
-        and row.sent_at <= at
-        and (min(row.offset, offset) < 0 or row.offset > offset)
-        for row in keyed(facts, place).get(write.key, [])
-    )
-
-
-def _is_due(facts: Facts, place: Place, sent_at: Instant, at: Instant) -> bool:
-    """Return whether a tombstone has been there for as long as `delete.retention.ms` says."""
-    return sent_at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, at) <= at
-
-
-# -- the two checkers ---------------------------------------------------------------------------
 
 
 def key_lost(facts: Facts) -> Iterator[Finding]:
@@ -138,7 +61,7 @@ def _lost(facts: Facts) -> Iterator[Anomaly]:
 def _back(facts: Facts) -> Iterator[Anomaly]:
     for place, final, key, row, there in _missing(facts):
         if row.is_tombstone and there is not None and not there.is_tombstone:
-            if was_away(facts, place, final.log, row.sent_at):
+            if was_away(facts, place, final.log, row.sent_at) or key in missed_deletions(facts, place, final.log):
                 continue
             text = (
                 f"key {key} was deleted by {row.value!r} at offset {row.offset}, there at {clock(row.last_seen)}; at "
@@ -160,23 +83,15 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
         if final is None or place in waiting or not is_compacted(facts, place, final.at):
             continue
         there = latest(final.log.rows)
-        upstream = [keyed(facts, source) for source in _upstream(facts, place)]
+        at_sources = [keyed(facts, source) for source in upstream(facts, place)]
         for key, rows in keyed(facts, place).items():
-            mirrored = [row for of_source in upstream for row in of_source.get(key, []) if row.is_tombstone]
+            mirrored = [row for of_source in at_sources for row in of_source.get(key, []) if row.is_tombstone]
             row = _last_that_counts(facts, place, final, rows, mirrored)
             found = there.get(key)
             if row is not None and (found is None or found.offset < row.offset):
                 if row.is_tombstone and found is None:
                     continue
                 yield place, final, key, row, found
-
-
-def _upstream(facts: Facts, place: Place) -> list[Place]:
-    """Return the logs that a log was mirrored from, through any chain."""
-    found = [place]
-    for each in found:
-        found += dict.fromkeys(source for stay in facts.stays(each) if (source := (stay.source, place[1])) not in found)
-    return found[1:]
 
 
 def _last_that_counts(
@@ -230,20 +145,21 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
     if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
         return
-    if not is_compacted(facts, (stay.source, stay.tp), theirs.at) or list(facts.unclean((stay.source, stay.tp))):
+    source = stay.source, stay.tp
+    if not is_compacted(facts, source, theirs.at) or superseders_lost(facts.account, source):
         return
     if facts.may_be_another_topic(stay):
         return
     if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
         return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
     there = latest(theirs.log.rows)
-    start, missed = theirs.log.log_start_offset, missed_by_clocks(facts, stay)
-    missed += missed_while_away(facts, place, ours.log)
+    start = theirs.log.log_start_offset
+    missed = [*missed_by_clocks(facts, stay), *missed_deletions(facts, place, ours.log)]
     for key, row in latest(ours.log.rows).items():
         other = there.get(key)
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
             continue
-        gone = [known for known in keyed(facts, (stay.source, stay.tp)).get(key, []) if known.is_tombstone]
+        gone = [known for known in keyed(facts, source).get(key, []) if known.is_tombstone]
         if gone and ours.seen(gone[-1].value, gone[-1].offset) is not Seen.UNDECIDED:
             text = (
                 f"{stay.source} deleted key {key} by {gone[-1].value!r}, and mirror {stay.mirror}, which says "

@@ -18,12 +18,13 @@ from kmirror.histories.checkers.facts import (
     is_control,
     is_producer_reset,
 )
+from kmirror.histories.checkers.keyed import all_keys, missed_deletions
 from kmirror.histories.checkers.losses import fate, losses
-from kmirror.histories.checkers.reasons import Record, missed_by_clocks, missed_while_away, why_gone
+from kmirror.histories.checkers.reasons import Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock, grouped
 from kmirror.histories.hands import DISK
-from kmirror.histories.survivors import parted
+from kmirror.histories.survivors import parted, superseders_lost
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
@@ -185,8 +186,11 @@ def _survivors_differ(
 ) -> Iterator[Anomaly]:
     """Yield the first difference that compaction does not explain, if there is one."""
     ours, theirs = looks
-    missed_here = [*missed_by_clocks(facts, stay), *missed_while_away(facts, place, ours.log)]
-    missed_there = missed_while_away(facts, (stay.source, stay.tp), theirs.log)
+    source = stay.source, stay.tp
+    missed_here = [*missed_by_clocks(facts, stay), *missed_deletions(facts, place, ours.log)]
+    missed_there = missed_deletions(facts, source, theirs.log)
+    if superseders_lost(facts.account, source):
+        missed_here = missed_there = all_keys(facts, stay.tp)
     found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))
     if found is not None:
         text = f"mirror {stay.mirror}: at offset {found[0]} {stay.source} has {found[1]}, {place[0]} {found[2]}"

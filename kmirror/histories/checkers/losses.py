@@ -13,7 +13,7 @@ from itertools import pairwise
 from kmirror.histories.account import Ack, LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN, marker_lost
 from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_control
-from kmirror.histories.checkers.keys import is_superseded
+from kmirror.histories.checkers.keyed import is_superseded
 from kmirror.histories.checkers.reasons import (
     ASYNCHRONOUS,
     DELETED,

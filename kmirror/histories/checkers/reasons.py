@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kmirror.histories.account import MISSED, UNAWARE, CutSeen, LogRow, LogSeen
+from kmirror.histories.account import MISSED, UNAWARE, CutSeen, LogRow
 from kmirror.histories.checkers.elections import UNCLEAN, brought_back, lost_by
-from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_compacted, was_away
+from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_compacted
 from kmirror.histories.checkers.ring_links import is_in_a_ring
 from kmirror.histories.checkers.sessions import NEVER, NOBODY, Stay
 from kmirror.histories.survivors import deleted_keys, tombstones_stay
@@ -149,16 +149,6 @@ def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
     behind = max((later - earlier for earlier, later in pairwise(moments)), default=0)
     is_due = behind >= tombstones_stay(facts.plan, facts.account, stay.source, stay.tp.topic, moments[-1])
     return deleted_keys(facts.account, stay.tp.topic) if is_due else []
-
-
-def missed_while_away(facts: Facts, place: Place, log: LogSeen) -> list[str]:
-    """Return the keys whose tombstones a leader may lack because it was away for longer than they stay."""
-    last = {
-        write.key: write.sent_at
-        for write in facts.account.writes.values()
-        if write.is_tombstone and write.tp == place[1]
-    }
-    return [key for key, written_at in last.items() if was_away(facts, place, log, written_at)]
 
 
 def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
 from kmirror.histories.checkers.facts import Facts, Place, is_compacted, is_control, was_away
-from kmirror.histories.checkers.reasons import missed_while_away
+from kmirror.histories.checkers.keyed import all_keys, missed_deletions
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.transactions import MARKERS_CLEANED
 from kmirror.histories.checkers.words import Finding
-from kmirror.histories.survivors import parted
+from kmirror.histories.survivors import parted, superseders_lost
 from kmirror.histories.verdict import Accepted, Anomaly
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.wire_values import ResourceType
@@ -102,7 +102,9 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
         rows = _as_if_decided(before, after) if _lacking_markers(facts, place) else after.rows
-        missed = missed_while_away(facts, place, before), missed_while_away(facts, place, after)
+        missed = missed_deletions(facts, place, before), missed_deletions(facts, place, after)
+        if superseders_lost(facts.account, place):
+            missed = all_keys(facts, place[1]), all_keys(facts, place[1])
         different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
         if different is not None:
             yield Anomaly(NAME, *place, different[0], text, after.at)

@@ -16,7 +16,7 @@ from kmirror.histories.checkers.facts import (
     is_producer_reset,
     was_away,
 )
-from kmirror.histories.checkers.keys import is_superseded
+from kmirror.histories.checkers.keyed import is_superseded
 from kmirror.histories.checkers.reasons import DELETED, Record, why_gone
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.words import Finding, accepted, clock

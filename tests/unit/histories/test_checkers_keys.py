@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import MISSED, CutSeen, LogRow
+from kmirror.histories.account import MISSED, Absence, CutSeen, LogRow
 from kmirror.histories.checkers.reasons import SCRATCH, Record, why_gone
 from kmirror.histories.group_account import CoordinatorLogLost
 from kmirror.kernel.clock import SECOND
@@ -110,6 +110,49 @@ def test_a_leader_that_was_away_may_have_missed_a_deletion(
 ) -> None:
     hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).away("broker", subject, begin, end)
     assert hand.final("a", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("acked", "expected"), [(False, []), (True, ["key-came-back", "divergence"])])
+def test_a_later_tombstone_counts_only_where_it_was_committed(acked: bool, expected: list[str]) -> None:
+    """The mirror's leader was away and missed the first one; the second one may never have come into the log."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", "b-1", 1.5, 22)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
+    hand.wrote("again", 3, at=30, acked=acked)
+    hand.account.writes["again"] = replace(hand.account.writes["again"], key="k", is_tombstone=True)
+    assert hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"), [(1.5, 21.5, []), (1.5, 21.4, ["key-came-back"])], ids=["long", "short"]
+)
+def test_a_leader_that_was_outside_the_isr_may_have_missed_a_deletion(
+    begin: float, end: float, expected: list[str]
+) -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5)
+    hand.account.absences.append(Absence("a", TP, 1, round(begin * SECOND), round(end * SECOND)))
+    assert hand.final("a", [OLD, OTHER], at=60).found() == expected
+
+
+@pytest.mark.parametrize(("leader", "found"), [(2, False), (3, True)])
+def test_a_mirror_keeps_what_it_got_from_a_leader_of_its_source_that_missed_a_deletion(
+    leader: int, found: bool
+) -> None:
+    """At the end another replica leads there, which has the tombstone, or had it."""
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=30, mirroring=31).away("broker", "a-2", 1.5, 22)
+    hand.elected(leader, 1, at=25).elected(1, 2, at=50).look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=40)
+    names = hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found()
+    assert ("key-came-back" in names, "divergence" in names) == (found, found)
+
+
+@pytest.mark.parametrize(("unclean", "found"), [(True, False), (False, True)])
+@pytest.mark.parametrize("lacking", ["a", "b"])
+def test_what_a_lost_record_superseded_may_be_gone_in_some_replicas(unclean: bool, lacking: str, found: bool) -> None:
+    """The source's election took "new", for which a replica's cleaner, or the mirror's, had removed "old"."""
+    hand = compacted(OLD, OTHER).stay("a", "b", began=3, mirroring=4)
+    hand.elected(2, 1, at=20, unclean=unclean).heir("a", [OLD, OTHER], at=21)
+    for name in "ab":
+        hand.look(name, [OLD, OTHER], at=5).final(name, [OTHER] if name == lacking else [OLD, OTHER])
+    assert ("divergence" in hand.found()) == found
 
 
 @pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["key-came-back", "divergence"])])

@@ -104,6 +104,14 @@ def test_a_replica_that_was_away_for_too_long_brings_back_a_key_whose_tombstone_
     assert [name for name in hand.restarted(KEYED, again).found() if name in CHANGED] == expected
 
 
+@pytest.mark.parametrize(("unclean", "expected"), [(True, []), (False, CHANGED)])
+def test_another_replica_may_have_what_a_lost_record_superseded(unclean: bool, expected: list[str]) -> None:
+    hand = compacted().elected(1, 1, at=20, unclean=unclean).heir("a", KEYED, at=21).wrote("back", 1, acked=False)
+    hand.account.writes["back"] = replace(hand.account.writes["back"], key="k2")
+    again = [KEYED[0], replace(row(1, "back"), key="k2"), KEYED[1]]
+    assert [name for name in hand.restarted(KEYED, again).found() if name in CHANGED] == expected
+
+
 def test_another_replica_has_what_its_own_cleaner_left_and_wrote_also_of_a_topic_that_is_compacted_no_more() -> None:
     older = [replace(row(1, "v1"), key="k3"), *KEYED]
     cleaned = [replace(each, crc=9) for each in KEYED]

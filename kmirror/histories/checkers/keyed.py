@@ -1,0 +1,143 @@
+"""What is known of the records of each key: which were committed in a cluster, and which deletions a log may lack."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kmirror.histories import survivors
+from kmirror.histories.account import Ack, LogRow, LogSeen
+from kmirror.histories.checkers.facts import Facts, Place, is_compacted, was_away
+from kmirror.histories.survivors import tombstones_stay
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+
+
+class Keyed(NamedTuple):
+    """A record of a key that was committed in a cluster, or may have been."""
+
+    offset: int
+    """-1 where it is not known."""
+    value: str
+    epoch: int
+    is_tombstone: bool
+    sent_at: Instant
+    last_seen: Instant
+    sure: bool
+    """It was read, or acknowledged and not part of a transaction whose outcome is open."""
+
+
+def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
+    """Return the records of each key in a cluster, by offset; those whose offset is not known come first."""
+    return facts.once(f"keyed {place}", lambda: _keyed(facts, place))
+
+
+def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
+    found: dict[str, Keyed] = {}
+    for look in facts.looks.get(place, []):
+        for row in look.decided():
+            found[row.value] = _seen(facts, row, look.at)
+    for ack in facts.acks.get(place, []):
+        if ack.value not in found:
+            found[ack.value] = _acknowledged(facts, ack)
+    refused = {refusal.value for refusal in facts.account.refusals}
+    for write in facts.account.writes.values():
+        if (write.cluster, write.tp) == place and write.value not in found and write.value not in refused:
+            found[write.value] = Keyed(
+                -1, write.value, -1, write.is_tombstone, write.sent_at, write.sent_at, sure=False
+            )
+    by_key: dict[str, list[Keyed]] = {}
+    for value, known in found.items():
+        sent, transaction = facts.account.writes.get(value), facts.transaction(value)
+        if sent is not None and (known.sure or transaction is None or transaction.asked == "commit"):
+            by_key.setdefault(sent.key, []).append(known)
+    return {key: sorted(rows) for key, rows in by_key.items()}
+
+
+def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
+    write = facts.account.writes.get(row.value)
+    return Keyed(row.offset, row.value, row.epoch, row.is_tombstone, at if write is None else write.sent_at, at, True)
+
+
+def _acknowledged(facts: Facts, ack: Ack) -> Keyed:
+    write, transaction = facts.account.writes[ack.value], facts.transaction(ack.value)
+    sure = transaction is None or (transaction.asked == "commit" and transaction.answered)
+    return Keyed(ack.offset, ack.value, -1, write.is_tombstone, write.sent_at, ack.sent_at, sure)
+
+
+def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Instant) -> bool:
+    """Return whether compaction explains that a record is gone: a later one of its key was committed by then."""
+    write = facts.account.writes.get(value)
+    if write is None or not is_compacted(facts, place, at):
+        return False
+    if write.is_tombstone and _is_due(facts, place, write.sent_at, at):
+        return True
+    # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
+    return any(
+        (row.sure or row.is_tombstone)
+        and row.value != value
+        and row.sent_at <= at
+        and (min(row.offset, offset) < 0 or row.offset > offset)
+        for row in keyed(facts, place).get(write.key, [])
+    )
+
+
+def _is_due(facts: Facts, place: Place, sent_at: Instant, at: Instant) -> bool:
+    """Return whether a tombstone has been there for as long as `delete.retention.ms` says."""
+    return sent_at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, at) <= at
+
+
+def all_keys(facts: Facts, tp: TopicPartition) -> list[str]:
+    """Return the keys of all records that were sent to the partition in any cluster."""
+    return list(dict.fromkeys(write.key for write in facts.account.writes.values() if write.tp == tp))
+
+
+# -- deletions that a log may lack ---------------------------------------------------------------
+
+
+def missed_deletions(facts: Facts, place: Place, log: LogSeen) -> list[str]:
+    """Return the keys whose tombstones a log may lack because its leader was away for longer than they stay.
+
+    Or a leader was of a log that it was mirrored from. Of a key the last tombstone counts that is known to be
+    committed: a later one may have been lost, or its transaction aborted. What is known here goes before what is known
+    of sources, whose mirror may have stopped.
+    """
+    last: dict[str, Keyed] = {}
+    sources = upstream(facts, place)
+    for each in (place, *sources):
+        for key, rows in keyed(facts, each).items():
+            last_here = _last_tombstone(rows)
+            if last_here is not None and (key not in last or not last[key].sure):
+                last[key] = last_here
+    return [
+        key
+        for key, row in last.items()
+        if was_away(facts, place, log, row.sent_at) or any(_led_without(facts, each, row, log.at) for each in sources)
+    ]
+
+
+def _last_tombstone(rows: list[Keyed]) -> Keyed | None:
+    """Return the last tombstone that is known to be committed; if none is, the first that may be."""
+    tombstones = [row for row in rows if row.is_tombstone]
+    sure = [row for row in tombstones if row.sure]
+    return max(sure, key=_sent_at) if sure else min(tombstones, key=_sent_at, default=None)
+
+
+def _sent_at(row: Keyed) -> Instant:
+    return row.sent_at
+
+
+def _led_without(facts: Facts, source: Place, tombstone: Keyed, until: Instant) -> bool:
+    """Return whether a replica that may have missed a tombstone came to lead a log from which others were mirrored."""
+    return any(
+        survivors.was_away(facts.plan, facts.account, source, election.leader, election.at, tombstone.sent_at)
+        for election in facts.elections.get(source, [])
+        if election.at <= until
+    )
+
+
+def upstream(facts: Facts, place: Place) -> list[Place]:
+    """Return the logs that a log was mirrored from, through any chain."""
+    found = [place]
+    for each in found:
+        found += dict.fromkeys(source for stay in facts.stays(each) if (source := (stay.source, place[1])) not in found)
+    return found[1:]
