@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kmirror.histories.account import Described, Span
+from kmirror.histories.account import MISSED, Described, Span
 from kmirror.histories.checkers.elections import may_be_shorter
 from kmirror.histories.checkers.facts import Facts, Look, Place, ends_of
 from kmirror.histories.checkers.sessions import NEVER, Stay
@@ -62,8 +62,9 @@ def _state(facts: Facts, place: Place, row: Described) -> str:
 
 def _offsets(facts: Facts, place: Place, row: Described) -> str:
     ours = _look_at(facts, place, row)
-    if ours is not None and ours.log.broker == row.broker and row.destination_offset != ours.log.high_watermark:
-        return f"destination offset {row.destination_offset}, the high watermark is {ours.log.high_watermark}"
+    high = row.destination_offset if ours is None or ours.log.broker != row.broker else ours.log.high_watermark
+    if row.destination_offset != high and not _is_to_cut(facts, place, row, high):
+        return f"destination offset {row.destination_offset}, the high watermark is {high}"
     if row.lag >= 0 and row.lag != max(0, row.source_offset - row.destination_offset):
         return f"lag {row.lag} between {row.source_offset} and {row.destination_offset}"
     stay = _stay(facts, place, row)
@@ -73,6 +74,17 @@ def _offsets(facts: Facts, place: Place, row: Described) -> str:
     if theirs is None or row.source_offset <= theirs.log.log_end_offset or _may_have_fallen(facts, stay, row):
         return ""
     return f"source offset {row.source_offset}, where the log ends at {theirs.log.log_end_offset}"
+
+
+def _is_to_cut(facts: Facts, place: Place, row: Described, high: int) -> bool:
+    """Return whether the leader made a cut later that it had missed: looks at it show the log as cut already (D30)."""
+    return any(
+        (cut.broker, cut.offset) == (row.broker, high)
+        and cut.why.endswith(MISSED)
+        and row.at <= cut.at
+        and row.destination_offset <= cut.end
+        for cut in facts.cuts(place)
+    )
 
 
 def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:

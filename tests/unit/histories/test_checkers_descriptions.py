@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kmirror.histories.account import Described
+from kmirror.histories.account import MISSED, CutSeen, Described
 from kmirror.kernel.clock import SECOND
-from tests.unit.histories.hand import MIRROR, TP, Hand
+from tests.unit.histories.hand import MIRROR, TP, Hand, rows
 
 
 def told(
@@ -43,6 +43,28 @@ def test_an_answer_that_is_right_is_left_alone() -> None:
 )
 def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expected: bool) -> None:
     assert ("where the leader has entered MIRRORING" in told(**says)) is expected
+
+
+@pytest.mark.decision("D30")
+@pytest.mark.parametrize(
+    ("cut", "expected"),
+    [
+        (CutSeen("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), False),
+        (CutSeen("b", TP, 1, 4, 9, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (CutSeen("b", TP, 1, 3, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (CutSeen("b", TP, 2, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (CutSeen("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 49 * SECOND), True),
+        (CutSeen("b", TP, 1, 4, 10, "LME 1", 51 * SECOND), True),
+    ],
+    ids=["missed", "of a shorter log", "at a lower offset", "of another leader", "made before", "not missed"],
+)
+def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expected: bool) -> None:
+    """The look at it shows the log as it is once cut: until then it serves nothing."""
+
+    def change(hand: Hand) -> None:
+        hand.look("b", rows("v0", "v1", "v2", "v3"), at=50, end=10).account.cuts.append(cut)
+
+    assert ("destination offset 10, the high watermark is 4" in told(change)) is expected
 
 
 @pytest.mark.parametrize(
