@@ -244,7 +244,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
     one must have dropped it without a reason, or each of them because another one still had it, or dropped it later.
     Who orders a cluster to follow one that has dropped the record already gives it up. So does who stops the mirror of
-    a cluster that has dropped the record for its source's log and not copied that yet: its own mirrors follow.
+    a cluster that has dropped the record for its source's log and not copied that yet, or has not copied the record:
+    its own mirrors follow, also one that was ordered before and waited for this stop (D58).
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
     for loss in losses(facts):
@@ -261,7 +262,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
             continue
         dropped = {loss.place: loss.end for loss in rows}
         followed = [loss for loss in rows if loss.reason is not None and loss.reason.lacking]
-        if None in reasons or not any(_given_up(facts, loss, dropped) for loss in followed):
+        given_up = any(_given_up(facts, loss, dropped) for loss in followed)
+        if None in reasons or not (given_up or any(_was_stopped_without(facts, loss) for loss in rows)):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
         "last-copy-lost",
@@ -279,6 +281,23 @@ def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> boo
     return reason.ordered >= gone_at or any(
         stay.began <= gone_at <= stay.removed <= loss.end for stay in facts.stays(source)
     )
+
+
+def _was_stopped_without(facts: Facts, loss: Loss) -> bool:
+    """Return whether the cluster followed another one whose own mirror was stopped before that had the record.
+
+    Or had it undecided: a stop takes that (D29).
+    """
+    reason, source = loss.reason, (loss.reason.source if loss.reason else "", loss.place[1])
+    return reason is not None and any(
+        reason.ordered <= stay.removed <= loss.end
+        and ((look := facts.look_before(source, stay.removed)) is None or not _has(look, loss.record))
+        for stay in facts.stays(source)
+    )
+
+
+def _has(look: Look, record: Record) -> bool:
+    return look.seen(record.value, record.offset) is Seen.THERE
 
 
 def _is_left(facts: Facts, tp: TopicPartition, value: str, offset: int) -> bool:

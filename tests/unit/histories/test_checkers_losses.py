@@ -507,6 +507,18 @@ def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(remov
     assert ("last-copy-lost" in hand.final("a", []).final("b", []).final("c", []).found()) is not given_up
 
 
+@pytest.mark.decision("D58")
+@pytest.mark.parametrize(("stable", "found"), [(1, False), (2, True)], ids=["undecided", "decided"])
+def test_who_stops_a_cluster_before_it_has_decided_a_record_gives_that_up(stable: int, found: bool) -> None:
+    """a was ordered to follow c, which it feeds through b, and waited for the stop of c."""
+    both = [X0, X1]
+    hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", both, at=10).look("b", both, at=10)
+    hand.stay("b", "c", began=5, mirroring=6, removed=12, stopped=13, epoch=0, mirror="on")
+    hand.look("c", both, at=10, stable=stable).stay("c", "a", began=10, mirroring=15, mirror="back")
+    hand.look("c", both, at=12, stable=stable).look("c", [X0], at=13).look("a", [X0], at=15).look("b", both, at=15)
+    assert ("last-copy-lost" in hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found()) is found
+
+
 def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
