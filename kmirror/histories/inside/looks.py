@@ -14,6 +14,7 @@ from kmirror.histories.inside.controllers import ControllerLook
 from kmirror.histories.inside.fetchers import FetchLook
 from kmirror.histories.inside.frames import FrameLook, Frames
 from kmirror.histories.inside.groups import GroupLook
+from kmirror.histories.inside.kept_states import KeptStates
 from kmirror.histories.inside.logs import LogLook
 from kmirror.histories.inside.matching import MatchingLook
 from kmirror.histories.inside.metrics import MetricsLook
@@ -64,6 +65,7 @@ class InsideLooks:
         self._metrics = MetricsLook(scene, rules)
         self._answers = AnswerLook(scene, rules, self._nodes, self._syncs.stop_ordered)
         self._works = WorkLook(scene, rules)
+        self._kept_states = KeptStates(scene, rules)
         mirroring = MirroringLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
         registrations, source_news = RegistrationLook(scene, rules), SourceNewsLook(scene, rules, self._nodes)
@@ -159,6 +161,7 @@ class InsideLooks:
                 self._metrics.look_at_nodes(name, broker)
                 self._controllers.look_at_broker(name, broker)
                 self._controllers.look_at_directories(name, broker)
+                self._kept_states.look_at_rest(name, broker_id)
 
     def _look_at_away(self) -> None:
         for name, cluster in self._scene.clusters.items():

@@ -146,6 +146,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "lineage-lost": (
             "A lineage was lost, or replaced by an earlier one (D45), or its state was lost in one leader epoch (D68)."
         ),
+        "state-not-kept": "At rest `__mirror_state` has another state or lineage than the leader of a partition (D68).",
         "below-lineage": "A partition was mirrored in a leader epoch below the one from which its lineage holds.",
         "copy-not-followed": "A mirror goes on, though its source has begun to copy its log from scratch (D69).",
         "source-offset": "A mirror takes its source's high watermark to be higher than it is.",

@@ -1,0 +1,36 @@
+"""Rule of what `__mirror_state` holds at rest: the state of each partition, as its leader knows it (D8, D68)."""
+
+from __future__ import annotations
+
+from kmirror.histories.describing import persisted_states
+from kmirror.histories.inside.rules import Rules
+from kmirror.histories.scene import Scene
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_records import NOTHING
+
+
+class KeptStates:
+    """Compares the states that leaders know with those that coordinators have persisted."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+
+    def look_at_rest(self, cluster: str, broker_id: int) -> None:
+        """Look at what a broker leads when everything has come to rest."""
+        context = self._scene.mirror_context(cluster, broker_id)
+        if context is None or context.coordinator.leaderless():
+            return
+        persisted = dict(persisted_states(self._scene, cluster))
+        for mp in context.partitions.values():
+            known = persisted.get(mp.key, NOTHING)
+            is_kept = (known.state, known.lineage) == (mp.state, mp.lineage)
+            if not is_kept and mp.state is not None and not mp.busy and self._leads(cluster, context, mp):
+                text = f"the leader knows {mp.state.name}, and {known.state.name} is persisted"
+                self._rules.broken(cluster, broker_id, mp.tp, "state-not-kept", text)
+
+    def _leads(self, cluster: str, context: MirrorContext, mp: MirrorPartition) -> bool:
+        """Return whether the broker leads the partition in the epoch that the controller has named."""
+        partition, image = context.replicas.led(mp.tp), self._scene.image(cluster).partition(mp.tp)
+        return partition is not None and image is not None and partition.leader_epoch == image.leader_epoch
