@@ -95,6 +95,8 @@ def _against_its_source(
     source = leaders.get((stays[0].source, row.tp)) if len(stays) == 1 else None
     if source is None or (stays[0].source, row.tp) in waiting or facts.source_until(stays[0]) != NEVER:
         return ""
+    if facts.may_follow_another(stays[0]):
+        return ""
     name, start = stays[0].source, source.start_at(row.at - 2 * HEARS)
     if row.unchanged_since <= row.at - 2 * HEARS and row.log_start_offset < min(start, row.log_end_offset):
         return f"the log begins at {row.log_start_offset}, that of its source {name} at {start} or above"

@@ -226,6 +226,12 @@ class Facts:
             if (loss.cluster, loss.tp) == place and begin <= loss.at <= end and loss.heir is not None and loss.has_cut:
                 yield Look(loss.heir), loss.kept[loss.heir.broker]
 
+    def may_have_lost(self, place: Place, begin: Instant, end: Instant) -> bool:
+        """Return whether a leader may have begun in this time without what the log had: from outside the ISR, or after
+        a loss of the site's power.
+        """
+        return any(True for _ in self.unclean(place, begin, end)) or any(self.power_losses(place, begin, end))
+
     def cuts(self, place: Place) -> list[CutSeen]:
         """Return the cuts of the partition by its leaders because of mirroring, in order of time."""
         return [cut for cut in self.account.cuts if (cut.cluster, cut.tp) == place]
@@ -273,6 +279,13 @@ class Facts:
             row.at >= stay.began and not self.tells_ids[stay.source]
             for row in self.deletions.get((stay.source, stay.tp.topic), [])
         )
+
+    def may_follow_another(self, stay: Stay) -> bool:
+        """Return whether a mirror may follow another topic than that of its source: it may be another one by now, or
+        the mirror was pointed from one cluster to another, and keeps to the first, or halts (D16).
+        """
+        stays = self.stays((stay.destination, stay.tp))
+        return len([other for other in stays if other.began == stay.began]) > 1 or self.may_be_another_topic(stay)
 
     def source_until(self, stay: Stay) -> Instant:
         """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.

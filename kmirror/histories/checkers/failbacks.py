@@ -24,8 +24,8 @@ def failback_copies_again(facts: Facts) -> Iterator[Finding]:
     for cut in facts.account.cuts:
         place = (cut.cluster, cut.tp)
         stay, look = _stay_of(facts, place, cut), facts.look_before(place, cut.at - 1)
-        if stay is None or look is None or any(facts.unclean(place, look.at, cut.at)):
-            continue  # After an unclean election the log that was cut is not the one that was seen before.
+        if stay is None or look is None or facts.may_have_lost(place, look.at, cut.at):
+            continue  # The log that was cut is not the one that was seen before.
         same = [row for row in cut_rows(facts, place, cut) if _is_at_source(facts, stay, row, cut)]
         covered = [row for row in same if shares(facts, stay, Record(row.value, row.offset, row.epoch))]
         if covered and not may_lose_keys(facts, stay, cut):

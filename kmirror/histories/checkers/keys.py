@@ -148,10 +148,8 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
     source = stay.source, stay.tp
     if not is_compacted(facts, source, theirs.at) or superseders_lost(facts.account, source):
         return
-    if facts.may_be_another_topic(stay):
+    if facts.may_follow_another(stay):
         return
-    if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
-        return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
     there = latest(theirs.log.rows)
     start = theirs.log.log_start_offset
     missed = [*missed_by_clocks(facts, stay), *missed_deletions(facts, place, ours.log)]

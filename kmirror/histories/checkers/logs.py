@@ -46,9 +46,7 @@ def divergence(facts: Facts) -> Iterator[Finding]:
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.looks:
         for stay in facts.stays(place):
-            if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
-                continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16), or halts.
-            if facts.may_be_another_topic(stay):
+            if facts.may_follow_another(stay):
                 continue
             if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
                 yield from _at_the_end(facts, place, stay)

@@ -91,7 +91,7 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
         is_synced(facts, cluster, tp, begin, until)
         or was_deleted(facts, (group, cluster, tp), begin, until)
         or shard_lost(facts, cluster, group, begin, until)
-        or any(True for _ in facts.unclean((cluster, tp), begin, until))
+        or facts.may_have_lost((cluster, tp), begin, until)
     )
 
 

@@ -13,6 +13,7 @@ from kmirror.histories.account import (
     LogSeen,
     Marks,
     Order,
+    PowerLoss,
     Read,
     Refusal,
     Span,
@@ -197,6 +198,12 @@ class Hand:
     def heir(self, cluster: str, content: Sequence[LogRow], *, at: float, leader_epoch: int = 50) -> Hand:
         """Write down the log with which a leader from outside the ISR began."""
         self.account.heirs.append(_seen(cluster, content, at, -1, -1, -1, leader_epoch, 0))
+        return self
+
+    def power_lost(self, kept: int, heir: Sequence[LogRow], *, at: float, end: int, cluster: str = "a") -> Hand:
+        """Have a site lose power: its heir had flushed all below `kept`, and its log ended at `end`."""
+        seen = _seen(cluster, heir, at, -1, -1, -1, 50, 0)
+        self.account.power_losses.append(PowerLoss(cluster, TP, {1: kept}, {1: end}, _us(at), seen))
         return self
 
     def final(

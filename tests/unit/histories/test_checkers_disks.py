@@ -139,6 +139,15 @@ def test_a_cleaner_that_wrote_batches_again_leaves_other_bytes_once_the_topic_is
     assert found(LEADER, replace(LEADER, cluster="b", mirror_state="MIRRORING", size=181), hand=hand) == []
 
 
+@pytest.mark.decision("D53")
+@pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
+def test_a_mirror_may_have_kept_what_another_topic_of_its_source_had(release: str, expected: bool) -> None:
+    hand = Hand().stay("a", "b", began=1, mirroring=2).plays("a", release)
+    hand.topic("a", "one", at=0).topic("a", "one", at=30, exists=False).topic("a", "one", at=31)
+    told = found(LEADER, replace(LEADER, cluster="b", mirror_state="MIRRORING", size=181), hand=hand)
+    assert bool(told) is expected
+
+
 def test_a_mirror_that_has_not_come_to_rest_is_not_held_against_its_source() -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     hand.account.unsettled.append(("b", TP, "waits"))

@@ -39,6 +39,12 @@ def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
     assert hand.found() == expected
 
 
+@pytest.mark.parametrize(("end", "expected"), [(7, []), (2, ["exactly-once"])], ids=["shorter", "as long as before"])
+def test_a_group_begins_elsewhere_where_the_site_lost_what_it_had_read(end: int, expected: list[str]) -> None:
+    hand = Transforming().took(0, 7, sent=1, at=2).took(2, 4, sent=8, at=9)
+    assert hand.power_lost(2, rows("x0", "x1"), at=5, end=end).found() == expected
+
+
 @pytest.mark.parametrize(("line_is_down", "expected"), [(True, []), (False, ["exactly-once"])])
 def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_was_deleted(
     line_is_down: bool, expected: list[str]
