@@ -171,11 +171,9 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
         return ""  # With the topic the source has forgotten what it has ever had from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
-    # A mirror over there that never reached its source does not know which cluster that is: it may be this one.
-    # It stopped because it was removed, or because that cluster had no such topic any more.
-    may_be_ours = ours or (
-        back and (back[-1].action == "remove" or _changes(account, back[-1].source, row.topic, exists=False))
-    )
+    # A mirror over there that never found its source's topic does not know which cluster that is: it may be this one.
+    # It stopped because it was removed, or because that cluster had no such topic.
+    may_be_ours = ours or (back and (back[-1].action == "remove" or _lacked(account, back[-1], row.topic)))
     if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
@@ -200,6 +198,13 @@ def _excuse_upstream(
 def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:
     """Return when a topic of this name was created in a cluster, or when it was deleted."""
     return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, exists)]
+
+
+def _lacked(account: Account, order: Order, topic: str) -> bool:
+    """Return whether the source that an order is about had no such topic at some time since the order, or ever."""
+    created = _changes(account, order.source, topic, exists=True)
+    had_it = any(at <= order.sent_at for at in created)
+    return not had_it or bool(_changes(account, order.source, topic, exists=False))
 
 
 def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:

@@ -22,6 +22,8 @@ class Told:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.account = Account(topic_ids=[("a", "t", "id"), ("b", "t", "id")])
+        for cluster in "abc":
+            self.created(cluster, at=-1)
 
     def order(self, action: str, source: str, destination: str, *, error: str = "NONE", **more: Value) -> Told:
         number = len(self.steps)
@@ -257,6 +259,16 @@ def test_the_only_copy_is_no_excuse_once_the_topic_went_into_another_mirror_over
 def test_a_chain_is_no_excuse() -> None:
     told = mirrored().order("create_mirror", "b", "c").order("add", "b", "c")
     assert [row.excuse for row in told.owed().values()] == ["", ""]
+
+
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize("came_at", [None, 9], ids=["never", "later"])
+def test_a_mirror_that_found_no_topic_at_its_source_may_have_been_of_anybody(came_at: int | None) -> None:
+    """b was ordered to follow a, which had no such topic, and c is ordered to follow b."""
+    told = mirrored().state("b", "STOPPED", -2).order("create_mirror", "b", "c").order("add", "b", "c")
+    assert told.owed()["c"].excuse == ""
+    told.account.topics = [] if came_at is None else [replace(told.account.topics[0], at=came_at)]
+    assert told.owed()["c"].excuse.endswith("ours is the only copy")
 
 
 @pytest.mark.decision("D25")
