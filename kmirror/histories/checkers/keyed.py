@@ -33,12 +33,15 @@ def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
 
 def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
     found: dict[str, Keyed] = {}
+    undecided: dict[tuple[str, int], tuple[int, Instant]] = {}
+    """By value and offset, the epoch and when it was last seen there."""
     for look in facts.looks.get(place, []):
         for row in look.decided():
             found[row.value] = _seen(facts, row, look.at)
+        undecided.update({(row.value, row.offset): (row.epoch, look.at) for row in look.log.rows})
     for ack in facts.acks.get(place, []):
         if ack.value not in found:
-            found[ack.value] = _acknowledged(facts, ack)
+            found[ack.value] = _acknowledged(facts, ack, undecided.get((ack.value, ack.offset)))
     refused = {refusal.value for refusal in facts.account.refusals}
     for write in facts.account.writes.values():
         if (write.cluster, write.tp) == place and write.value not in found and write.value not in refused:
@@ -58,10 +61,11 @@ def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
     return Keyed(row.offset, row.value, row.epoch, row.is_tombstone, at if write is None else write.sent_at, at, True)
 
 
-def _acknowledged(facts: Facts, ack: Ack) -> Keyed:
+def _acknowledged(facts: Facts, ack: Ack, undecided: tuple[int, Instant] | None) -> Keyed:
     write, transaction = facts.account.writes[ack.value], facts.transaction(ack.value)
     sure = transaction is None or (transaction.asked == "commit" and transaction.answered)
-    return Keyed(ack.offset, ack.value, -1, write.is_tombstone, write.sent_at, ack.sent_at, sure)
+    epoch, last_seen = undecided or (-1, ack.sent_at)
+    return Keyed(ack.offset, ack.value, epoch, write.is_tombstone, write.sent_at, max(last_seen, ack.sent_at), sure)
 
 
 def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Instant) -> bool:

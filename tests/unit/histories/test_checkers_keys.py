@@ -84,6 +84,16 @@ def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
     assert hand.found() == ["acked-lost", "key-lost"]
 
 
+@pytest.mark.parametrize("looked_at", [10, None])
+def test_a_tombstone_behind_an_open_transaction_was_there_when_it_was_last_seen(looked_at: int | None) -> None:
+    """A session that may have cut ended before; so the tombstone is no record that it may have taken."""
+    hand = compacted(OLD, GONE, OTHER).stay("b", "a", began=5, removed=7, stopped=8, epoch=-2).look("b", [], at=5)
+    if looked_at is not None:
+        hand.look("a", [OLD, replace(GONE, visible=False), OTHER], at=looked_at, stable=1)
+    hand.look("a", [OLD, OTHER], at=11, stable=1)
+    assert ("key-lost" in hand.final("a", [OTHER]).found()) == (looked_at is None)
+
+
 @pytest.mark.parametrize(("at", "expected"), [(10, ["acked-lost"]), (60, [])])
 def test_a_tombstone_may_go_when_its_time_is_over(at: float, expected: list[str]) -> None:
     hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OTHER], at=at)
