@@ -29,7 +29,14 @@ from kmirror.histories.inside.difference import difference
 from kmirror.histories.inside.looks import InsideLooks
 from kmirror.histories.power_looks import PowerLooks
 from kmirror.histories.scene import Scene, Trap
-from kmirror.histories.survivors import may_be_compacted, missed_tombstones, parted, superseders_lost
+from kmirror.histories.survivors import (
+    may_be_compacted,
+    missed_tombstones,
+    parted,
+    superseders_lost,
+    was_away,
+    with_open_hidden,
+)
 from kmirror.histories.values import ValueReader
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -393,14 +400,23 @@ class Observer:
         if not until <= replica.log.log_end_offset <= leader.log.log_end_offset:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)
-        ours, theirs = (self._rows(log, stable, until) for log in logs)
         scene, tp = self._scene, leader.tp
+        ours, theirs = (self._rows_of(name, each, stable, until) for each in (leader, replica))
         missed = [
             missed_tombstones(scene.plan, scene.account, (name, tp), each.broker_id, scene.now)
             for each in (leader, replica)
         ]
         found = parted(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
+
+    def _rows_of(self, name: str, replica: Partition, stable: int, until: int) -> list[LogRow]:
+        """Return a replica's records below `until`, those below `stable` as they are decided."""
+        scene, log = self._scene, replica.log
+        rows = self._rows(log, stable, until)
+        if log.last_stable_offset >= stable:
+            return rows
+        away = was_away(scene.plan, scene.account, (name, replica.tp), replica.broker_id, scene.now)
+        return with_open_hidden(rows, log.producers.ongoing) if away else rows
 
     def look_at_ids(self) -> None:
         """Write down the topic ids as they are now."""

@@ -87,6 +87,17 @@ def superseders_lost(account: Account, place: Place) -> bool:
     )
 
 
+def with_open_hidden(rows: Sequence[LogRow], ongoing: Mapping[int, int]) -> list[LogRow]:
+    """Return the records of a log, those hidden whose transactions are open there.
+
+    `ongoing` has their first offsets and producers. Where it lacks their markers, they may have been aborted.
+    """
+    first = {producer_id: offset for offset, producer_id in ongoing.items()}
+    return [
+        replace(row, visible=False) if first.get(row.producer_id, row.offset + 1) <= row.offset else row for row in rows
+    ]
+
+
 def deleted_keys(account: Account, topic: str) -> list[str]:
     """Return the keys for which a tombstone was written to the topic."""
     writes = account.writes.values()

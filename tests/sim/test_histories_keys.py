@@ -12,7 +12,7 @@ from kmirror.histories.draw_keys import TOPIC
 from kmirror.histories.draw_requests import COMPACTED, SMALL
 from kmirror.histories.plan import ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
-from kmirror.histories.survivors import missed_tombstones, parted
+from kmirror.histories.survivors import missed_tombstones, parted, with_open_hidden
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -90,6 +90,16 @@ def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> 
     assert parted(leader, replica, 0, 6, may_lack_tombstones=(["y"], ())) == (1, "nothing", "v1 of epoch 0")
     assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["x"])) == (1, "nothing", "v1 of epoch 0")
     assert parted(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
+
+
+def test_a_replica_that_missed_a_marker_may_have_what_was_aborted() -> None:
+    """The other one has read the marker, and its cleaner has removed the record and then the marker."""
+    leader = [replace(row, producer_id=7) if row.offset == 1 else row for row in (LOG[1], LOG[2], LOG[5])]
+    other = [LOG[2], LOG[5]]
+    assert parted(leader, other, 0, 6) == (1, "v1 of epoch 0", "nothing")
+    assert parted(with_open_hidden(leader, {1: 7}), other, 0, 6) is None
+    for not_it in ({}, {1: 8}, {2: 7}):
+        assert parted(with_open_hidden(leader, not_it), other, 0, 6) == (1, "v1 of epoch 0", "nothing")
 
 
 @pytest.mark.parametrize(("broker", "away_ms", "expected"), [(1, 2_999, []), (1, 3_000, ["k"]), (2, 3_000, [])])
