@@ -40,7 +40,7 @@ class MirrorState(IntEnum):
 _S = MirrorState
 
 PREDECESSORS: dict[MirrorState, frozenset[MirrorState]] = {
-    _S.PREPARING: frozenset((_S.STOPPED,)),
+    _S.PREPARING: frozenset((_S.UNKNOWN, _S.STOPPED)),
     _S.MIRRORING: frozenset((_S.PREPARING, _S.PAUSED)),
     _S.PAUSING: frozenset((_S.MIRRORING,)),
     _S.PAUSED: frozenset((_S.PAUSING,)),
