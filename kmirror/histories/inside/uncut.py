@@ -58,11 +58,15 @@ class UncutRules:
                 del known[key]
 
     def _look_at_list(self, now: Seen, before: Seen | None) -> None:
-        """What a replica owes is the deepest cut that it missed, for as long as it is listed."""
+        """What a replica owes is the deepest cut that it missed, for as long as it is listed.
+
+        A leader that withholds its log may have made its list deeper, and not written that down yet (D63).
+        """
         epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
         if now.partition.leader_epoch < epoch:
             return  # A leader that was deposed does not know the list of today.
-        self._listed[now.key] = now.partition.leader_epoch, now.uncut
+        written = {r: max(row, listed.get(r, row)) for r, row in now.uncut.items()} if now.mp.held else now.uncut
+        self._listed[now.key] = now.partition.leader_epoch, written
         for replica, row in now.uncut.items():
             if replica != SESSION and row > listed.get(replica, row) and not _had_confirmed(now, before, replica):
                 text = f"broker {replica} owed a cut to epoch {listed[replica]}, and is listed for epoch {row}"

@@ -76,6 +76,19 @@ def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> Non
     assert stage.look(stage.judge.judge, PREPARING, uncut={2: 0}) == ["list-rises"]
 
 
+@pytest.mark.decision("D63")
+@pytest.mark.parametrize("held", [True, False])
+def test_a_leader_that_withholds_its_log_may_not_have_written_its_list(stage: Stage, held: bool) -> None:
+    """It is killed after its own cut; the next leader reads the list of before."""
+    stage.list_({2: 4, 3: 4})
+    stage.mp.held = held
+    assert stage.list_({2: -1, 3: -1}) == []
+    stage.mp.held = False
+    stage.lead_in(1)
+    assert (stage.list_({2: 4, 3: 4}) == []) is held
+    assert stage.list_({2: 5, 3: 4}) == ["list-rises"], "that one was written"
+
+
 def test_a_topic_that_was_deleted_has_a_list_of_its_own(stage: Stage) -> None:
     stage.list_({2: 4})
     stage.judge.forget("a", TOPIC_ID)
