@@ -121,9 +121,12 @@ def is_synced(facts: Facts, cluster: str, tp: TopicPartition, begin: Instant, en
 
 
 def was_deleted(facts: Facts, key: Key, begin: Instant, end: Instant) -> bool:
-    """Return whether somebody may have deleted the group, its offset, or the topic."""
+    """Return whether somebody may have deleted the group, its offset, or the topic.
+
+    A coordinator or leader that had not heard yet that the topic was deleted may have answered since `begin`.
+    """
     group, cluster, tp = key
-    return facts.was_deleted((cluster, tp), begin, end) or any(
+    return facts.was_deleted_unheard((cluster, tp), begin, end) or any(
         (row.group, row.cluster) == (group, cluster)
         and row.tp in (None, tp)
         and row.sent_at <= end
@@ -157,9 +160,7 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
         return None
     last = max(done, key=lambda row: row.sent_at)
     is_gone = not look.token
-    # The coordinator may have taken the commit before it knew that the topic had been deleted.
-    unheard = facts.was_deleted_unheard((cluster, tp), last.sent_at, look.at)
-    if is_gone and (unheard or was_deleted(facts, key, last.sent_at, look.at)):
+    if is_gone and was_deleted(facts, key, last.sent_at, look.at):
         return None
     if shard_lost(facts, cluster, group, last.sent_at, look.at):
         return None

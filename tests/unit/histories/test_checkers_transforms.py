@@ -30,12 +30,21 @@ def test_a_transaction_begins_where_the_one_before_it_ended(begin: int, expected
     assert Transforming().took(0, 5, sent=1, at=2).took(begin, 9, sent=3, at=4).found() == expected
 
 
-@pytest.mark.parametrize(("deleted_at", "expected"), [(2.5, []), (0.5, ["exactly-once"])])
+@pytest.mark.parametrize(("deleted_at", "expected"), [(2.5, []), (-1.5, ["exactly-once"])])
 def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
     deleted_at: float, expected: list[str]
 ) -> None:
     hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=2, at=6)
-    hand.topic("a", "former", at=0).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=3)
+    hand.topic("a", "former", at=-5).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=3)
+    assert hand.found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(3.5, []), (0.5, ["exactly-once"])])
+def test_a_coordinator_may_take_the_end_of_a_transaction_before_it_hears_that_the_topic_is_deleted(
+    deleted_at: float, expected: list[str]
+) -> None:
+    hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=8, at=9)
+    hand.topic("a", "former", at=0).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=6)
     assert hand.found() == expected
 
 
