@@ -200,6 +200,12 @@ class Facts:
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader if number else None
 
+    def leaders_in(self, place: Place, leader_epoch: int) -> list[int]:
+        """Return who led in a leader epoch, as far as it is known; of the first leaders there are looks alone."""
+        named = [e.leader for e in self.elections.get(place, []) if e.leader_epoch == leader_epoch]
+        seen = [look.log.broker for look in self.looks.get(place, []) if look.log.leader_epoch == leader_epoch]
+        return [*dict.fromkeys((*named, *seen))]
+
     @cached_property
     def heirs(self) -> dict[Place, list[Look]]:
         """Return the logs with which leaders from outside the ISR began, by place and in order of time."""

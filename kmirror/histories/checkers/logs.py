@@ -286,9 +286,9 @@ def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
         return False
     for cluster in facts.plan.clusters:
         kept = int(cluster.configs.get("producer.id.expiration.ms", DAY_MS)) * MILLISECOND
-        for election in facts.elections.get((cluster.name, look.log.tp), []):
-            ahead = facts.clock_ahead(cluster.name, election.leader)
-            if election.leader_epoch == row.epoch and ahead and write.sent_at + kept - ahead <= look.at:
+        for leader in facts.leaders_in((cluster.name, look.log.tp), row.epoch):
+            ahead = facts.clock_ahead(cluster.name, leader)
+            if ahead and write.sent_at + kept - ahead <= look.at:
                 return True
     return False
 

@@ -125,6 +125,14 @@ def test_a_leader_whose_clock_is_ahead_forgets_producers(
     assert hand.final("a", [row(0, "x", pid=4, epoch=6), row(1, "x", pid=4, epoch=epoch)]).found() == expected
 
 
+@pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["duplicate-at-offset"])])
+def test_the_first_leader_may_forget_producers_too(broker: int, expected: list[str]) -> None:
+    """The account has no row of its election; a look shows that broker 1 led."""
+    hand = Hand().wrote("x", 0, pid=4)
+    hand.order("set_clock", "", "a", at=1, args={"ahead_ms": 86_400_000, "cluster": "a", "broker": broker})
+    assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=0).found() == expected
+
+
 def test_two_values_read_at_one_offset_are_told() -> None:
     hand = Hand().read("x0", 0, at=5).read("y0", 0, at=6).final("a", [row(0, "y0")])
     assert hand.found() == ["duplicate-at-offset"]
