@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from kmirror.histories.account import Ack, LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN, marker_lost
@@ -204,8 +203,11 @@ def _marker_after(look: Look, offset: int, producers: Collection[int]) -> LogRow
 
 
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    changes = [e for e in facts.elections.get(place, []) if e.at <= end]
-    return any(now.at >= begin and now.leader != before.leader for before, now in pairwise(changes))
+    """Return whether another broker came to lead in this time; who led first is known by looks alone."""
+    elections = [e for e in facts.elections.get(place, []) if e.at <= end]
+    first = facts.look_before(place, elections[0].at - 1) if elections else None
+    leaders = [None if first is None else first.log.broker, *(election.leader for election in elections)]
+    return any(now.at >= begin and now.leader != before for before, now in zip(leaders, elections, strict=False))
 
 
 # -- the three checkers ---------------------------------------------------------------------------

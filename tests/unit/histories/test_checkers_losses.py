@@ -333,6 +333,13 @@ def test_a_leader_that_made_the_cut_itself_may_not_stop_below_what_it_reopened()
 
 
 @pytest.mark.decision("D42")
+@pytest.mark.parametrize(("leader", "expected"), [(2, []), (1, ["mirrored-lost"])])
+def test_the_first_leader_is_known_by_looks(leader: int, expected: list[str]) -> None:
+    """Broker 1 led at 10 seconds; the account has no row of its election."""
+    assert reopened().elected(leader, 4, at=15, cluster="b").found() == expected
+
+
+@pytest.mark.decision("D42")
 def test_a_transaction_that_had_ended_below_the_record_excuses_no_loss() -> None:
     """The producer's next transaction, which ends above the record, is another one."""
     before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7), row(2, "x1"), row(3, "t1", pid=7)]
