@@ -50,13 +50,16 @@ def _state(facts: Facts, place: Place, row: Described) -> str:
     seen = [s for s in facts.states.get(place, []) if s.at <= row.at and s.mirror == row.mirror]
     if not seen or seen[-1].broker != row.broker:
         return ""
+    # A leader goes through several states in one instant, and may have answered between any two.
+    possible = seen[-1 - sum(s.at == row.at for s in seen) :]
+    entered = next((s for s in reversed(possible) if s.state == row.state), seen[-1])
     # A leader of a new epoch has to read the state first; so has a broker that was restarted.
-    if row.state != seen[-1].state and row.state != "UNKNOWN":
-        return f"state {row.state}, where the leader has entered {seen[-1].state}"
+    if row.state != entered.state and row.state != "UNKNOWN":
+        return f"state {row.state}, where the leader has entered {entered.state}"
     if row.state != "STOPPED":
         return ""
-    if max(seen[-1].last_mirror_epoch, -1) != row.last_mirror_epoch:
-        return f"STOPPED with last mirrored epoch {row.last_mirror_epoch}, which is {seen[-1].last_mirror_epoch}"
+    if max(entered.last_mirror_epoch, -1) != row.last_mirror_epoch:
+        return f"STOPPED with last mirrored epoch {row.last_mirror_epoch}, which is {entered.last_mirror_epoch}"
     return ""
 
 

@@ -68,6 +68,17 @@ def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expec
 
 
 @pytest.mark.parametrize(
+    ("state", "at", "expected"),
+    [("MIRRORING", 50, False), ("PAUSING", 50, False), ("PAUSED", 50, False), ("MIRRORING", 49, True)],
+)
+def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: float, expected: bool) -> None:
+    def change(hand: Hand) -> None:
+        hand.state("b", "PAUSING", at=at).state("b", "PAUSED", at=at)
+
+    assert ("where the leader has entered PAUSED" in told(change, state=state)) is expected
+
+
+@pytest.mark.parametrize(
     ("change", "reason", "expected"),
     [
         (lambda hand: None, "the source answers X", True),
