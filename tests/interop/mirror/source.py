@@ -49,13 +49,13 @@ class Source:
         ]
         if self.has_old_formats:
             topics += [NewTopic(n, 3, factor, config={"message.format.version": v}) for n, v in OLD_FORMATS.items()]
-        for topic in topics:  # In one request 2.1 answers after a minute, though all are there at once.
+        for topic in topics:  # In one request 2.1 answers when its time is over, though all are there at once.
             self.create(topic)
         return [topic.topic for topic in topics]
 
     def create(self, topic: NewTopic) -> None:
         """Create a topic."""
-        (created,) = self.admin.create_topics([topic]).values()
+        (created,) = self.admin.create_topics([topic], operation_timeout=10).values()
         created.result(WITHIN_S)
 
     def partition(self, topic: str) -> PartitionMetadata:

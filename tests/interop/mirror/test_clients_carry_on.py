@@ -185,7 +185,9 @@ def test_clients_that_nobody_restarts_carry_on(
         c = stack.enter_context(TcpCluster(name="c", brokers=1, configs=OURS, mirror_version=1))
         door = stack.enter_context(Door())
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-        for created in admin.create_topics([NewTopic(topic, 2, 1) for topic in TOPICS]).values():
+        topics = [NewTopic(topic, 2, 1) for topic in TOPICS]
+        # 2.1 may answer at the end of that time only, though the topics are there at once.
+        for created in admin.create_topics(topics, operation_timeout=10).values():
             created.result(WITHIN_S)
         door.lead_to(kafka.bootstrap_servers)
         applications = Applications(door.servers)

@@ -104,7 +104,8 @@ def source(
     configs = broker_configs(release, folder, authority)
     with RealCluster(release, class_path, folder / "kafka", brokers=1, listeners=LISTENERS, configs=configs) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-        (created,) = admin.create_topics([NewTopic(TOPIC, 2, 1)]).values()
+        # 2.1 may answer at the end of that time only, though the topic is there at once.
+        (created,) = admin.create_topics([NewTopic(TOPIC, 2, 1)], operation_timeout=10).values()
         created.result(60)
         add_users(kafka, class_path)
         yield Source(kafka, authority, authority.issue("mirror"))
