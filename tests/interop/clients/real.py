@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import select
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 START_SECONDS = 120
+PORTS = range(20_000, 32_000)
+"""Below those that systems take for the near ends of connections."""
 # What `config/server.properties` of 4.3.1 says, less what only large machines need. Both kinds of cluster get these.
 SHARED = {
     "group.initial.rebalance.delay.ms": "0",
@@ -55,10 +58,15 @@ def shared_configs(brokers: int) -> dict[str, str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on now."""
+    """Return ports that nothing listens on now, and that no connection of another test takes before a broker does."""
+    found: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
+        for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+            if len(found) < count:
+                with contextlib.suppress(OSError):
+                    stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                    found.append(port)
+    return found
 
 
 def _properties(
