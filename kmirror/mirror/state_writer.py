@@ -124,7 +124,6 @@ class StateWriter:
             if mp.reason == writing:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
-                self._stop_fetching(mp)
                 mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
                 partition.mark()  # What was read of the log is withheld as well (D30).
             if error:

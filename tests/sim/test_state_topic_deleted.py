@@ -123,6 +123,10 @@ def test_a_failback_is_one_by_delta_though_the_states_were_lost(is_mirrored: boo
     mirror.fail_over()
     if not is_mirrored:
         lose_states(b, restart=False)
+        a.simulation.run_for(span_s=1)
+    b.stop(1)  # The next leader reads what the former one has written again.
+    b.restart(1)
+    a.simulation.run_until(b.is_settled, what="a leader")
     a.simulation.line(a, b).bring_up()
     b.produce("t", 0, [b"b0"])
     back = Mirror("dr", source=b, destination=a)
