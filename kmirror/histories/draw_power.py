@@ -16,7 +16,7 @@ MIN_ISR = "min.insync.replicas"
 
 
 def with_eligible_losses(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with such an end for each of its clusters of which three replicas have to be two in sync."""
+    """Return the plan with such an end for each cluster with three replicas and min.insync.replicas 2."""
     found = [
         cluster.name
         for cluster in plan.clusters

@@ -132,8 +132,8 @@ class GroupAccount:
     sent: dict[str, OffsetSent] = field(default_factory=dict)
     """By token."""
     seen: list[OffsetsSeen] = field(default_factory=list)
-    told_by_others: list[OffsetsSeen] = field(default_factory=list)
-    """What brokers answered that do not lead the group's shard, or did not all the while."""
+    deposed_answers: list[OffsetsSeen] = field(default_factory=list)
+    """Answers of brokers that did not lead the group's shard throughout the request."""
     deleted: list[OffsetsDeleted] = field(default_factory=list)
     owned: list[Owned] = field(default_factory=list)
     logs_lost: list[CoordinatorLogLost] = field(default_factory=list)

@@ -143,7 +143,7 @@ class GroupDesk:
         asked = None if partitions is None else tuple(partitions)
         look = OffsetsSeen(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
         leads = leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster)
-        (scene.account.groups.seen if leads else scene.account.groups.told_by_others).append(look)
+        (scene.account.groups.seen if leads else scene.account.groups.deposed_answers).append(look)
         return None if unstable else found
 
     # -- committing ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ HOUR_MS = 3_600_000
 
 @on_line(ADDED)
 def _stale_for_long(story: Story, line: Line) -> bool:
-    """Meanwhile a config is altered, and a topic created, or created again; then the mirror reaches nobody else."""
+    """Meanwhile a config is altered and a topic created, or created again; then the mirror reaches this broker only."""
     brokers, rng, source = story.clusters[line.source].brokers, story.rng, line.source
     if brokers < 2:
         return False

@@ -94,8 +94,7 @@ class MirrorCoordinator:
 
     def incarnation(self) -> Uuid:
         """Return the topic id of `__mirror_state`, zeros if it is missing; once it was deleted it is another one."""
-        topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
-        return Uuid.ZERO if topic is None else topic.topic_id
+        return self.topic_id(MIRROR_STATE_TOPIC) or Uuid.ZERO
 
     def shard_of(self, key: StateKey) -> TopicPartition | None:
         """Return the partition that holds `key`, or None before the topic exists."""

@@ -34,7 +34,7 @@ def exactly_once(facts: Facts) -> Iterator[Finding]:
                 open_ends.append(row.end)
             elif outcome:
                 goes_on = last is None or row.begin in (last.end, *open_ends)
-                if last is not None and not goes_on and not _was_told_by_another(facts, last, row):
+                if last is not None and not goes_on and not _began_at_a_deposed_answer(facts, last, row):
                     yield _broken(facts, chain, last, row)
                 yield from _without_output(facts, row, 0 if last is None else last.at)
                 last, open_ends = row, []
@@ -54,18 +54,18 @@ def _shows(look: Look, values: list[str]) -> bool:
     return any((row := look.by_value.get(value)) is not None and row.visible for value in values)
 
 
-def _was_told_by_another(facts: Facts, last: Transformed, row: Transformed) -> bool:
+def _began_at_a_deposed_answer(facts: Facts, last: Transformed, row: Transformed) -> bool:
     """Return whether a coordinator that was deposed, and did not know it, said where the group stands, as Kafka's does.
 
     A generation does not change with the coordinator, so the next one takes the commit.
     """
     groups = facts.account.groups
     return any(
-        (told.group, told.cluster) == (row.group, row.cluster)
-        and last.at <= told.at <= groups.sent[row.token].sent_at
-        and told.asked is not None
-        and told.offsets.get(row.tp, (-1, ""))[0] == row.begin
-        for told in groups.told_by_others
+        (answer.group, answer.cluster) == (row.group, row.cluster)
+        and last.at <= answer.at <= groups.sent[row.token].sent_at
+        and answer.asked is not None
+        and answer.offsets.get(row.tp, (-1, ""))[0] == row.begin
+        for answer in groups.deposed_answers
     )
 
 

@@ -54,7 +54,7 @@ def test_a_broker_of_a_cluster_that_is_short_loses_power_while_another_one_is_in
     cluster = made.scene.clusters["a"]
     cluster.create_topic("t", 1)
     made.kill("a", 3, 60_000)
-    for short in (False, True):  # Broker 3 is in the ISR until its session ends, and nobody knows what it has.
+    for short in (False, True):  # Broker 3 is in the ISR until its session ends, and its log end is not known.
         with pytest.raises(StepSkipped):
             lose_power(made, "a", 2, 60_000, short=short)
     made.scene.simulation.run_until(lambda: len(cluster.image.topics["t"].partitions[0].isr) == 2, what="the ISR")

@@ -75,6 +75,6 @@ def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
 ) -> None:
     """A member asks it after the last commit, and begins there again."""
     hand = Transforming().took(0, 2, sent=1, at=2).took(2, 5, sent=3.5, at=4).took(2, 9, sent=6, at=8)
-    told = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
-    hand.account.groups.told_by_others.append(told)
+    answer = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
+    hand.account.groups.deposed_answers.append(answer)
     assert hand.found() == expected

@@ -47,7 +47,7 @@ FORMER, PRESENT = Uuid(b"the former topic"), Uuid(b"the topic as now")
 
 
 class Log:
-    """A coordinator's log, all of which is committed."""
+    """A coordinator's log, committed up to its end."""
 
     log_start_offset = 0
 
