@@ -117,17 +117,24 @@ def _figures() -> str:
     return _table(("column", "what it is"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
 
 
+def _sorted_keys(*, is_idle: bool) -> list[configs.ConfigKey]:
+    """Return the keys by scope, then by name."""
+    scopes = list(configs.Scope)
+    keys = [row for row in configs.KEYS if bool(row.idle) is is_idle]
+    return sorted(keys, key=lambda row: (scopes.index(row.scope), row.name))
+
+
 def _idle_config_keys() -> str:
     rows = (
         (_code(row.name), row.scope.value, row.kind.value, "" if row.default is None else _code(row.default), row.idle)
-        for row in configs.IDLE_ROWS
+        for row in _sorted_keys(is_idle=True)
     )
     return _table(("key", "of a", "type", "default", "why it changes nothing"), rows)
 
 
 def _config_keys() -> str:
     rows = []
-    for row in configs.ROWS:
+    for row in _sorted_keys(is_idle=False):
         bounds = f"{'' if row.minimum is None else row.minimum}..{'' if row.maximum is None else row.maximum}"
         takes = ", ".join(row.choices) or (bounds if bounds != ".." else "")
         default = "" if row.default is None else _code(row.default)

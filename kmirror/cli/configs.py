@@ -38,7 +38,7 @@ from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.java import parse_int
-from kmirror.spec.config_lists import BLANKS
+from kmirror.spec.configs.lists import BLANKS
 from kmirror.spec.topics import problem_with_name
 
 ACTIONS: Final = ("describe", "alter")

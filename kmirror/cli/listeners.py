@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
-from kmirror.spec.config_lists import entries_of
+from kmirror.spec.configs.lists import entries_of
 
 PORT_MAX = 65_535
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")

@@ -16,8 +16,8 @@ from kmirror.client.scram import HASHES, SaltedPasswords, ScramClient
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.tls import Store, TlsSettings
-from kmirror.spec.config_lists import BLANKS, entries_of
-from kmirror.spec.config_rules import PROTOCOLS as SECURITY_PROTOCOLS
+from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.rules import PROTOCOLS as SECURITY_PROTOCOLS
 
 MECHANISMS = (PLAIN, *HASHES)
 PROTOCOLS = ("TLSv1.2", "TLSv1.3")

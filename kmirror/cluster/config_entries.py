@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from kmirror.spec.config_lists import BLANKS, entries_of
 from kmirror.spec.configs import BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, known
+from kmirror.spec.configs.lists import BLANKS, entries_of
 from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 

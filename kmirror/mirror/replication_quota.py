@@ -13,8 +13,8 @@ from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.meters import WindowedRate
-from kmirror.spec.config_lists import entries_of
 from kmirror.spec.configs import LONG_MAX
+from kmirror.spec.configs.lists import entries_of
 
 REPLICAS = "mirror.replication.throttled.replicas"
 RATE = "mirror.replication.throttled.rate"

@@ -8,8 +8,8 @@ from typing import Self
 
 from kmirror.client.backoff import Backoff
 from kmirror.kernel.clock import SECOND, Duration, from_ms
-from kmirror.spec.config_lists import entries_of
 from kmirror.spec.configs import Configs
+from kmirror.spec.configs.lists import entries_of
 
 INT_MAX = (1 << 31) - 1
 SETUP = Backoff(10_000, 30_000)

@@ -20,8 +20,8 @@ from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
-from kmirror.spec.config_conflicts import problem_between
 from kmirror.spec.configs import Configs, Scope, problem_with
+from kmirror.spec.configs.conflicts import problem_between
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp
 

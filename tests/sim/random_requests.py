@@ -31,7 +31,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.configs import ROWS
+from kmirror.spec.configs import KEYS
 from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 from tests.builders import marker
 from tests.sim.stage import T0_MS, WrittenLogs, legacy, plain, transactional
@@ -110,7 +110,7 @@ WELL_MEANT: dict[str, tuple[Any, ...]] = {
     "state": (0, 1, 2, 3, 4, 5, 6),
     "key": ("tx", "m"),
     "coordinator_keys": ("tx", "m"),
-    "name": tuple(dict.fromkeys(row.name for row in ROWS)),
+    "name": tuple(dict.fromkeys(row.name for row in KEYS if not row.idle)),
     "value": ("1", "2", "100000", "true", "delete", "a:1", "*", "("),
     "resource_name": ("plain", "live", "1", ""),
 }

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from kmirror.mirror.syncs.rules import Rules
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
-from kmirror.spec.config_conflicts import problem_between
 from kmirror.spec.configs import Configs, Scope, problem_with
+from kmirror.spec.configs.conflicts import problem_between
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 Values = Mapping[str, str]

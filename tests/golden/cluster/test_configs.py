@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.config_entries import BrokerLayers, Entry, broker_entries, topic_entries
-from kmirror.spec.configs import IDLE_ROWS, ROWS, Configs, Scope
+from kmirror.spec.configs import KEYS, Configs, Scope
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "configs.json").read_bytes())
 READ_AT_THE_START = {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
@@ -43,9 +43,8 @@ def test_types_defaults_and_flags_are_those_of_a_real_broker(scope: str) -> None
             assert [synonym.name for synonym in entry.synonyms] == row["synonyms"], row["name"]
 
 
-def test_a_key_that_is_read_is_none_that_changes_nothing() -> None:
-    """Whoever begins to read a key takes it out of kmirror/spec/idle_configs.py."""
-    twice = Counter((row.scope, row.name) for row in (*ROWS, *IDLE_ROWS))
+def test_no_two_owners_have_a_row_for_one_key() -> None:
+    twice = Counter((row.scope, row.name) for row in KEYS)
     assert [name for (_, name), count in twice.items() if count > 1] == []
 
 

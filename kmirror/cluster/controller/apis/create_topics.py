@@ -29,8 +29,8 @@ from kmirror.protocol.gen.create_topics_response import (
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.config_conflicts import problem_between
 from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.configs.conflicts import problem_between
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
 from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType

@@ -30,9 +30,9 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIGURED
-from kmirror.spec.config_conflicts import problem_between
-from kmirror.spec.config_lists import parts_of
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
+from kmirror.spec.configs.conflicts import problem_between
+from kmirror.spec.configs.lists import parts_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.error_messages import message_of
 from kmirror.spec.topics import problem_with_name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.configs.key import Scope
+from kmirror.spec.configs.reading import Configs
 
 
 def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:

@@ -1,0 +1,27 @@
+"""Config keys of brokers, topics and mirrors: one row each, in the file of its owner, with its reading and checks.
+
+A new key is one row in one file. A key that changes nothing in kmirror has a row with the reason in `idle`: it can be
+set and is described as by a real broker, so that Kafka's properties files and scripts work as they are.
+"""
+
+from __future__ import annotations
+
+from kmirror.spec.configs.checks import BOUNDS, problem_with
+from kmirror.spec.configs.key import LONG_MAX, MINUTE_MS, ConfigKey, Kind, Scope
+from kmirror.spec.configs.reading import Configs, broker_configs
+from kmirror.spec.configs.registry import KEYS, default_of, known
+
+__all__ = [
+    "BOUNDS",
+    "KEYS",
+    "LONG_MAX",
+    "MINUTE_MS",
+    "ConfigKey",
+    "Configs",
+    "Kind",
+    "Scope",
+    "broker_configs",
+    "default_of",
+    "known",
+    "problem_with",
+]

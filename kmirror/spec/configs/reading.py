@@ -1,0 +1,66 @@
+"""Typed reading of configs over the defaults of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.spec.configs.key import Scope
+from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.registry import default_of, known
+
+
+class Configs:
+    """Typed reading of one resource's configs over the defaults of the rows.
+
+    While it is in use `values` do not change: each number is read once.
+    """
+
+    __slots__ = ("_fallback", "_numbers", "_rows", "_values")
+
+    def __init__(self, scope: Scope, values: Mapping[str, str], fallback: Configs | None = None) -> None:
+        self._rows = known(scope)
+        self._values = values
+        self._fallback = fallback
+        self._numbers: dict[str, int] = {}
+
+    def text(self, name: str) -> str:
+        """Return the value as text; a topic key without a value of its own falls back to the broker's."""
+        row = self._rows[name]
+        if row.instead is not None and row.instead in self._values:
+            name = row.instead
+        value = self._values.get(name)
+        if value is None and row.broker_key is not None and self._fallback is not None:
+            return self._fallback.text(row.broker_key)
+        if value is None and row.or_else is not None:
+            other, units = row.or_else
+            return str(self.integer(other) * units)
+        return default_of(row) if value is None else value.strip(BLANKS)
+
+    def sets(self, name: str) -> bool:
+        """Return whether a value is set for the key, be it the default's own."""
+        return name in self._values
+
+    def integer(self, name: str) -> int:
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = int(self.text(name))
+        return number
+
+    def double(self, name: str) -> float:
+        return float(self.text(name).rstrip("dDfF"))
+
+    def names(self, name: str) -> list[str]:
+        """Return the entries of a list."""
+        return [entry for entry in entries_of(self.text(name), are_patterns=self._rows[name].holds_patterns) if entry]
+
+    def flag(self, name: str) -> bool:
+        return self.text(name).lower() == "true"
+
+
+def broker_configs(static: Mapping[str, str], altered: Mapping[str, str]) -> Configs:
+    """Return what holds at a node: what was altered while it runs goes before its properties file.
+
+    As in Kafka, what was stored of keys that cannot change dynamically is passed over.
+    """
+    rows = known(Scope.BROKER)
+    return Configs(Scope.BROKER, {**static, **{n: v for n, v in altered.items() if n in rows and rows[n].dynamic}})
