@@ -256,8 +256,7 @@ class Partition:
 
     def demand_cut(self, replica: int, epoch: int) -> None:
         """Answer fetches of `replica` with a divergence until it has cut all epochs above `epoch`, -1 for all (D30)."""
-        self.must_cut = own(self.must_cut)
-        self.must_cut[replica] = epoch
+        self.must_cut = {**self.must_cut, replica: epoch}
         self.mark()
 
     def confirm_cut(self, replica: int) -> bool:

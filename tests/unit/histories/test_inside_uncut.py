@@ -57,13 +57,14 @@ def test_what_it_owes_may_rise_after_it_was_struck_off(stage: Stage) -> None:
 
 @pytest.mark.parametrize("confirms", [True, False])
 def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
-    stage.leader.demand_cut(2, -1)
-    stage.leader.not_admitted = frozenset({2})
-    assert stage.look(stage.judge.judge, PREPARING, uncut={2: -1}) == []
+    for replica in (2, 3):
+        stage.leader.demand_cut(replica, -1)
+    stage.leader.not_admitted = frozenset({2, 3})
+    assert stage.look(stage.judge.judge, PREPARING, uncut={2: -1, 3: -1}) == []
     if confirms:
         stage.leader.confirm_cut(2)
         assert stage.look(stage.judge.judge, PREPARING) == []
-    assert ("list-rises" in stage.list_({2: 0, 3: 0})) is not confirms
+    assert ("list-rises" in stage.list_({2: 0, 3: -1})) is not confirms
 
 
 def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> None:
