@@ -56,8 +56,11 @@ class FetchLook(FrameLook):
         """By server and session id."""
         self._opening: dict[PendingRequest, _Session] = {}
         """Requests that begin a session, or do without one."""
-        self._next: dict[str, tuple[str, dict[TopicPartition, int]]] = {}
-        """By consumer the cluster that it reads from, and where its fetches have to go on."""
+        self._next: dict[str, tuple[str, dict[Row, int]]] = {}
+        """By consumer the cluster that it reads from, and where its fetches have to go on.
+
+        A topic that is created again under its name has an id of its own, and so rows of its own.
+        """
 
     def wants(self, link: Link) -> bool:
         if link.client in self._readers:
@@ -116,8 +119,7 @@ class FetchLook(FrameLook):
             self._next[name] = pending.cluster, {}
             return
         for row, offset in rows.items():
-            tp = self._named(pending, row)
-            end = known.pop(tp, None)
+            end = known.pop(row, None)
             if end is not None and end != offset:
                 self._broken(pending, row, "fetch-offset", f"is read from {offset} on, the last answer ended at {end}")
 
@@ -169,12 +171,11 @@ class FetchLook(FrameLook):
         if cluster != pending.cluster:
             return
         for row, data in _rows(answer):
-            tp = self._named(pending, row)
-            known.pop(tp, None)
-            if not data.error_code and data.diverging_epoch.epoch < 0 and tp is not NO_PARTITION:
+            known.pop(row, None)
+            if not data.error_code and data.diverging_epoch.epoch < 0:
                 last = [batch.last_offset for batch in _batches(data)]
                 if last:
-                    known[tp] = last[-1] + 1
+                    known[row] = last[-1] + 1
 
     def _session(self, pending: PendingRequest, request: FetchRequest) -> _Session | None:
         opening = self._opening.get(pending)

@@ -30,11 +30,12 @@ class FakeScene(SimpleNamespace):
             clusters={},
             now=0,
             notes=[],
+            topics={},
         )
 
     def image(self, cluster: str) -> Any:
-        """Return an image without topics."""
-        return SimpleNamespace(topics={})
+        """Return an image with the scene's topics, at first none."""
+        return SimpleNamespace(topics=self.topics)
 
     def note(self, text: str) -> None:
         """Keep a line of the story."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from kmirror.histories.inside.fetchers import FetchLook
 from kmirror.histories.inside.frames import PendingRequest
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
 from kmirror.records.build import build_batch
@@ -33,23 +35,25 @@ class Stage:
         forgotten: list[int] | None = None,
         *,
         id_: int = SESSION,
+        topic_id: Uuid = Uuid.ZERO,
     ) -> PendingRequest:
-        """Have a fetch arrive that names partitions of t0 with their offsets."""
+        """Have a fetch arrive that names partitions of t0, by name or by its id, with their offsets."""
         rows = [FetchPartition(partition=index, fetch_offset=offset) for index, offset in (offsets or {}).items()]
         request = FetchRequest(
             session_id=id_ if epoch else 0,
             session_epoch=epoch,
             isolation_level=1,
-            topics=[FetchTopic(topic="t0", partitions=rows)],
+            topics=[FetchTopic(topic="t0" if topic_id == Uuid.ZERO else "", topic_id=topic_id, partitions=rows)],
             forgotten_topics_data=[ForgottenTopic(topic="t0", partitions=forgotten)] if forgotten else [],
         )
-        return ask(self.look, self.link, request, version=11)
+        return ask(self.look, self.link, request, version=11 if topic_id == Uuid.ZERO else 13)
 
     def answer(
         self, pending: PendingRequest, *rows: PartitionData, error: ErrorCode = ErrorCode.NONE, arrives: bool = True
     ) -> None:
         """Answer a fetch."""
-        topics = [FetchableTopicResponse(topic="t0", partitions=list(rows))]
+        asked = pending.body.topics[0]  # type: ignore[attr-defined]
+        topics = [FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id, partitions=list(rows))]
         body = FetchResponse(error_code=error, session_id=SESSION, responses=topics)
         answer(self.look, pending, body, arrives=arrives)
 
@@ -131,6 +135,20 @@ def test_after_a_divergence_it_reads_from_elsewhere(stage: Stage) -> None:
     stage.answer(stage.fetch(2, {0: 3}), row)
     stage.fetch(3, {0: 2})
     assert stage.broken == []
+
+
+def test_a_topic_that_was_created_again_is_read_from_elsewhere(stage: Stage) -> None:
+    """The last answer about the first one comes when no topic has its id any more."""
+    first, second = Uuid(b"1" * 16), Uuid(b"2" * 16)
+    stage.scene.topics["t0"] = SimpleNamespace(name="t0", topic_id=first)
+    stage.answer(stage.fetch(0, {0: 0}, topic_id=first), records(0, 3))
+    stage.scene.topics.clear()
+    stage.answer(stage.fetch(1, {0: 3}, topic_id=first), records(3, 1))
+    stage.scene.topics["t0"] = SimpleNamespace(name="t0", topic_id=second)
+    stage.answer(stage.fetch(0, {0: 4}, topic_id=second), records(4, 3))
+    assert stage.broken == []
+    stage.fetch(1, {0: 6}, topic_id=second)
+    assert stage.broken == ["fetch-offset"]
 
 
 def test_in_another_cluster_it_reads_from_elsewhere(stage: Stage) -> None:
