@@ -59,8 +59,11 @@ def part(
         cut(context, now, mp, partition, offset, why)
 
 
-def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
-    """Cut this leader's log if it is on the list of uncut replicas, and withhold it until it is off the list (D30)."""
+def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, missed: bool) -> None:
+    """Cut this leader's log if it is on the list of uncut replicas, and withhold it until it is off the list (D30).
+
+    `missed` says that nothing was read from its log since this broker leads; else it has ordered the cut itself.
+    """
     partition = context.replicas.led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
@@ -69,7 +72,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
         epoch = FROM_SCRATCH  # And so for the others, which follow; it is persisted before this log is served (D63).
         apply_uncut(mp, partition, after_cut(mp.uncut, partition.image.replicas, epoch))
     mp.held = True
-    why = f"a cut to epoch {epoch} that this replica missed"
+    why = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
     if epoch < 0:
         restart(context, now, mp, partition, 0, why)
     else:

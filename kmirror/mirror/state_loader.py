@@ -134,7 +134,7 @@ class StateLoader:
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, partition, own.uncut)
-        cut_if_listed(self._context, now, mp)
+        cut_if_listed(self._context, now, mp, missed=True)
         self._context.replicas.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
         self._writer.go_on(now, mp)
 

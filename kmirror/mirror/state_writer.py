@@ -142,7 +142,7 @@ class StateWriter:
                 mp.enter(state)
                 self._context.note_state(mp, state)
             elif state is MirrorState.MIRRORING:  # This broker is on the list if the source was written anew (D45).
-                cut_if_listed(self._context, later, mp)
+                cut_if_listed(self._context, later, mp, missed=was_held)
             self.go_on(later, mp)
 
         self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))

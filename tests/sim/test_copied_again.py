@@ -79,6 +79,7 @@ def test_a_mirror_that_was_away_until_the_new_copy_was_longer_than_its_own() -> 
     p.simulation.line(p.b, c).bring_up()
     assert_followed(p, c)
     assert p.cuts_of(c) == [(0, 4)]
+    assert {cut.why for _, cut in p.cuts} == {"a cut to epoch -1 of every replica"}, "it has missed none"
 
 
 @pytest.mark.parametrize("dies", ["b", "c"])
