@@ -24,7 +24,7 @@ ASKED_AGAIN_MS = RETRY_MS // 2
 def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> Upstream:
     """Return what is upstream of the log of a partition that this broker leads; have old knowledge refreshed."""
     mp = context.partitions.get(tp)
-    if mp is None or not _is_fed(mp):
+    if mp is None or not _is_fed(context, mp):
         return Upstream(asked_at=now, ended_at=now)
     source_id, known = context.source_cluster_id(mp.assignment.mirror), mp.upstream
     if known is None or now >= known.asked_at + ASKED_AGAIN_MS * MILLISECOND:
@@ -34,9 +34,16 @@ def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> U
     return known.behind(now, source_id, context.broker.cluster_id, prepares=prepares)
 
 
-def _is_fed(mp: MirrorPartition) -> bool:
-    """Return whether the log is mirrored, or is going to be without another question to the source."""
-    return mp.state in FED or (mp.state is MirrorState.PREPARING and mp.told_since is not None)
+def _is_fed(context: MirrorContext, mp: MirrorPartition) -> bool:
+    """Return whether the log is mirrored, or is going to be without another question to the source.
+
+    A broker that prepares and has not heard from its source yet may have taken over from one that was going to.
+    """
+    if mp.state is not MirrorState.PREPARING:
+        return mp.state in FED
+    source = context.sources.get(mp.assignment.mirror)
+    is_heard = source is not None and source.cluster_id is not None
+    return mp.told_since is not None or (not is_heard and context.source_cluster_id(mp.assignment.mirror) != "")
 
 
 def ring_of(context: MirrorContext, mp: MirrorPartition) -> tuple[str, ...]:

@@ -91,6 +91,11 @@ def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
     mirrors = [link(p.a, p.b), link(p.b, c), link(c, p.a)]
     p.run_until(lambda: all("in a ring" in x.reason() for x in (p.a, p.b, c)), "the reason in each of them")
     p.hold(20, lambda: p.cuts == [], "no cluster is cut")
+    p.simulation.line(p.a, c).take_down()
+    p.a.kill(1)
+    p.a.restart(1)
+    p.hold(20, lambda: p.cuts == [], "a new leader that has not heard from its source is mirrored all the same")
+    p.simulation.line(p.a, c).bring_up()
     mirrors[0].remove_topics([TOPIC])
     stopped(mirrors[0])
     assert_equal(mirrors[1])
