@@ -66,7 +66,9 @@ class LineageRules:
             return
         if before is None or before.lineage is not now.lineage or before.state is None:
             self._look_at_lineage(now)
-        if before is not None and now.end > before.end and now.state is MirrorState.MIRRORING is before.state:
+        if before is None or not now.state is MirrorState.MIRRORING is before.state:
+            return
+        if now.end > max(before.end, now.partition.log.log_start_offset):  # Else it has begun anew, and is empty.
             self._look_at_append(now)
 
     def _look_at_lineage(self, now: Seen) -> None:

@@ -272,6 +272,17 @@ def test_no_more_is_known_of_the_source_than_it_has(
     assert stage.look(stage.lineages.judge, MIRRORING) == rules
 
 
+def test_a_log_that_begins_anew_where_the_source_begins_was_answered_with_nothing(stage: Stage) -> None:
+    """The source has another leader, with a lower high watermark, which has said only where its log begins."""
+    stage.leaders["b"].log.truncate_fully_and_start_at(5)
+    stage.look(stage.lineages.judge, MIRRORING)
+    stage.leader.log.truncate_fully_and_start_at(5)
+    stage.mp.source_epoch, stage.mp.source_offset = 0, 9
+    assert stage.look(stage.lineages.judge, MIRRORING) == []
+    stage.fill(stage.leader.log, batch(5, 1))
+    assert stage.look(stage.lineages.judge, MIRRORING) == ["source-offset"]
+
+
 @pytest.mark.parametrize(
     ("known", "cut", "rules"),
     [(2, False, []), (0, False, ["source-start"]), (0, True, [])],
