@@ -84,7 +84,7 @@ class MirrorListing:
     topic_count: int
     """Topics in the mirror, those that were removed included."""
     warning: str = ""
-    """Which states cannot be read, empty if all can."""
+    """Which states cannot be read or written, empty if all can."""
 
 
 @dataclass(slots=True)

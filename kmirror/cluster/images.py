@@ -115,6 +115,16 @@ class PartitionImage:
         """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
         return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
 
+    def why_isr_is_short(self, min_insync_replicas: int) -> str:
+        """Return that the ISR is too small for writes, and which replicas are not in it; empty if it is not."""
+        if len(self.isr) >= min(min_insync_replicas, len(self.replicas)):
+            return ""
+        others = [broker for broker in self.replicas if broker not in self.isr]
+        return (
+            f"ISR {list(self.isr)} is smaller than min.insync.replicas, which is {min_insync_replicas}: "
+            f"brokers {others} are not in it"
+        )
+
 
 @dataclass(slots=True)
 class TopicImage:

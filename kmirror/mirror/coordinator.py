@@ -7,7 +7,7 @@ committed (D48): whoever cuts a log on the strength of an answer must not find i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.context import BrokerContext
@@ -85,6 +85,7 @@ class MirrorCoordinator:
 
     def __init__(self, broker: BrokerContext, replicas: ReplicaManager, internal_topics: InternalTopics) -> None:
         self._broker = broker
+        self._replicas = replicas
         self._internal_topics = internal_topics
         self.runtime = CoordinatorRuntime(broker, replicas, MIRROR_STATE_TOPIC, MirrorShard)
 
@@ -106,21 +107,19 @@ class MirrorCoordinator:
         count = self._count()
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
 
-    def leaderless(self) -> dict[int, str]:
-        """Return the partitions of `__mirror_state` without a leader, each with the brokers of its replicas."""
-        topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
-        return {
-            index: ", ".join(map(str, partition.replicas))
-            for index, partition in ({} if topic is None else topic.partitions).items()
-            if partition.leader == NO_LEADER
-        }
-
-    def why_silent(self, key: StateKey) -> str:
-        """Return why there was no answer about the state of `key`."""
-        shard, leaderless = self.shard_of(key), self.leaderless()
-        if shard is None or shard.partition not in leaderless:
-            return "the mirror coordinator did not answer"
-        return f"the state cannot be read: {shard} has no leader, it is on brokers {leaderless[shard.partition]}"
+    def unwritable(self, shards: Iterable[TopicPartition | None]) -> list[str]:
+        """Return those of the partitions of `__mirror_state` that take no writes, each with why (D66)."""
+        min_isr = self._replicas.min_insync_replicas(MIRROR_STATE_TOPIC)
+        found = []
+        for shard in sorted({shard for shard in shards if shard is not None}):
+            partition = self._broker.image.partition(shard)
+            if partition is None:  # The topic was deleted, and comes again.
+                continue
+            if partition.leader == NO_LEADER:
+                found.append(f"{shard} has no leader, it is on brokers {list(partition.replicas)}")
+            elif short := partition.why_isr_is_short(min_isr):
+                found.append(f"{shard}: {short}")
+        return found
 
     def ensure(self, now: Instant) -> None:
         """See to it that there is `__mirror_state`: a user may have deleted it."""

@@ -46,9 +46,7 @@ class StateLoader:
         """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
         mp.busy = True
         mp.kept_in = self._context.coordinator.incarnation()
-        names = mirror_names(self._context.broker.image)
-        mirrors = [mp.assignment.mirror, *(name for name in names if name != mp.assignment.mirror)]
-        keys = [StateKey(mirror, mp.topic_id, mp.tp.partition) for mirror in mirrors]
+        keys = keys_of(self._context, mp)
         found: dict[StateKey, PartitionState] = {}
         left = len(keys)
 
@@ -59,9 +57,8 @@ class StateLoader:
                 found[key] = state
             if left or not self._context.is_present(mp):
                 return
-            missing = [key for key in keys if key not in found]
-            if missing:
-                self._try_again(later, mp, self._context.coordinator.why_silent(missing[0]))
+            if len(found) < len(keys):
+                self._try_again(later, mp, "the mirror coordinator did not answer")
             else:
                 self._gather(later, mp, found)
 
@@ -137,6 +134,12 @@ class StateLoader:
         cut_if_listed(self._context, now, mp, missed=True)
         self._context.replicas.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
         self._writer.go_on(now, mp)
+
+
+def keys_of(context: MirrorContext, mp: MirrorPartition) -> list[StateKey]:
+    """Return where a partition may have a state: under its mirror's name, and then under all others."""
+    own, names = mp.assignment.mirror, mirror_names(context.broker.image)
+    return [StateKey(name, mp.topic_id, mp.tp.partition) for name in (own, *(name for name in names if name != own))]
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:

@@ -1,7 +1,7 @@
 """What should an operator of a mirror know that no partition waits for? Texts for DescribeMirrors and ListMirrors.
 
-States that cannot be read, since a partition of `__mirror_state` has no leader (D66); a source that may elect a leader
-that lacks records (D67).
+States that cannot be read or written, since a partition of `__mirror_state` has no leader or too small an ISR (D66); a
+source that may elect a leader that lacks records (D67).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.config_answers import UNCLEAN
 from kmirror.spec.configs import Configs, Scope
-from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 SUPPORTS_UNCLEAN = "mirror.support.unclean.leader.election"
 
@@ -39,23 +38,16 @@ def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
 
 
 def lost_states(context: MirrorContext, mirror: str) -> str:
-    """Return the partitions of `__mirror_state` a mirror needs that have no leader, with brokers; else empty."""
-    leaderless = context.coordinator.leaderless()
-    if not leaderless:
-        return ""
-    image = context.broker.image
+    """Return which partitions of `__mirror_state` a mirror needs that take no writes, with why; else empty."""
+    image, shard_of = context.broker.image, context.coordinator.shard_of
     keys = [
         StateKey(mirror, known.topic_id, index)
         for topic in context.topics_of(mirror)
         if (known := image.topics.get(topic)) is not None
         for index in known.partitions
     ]
-    shards = [context.coordinator.shard_of_mirror(mirror), *map(context.coordinator.shard_of, keys)]
-    needed = {shard.partition for shard in shards if shard is not None and shard.partition in leaderless}
-    if not needed:
-        return ""
-    partitions = [f"{MIRROR_STATE_TOPIC}-{index} (on brokers {leaderless[index]})" for index in sorted(needed)]
-    return f"states cannot be read or written, for nobody leads {few(partitions, 'partitions')}"
+    found = context.coordinator.unwritable([context.coordinator.shard_of_mirror(mirror), *map(shard_of, keys)])
+    return f"states cannot be read or written: {few(found, 'partitions')}" if found else ""
 
 
 def warnings_of(context: MirrorContext, mirror: str) -> str:

@@ -20,6 +20,11 @@ def warning(p: Pair) -> str:
     return p.there.warning()
 
 
+def told(p: Pair) -> str:
+    """Return what DescribeMirrors says that the partition waits for."""
+    return next((row.reason for row in p.there.describe()), "")
+
+
 def listed(p: Pair) -> str:
     """Return what ListMirrors warns of."""
     (row,) = Mirror.list(p.b)
@@ -39,9 +44,9 @@ def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_to
     p.b.kill(gone)
     p.run_until(lambda: p.b.leader(SHARD) is None and p.b.leader(TP) is not None, "the broker to be fenced")
     p.b.restart(p.b.elect())
-    p.run_until(lambda: "has no leader" in p.b.reason(), "the reason")
-    assert p.b.reason() == f"the state cannot be read: {SHARD} has no leader, it is on brokers {gone}"
-    text = f"states cannot be read or written, for nobody leads {SHARD} (on brokers {gone})"
+    text = f"{SHARD} has no leader, it is on brokers [{gone}]"
+    assert told(p).endswith(text)
+    text = f"states cannot be read or written: {text}"
     assert (warning(p), listed(p)) == (text, text)
     p.simulation.run_for(span_s=20)
     assert p.b.try_write() is ErrorCode.NOT_LEADER_OR_FOLLOWER, "this leader may itself owe a cut"
@@ -49,6 +54,50 @@ def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_to
     stopped(p.there)
     p.b.write("at the new place")
     assert (warning(p), listed(p)) == ("", "")
+
+
+@pytest.mark.decision("D66")
+def test_an_isr_that_is_too_small_for_states_is_named_with_the_brokers_that_are_missing() -> None:
+    """A stop is ordered, and two of three brokers die: the last one cannot commit what it has of the states."""
+    p = pair(5, b_configs={"mirror.topic.num.partitions": "1"})
+    p.a.create_topic(TOPIC)
+    p.begin()
+    leader = p.b.await_leader(SHARD)
+    last = next(broker for broker in p.b.broker_ids if broker != leader.broker_id)
+    gone = [broker for broker in p.b.broker_ids if broker != last]
+    p.there.remove_topics([TOPIC])
+    end = leader.log.log_end_offset
+    p.run_until(lambda: leader.log.high_watermark > end, "the state to be committed")
+    for victim in gone:
+        p.b.kill(victim)
+    short = f"{SHARD}: ISR [{last}] is smaller than min.insync.replicas, which is 2: brokers {gone} are not in it"
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.leader(SHARD) is not None, "the last broker to lead")
+    assert told(p) == short
+    p.run_until(lambda: "did not answer" in p.b.reason(), "the end of the first question")
+    text = f"states cannot be read or written: {short}"
+    assert (told(p), warning(p), listed(p)) == (f"the mirror coordinator did not answer; {short}", text, text)
+    p.b.restart(gone[0])
+    stopped(p.there)
+    assert (warning(p), listed(p)) == ("", "")
+
+
+@pytest.mark.decision("D66")
+def test_a_state_that_the_isr_is_too_small_to_write_says_so_until_min_insync_replicas_is_lowered() -> None:
+    p = pair(5, b_configs={"mirror.topic.num.partitions": "1"})
+    p.a.create_topic(TOPIC)
+    p.begin()
+    leaders = (p.b.await_leader(SHARD).broker_id, p.b.await_leader(TP).broker_id)
+    gone = next(broker for broker in p.b.broker_ids if broker not in leaders)
+    p.b.kill(gone)
+    p.b.alter(SHARD.topic, {"min.insync.replicas": "3"})
+    p.there.pause([TOPIC])
+    p.run_until(lambda: gone not in p.b.await_leader(SHARD).isr, "the ISR to be smaller")
+    left = [broker for broker in p.b.await_leader(SHARD).image.replicas if broker != gone]
+    short = f"{SHARD}: ISR {left} is smaller than min.insync.replicas, which is 3: brokers [{gone}] are not in it"
+    assert told(p) == f"the mirror's coordinator has to take state PAUSING; {short}"
+    assert warning(p) == f"states cannot be read or written: {short}"
+    p.b.alter(SHARD.topic, {"min.insync.replicas": "2"})
+    p.there.wait_for_state(MirrorState.PAUSED, [TP])
 
 
 @pytest.mark.decision("D67")

@@ -172,13 +172,7 @@ class Partition:
 
     def why_isr_is_short(self) -> str:
         """Return that the ISR has fewer members than `min_isr`, and who could join it; empty if it has enough."""
-        if len(self.isr) >= self.min_isr:
-            return ""
-        others = [broker for broker in self.image.replicas if broker not in self.isr]
-        return (
-            f"ISR {list(self.isr)} is smaller than min.insync.replicas, which is {self.min_insync_replicas}: "
-            f"brokers {others} are not in it"
-        )
+        return self.image.why_isr_is_short(self.min_insync_replicas)
 
     @property
     def acknowledges_alone(self) -> bool:

@@ -203,7 +203,7 @@ class ReplicaManager:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _apply_configs(self, topic: str) -> None:
-        config, min_insync_replicas = self.log_config(topic), self._min_insync_replicas(topic)
+        config, min_insync_replicas = self.log_config(topic), self.min_insync_replicas(topic)
         for tp in self._of_topic(topic):
             partition = self.partitions[tp]
             partition.log.config = config
@@ -230,7 +230,7 @@ class ReplicaManager:
             log.flushing.is_deferred = True  # No handling of a request waits for a disk.
             log.enter_when_unsaved(self._unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log, disk.log_dir)
-            partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
+            partition.min_insync_replicas = self.min_insync_replicas(tp.topic)
             self.grew(tp)
         changed = partition.apply(now, image)
         if image.directories:
@@ -312,7 +312,8 @@ class ReplicaManager:
         dropped, self.dropped = self.dropped, []
         return dropped
 
-    def _min_insync_replicas(self, topic: str) -> int:
+    def min_insync_replicas(self, topic: str) -> int:
+        """Return the config of a topic, of which this broker need not have a replica."""
         configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
         return configs.integer("min.insync.replicas")
 

@@ -20,13 +20,15 @@ class KeptStates:
     def look_at_rest(self, cluster: str, broker_id: int) -> None:
         """Look at what a broker leads when everything has come to rest."""
         context = self._scene.mirror_context(cluster, broker_id)
-        if context is None or context.coordinator.leaderless():
+        if context is None:
             return
         persisted = dict(persisted_states(self._scene, cluster))
         for mp in context.partitions.values():
             known = persisted.get(mp.key, NOTHING)
             is_kept = (known.state, known.lineage) == (mp.state, mp.lineage)
-            if not is_kept and mp.state is not None and not mp.busy and self._leads(cluster, context, mp):
+            if is_kept or context.coordinator.unwritable([context.coordinator.shard_of(mp.key)]):
+                continue
+            if mp.state is not None and not mp.busy and self._leads(cluster, context, mp):
                 text = f"the leader knows {mp.state.name}, and {known.state.name} is persisted"
                 self._rules.broken(cluster, broker_id, mp.tp, "state-not-kept", text)
 

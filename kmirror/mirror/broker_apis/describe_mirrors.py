@@ -33,6 +33,7 @@ from kmirror.mirror.lag import answers_within, lag_of
 from kmirror.mirror.lineage import Stretches, reported
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
+from kmirror.mirror.state_loader import keys_of
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import age_ms_to_tell
 from kmirror.mirror.upstream_check import upstream_here
@@ -195,6 +196,11 @@ def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
 
 def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     """Return why a partition waits or failed, or what is not mirrored though it is MIRRORING; else empty (D38)."""
+    if mp.state is None or (mp.reason and mp.state is not MirrorState.FAILED):
+        keys = keys_of(context, mp) if mp.state is None else [mp.key]
+        unwritable = context.coordinator.unwritable(map(context.coordinator.shard_of, keys))
+        if unwritable:
+            return "; ".join(text for text in (mp.reason, *unwritable) if text)
     if mp.reason or mp.state is not MirrorState.MIRRORING:
         return mp.reason
     fetcher = mp.fetcher

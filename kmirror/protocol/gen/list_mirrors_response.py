@@ -42,7 +42,7 @@ class ListedMirror(Struct):
         source_cluster_id: str = "",  # string
         # Number of topics that name this mirror.
         topic_count: int = 0,  # int32
-        # Which states cannot be read, empty if all can.
+        # Which states cannot be read or written, empty if all can.
         warning: str = "",  # string, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

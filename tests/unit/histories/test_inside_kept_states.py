@@ -40,7 +40,7 @@ def test_a_state_is_kept_as_its_leader_knows_it(
     mp = stage.mp
     mp.state, mp.lineage, mp.busy = MirrorState.STOPPED, LINEAGE, busy
     context: Any = SimpleNamespace(
-        coordinator=SimpleNamespace(leaderless=dict),
+        coordinator=SimpleNamespace(unwritable=lambda shards: [], shard_of=lambda key: None),
         partitions={TP: mp},
         replicas=SimpleNamespace(led=lambda tp: stage.leader),
     )
