@@ -166,15 +166,16 @@ class MirrorComponent(BrokerComponent):
         if not leads:
             self._forget(tp)
             return
-        self._on_new_leader_epoch(tp)
-        self._follow_assignment(now, tp, self.context.replicas.partitions[tp])
+        partition = self.context.replicas.partitions[tp]
+        self._on_new_leader_epoch(partition)
+        self._follow_assignment(now, tp, partition)
 
-    def _on_new_leader_epoch(self, tp: TopicPartition) -> None:
+    def _on_new_leader_epoch(self, partition: Partition) -> None:
         """Forget what was under way: another broker may have led in between, so the persisted state counts (D9)."""
-        mp = self.context.partitions.get(tp)
+        mp = self.context.partitions.get(partition.tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
-            self.context.take_up(mp.for_new_leader())
+            self.context.take_up(mp.for_new_leader(reigns_on=partition.reigns_on))
 
     def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
         assignment = self.context.assignments.get(tp.topic)

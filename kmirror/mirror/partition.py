@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kmirror.client.fetch_loop import Fetcher
 from kmirror.client.remote_cluster import RemoteCluster
@@ -19,13 +20,21 @@ from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.reopened_transactions import CutMarkers, StopPlan
 from kmirror.mirror.repeated_cuts import RepeatedCuts
-from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import Upstream
 
 NOT_AGREED = -2
 ADDED, ELECTED = -2, -1
 """Of `in_step_ms`: not known, to whoever added the topic, or to whoever was elected or resumed since."""
+
+
+class Former(NamedTuple):
+    """What a leader knew at the end of the leader epoch before, if it reigns on: no other broker has led since."""
+
+    state: PartitionState
+    settled_before: Mapping[str, int]
+    kept_in: Uuid
 
 
 @dataclass(slots=True)
@@ -50,6 +59,8 @@ class MirrorPartition:
     """A question or a write is under way; its answer looks at the partition again."""
     kept_in: Uuid = Uuid.ZERO
     """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
+    former: Former | None = None
+    """What holds if the state turns out to be lost; None once a state is known, or if another broker may know more."""
     is_unsure: bool = False
     """The outcome of the last write is not known: another state than `state` may be persisted."""
     retry_at: Instant = 0
@@ -112,15 +123,21 @@ class MirrorPartition:
     is_in_step: bool = False
     """It had all in the newest answer that named the partition: the next ones that do not name it confirm that."""
 
-    def for_new_leader(self) -> MirrorPartition:
+    def for_new_leader(self, *, reigns_on: bool = False) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.
 
-        The cut markers are kept as well, since they cannot be derived from the log.
+        The cut markers are kept as well, since they cannot be derived from the log, and of a leader that reigns on what
+        was persisted: `__mirror_state` may be deleted before it has been read (D68).
         """
+        former = self.former
+        if self.state is not None:
+            last = (self.last_mirrored_epoch, self.uncut, self.stop, self.lineage)
+            former = Former(PartitionState(self.tp.topic, self.state, -1, *last), self.settled_before, self.kept_in)
         return MirrorPartition(
             self.tp,
             self.topic_id,
             self.assignment,
+            former=former if reigns_on else None,
             reason=self.reason,
             source_epoch=self.source_epoch,
             source_offset=self.source_offset,

@@ -12,7 +12,7 @@ Until all that is done its `state` is None, so the broker withholds the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kmirror.kernel.clock import Instant
@@ -71,7 +71,10 @@ class StateLoader:
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
         """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter it."""
-        own = found[mp.key]
+        own, former = found[mp.key], mp.former
+        settled_before: Mapping[str, int] = {}
+        if former is not None and own.state is MirrorState.UNKNOWN and former.kept_in != mp.kept_in:
+            own, settled_before, mp.kept_in = former  # It was lost, and is written again (D68).
         elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
         listed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
@@ -79,7 +82,7 @@ class StateLoader:
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN else lineage
         own = replace(own, uncut=listed, lineage=lineage)
-        mp.settled_before = {
+        mp.settled_before = dict(settled_before) | {
             key.mirror: state.last_mirrored_epoch
             for key, state in found.items()
             if key != mp.key and state.state is MirrorState.STOPPED and state.last_mirrored_epoch >= 0
@@ -123,7 +126,7 @@ class StateLoader:
         self._context.retry_later(now, mp, reason)
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
-        mp.busy = False
+        mp.busy, mp.former = False, None
         partition = self._context.replicas.led(mp.tp)
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:

@@ -7,7 +7,7 @@ import pytest
 from kmirror import Cluster, Mirror, MirrorState, RecordData, Simulation, TopicPartition
 from kmirror.protocol import DeleteTopicsRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicState
-from kmirror.sim.facts import LogCut
+from kmirror.sim.facts import LogCut, StateEntered
 from kmirror.sim.producer import Producer
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.builders import marker
@@ -236,18 +236,58 @@ def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from
     assert values(c) == values(a)
 
 
-@pytest.mark.decision("D33")
-@pytest.mark.decision("D68")
-def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_source_open() -> None:
+def with_an_open_transaction(brokers: int = 3) -> stage.Pair:
+    """Return two clusters that nothing connects any more; b has a transaction of a without its marker."""
     log = [stage.transactional(0, 0, 4001, "x0"), marker(offset=1, epoch=0, pid=4001, commit=True)]
-    p = stage.pair(logs=stage.WrittenLogs({stage.TOPIC: log}), b_configs=stage.ONE_BATCH)
+    p = stage.pair(brokers=brokers, logs=stage.WrittenLogs({stage.TOPIC: log}), b_configs=stage.ONE_BATCH)
     p.there.create()
     p.there.add_topics([stage.TOPIC])
     p.run_until(lambda: p.b.leader(stage.TP) is not None and p.b.log().high_watermark == 1, "all but the marker")
     p.simulation.line(p.a, p.b).take_down()
+    return p
+
+
+@pytest.mark.decision("D33")
+@pytest.mark.decision("D68")
+def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_source_open() -> None:
+    p = with_an_open_transaction()
     lose_states(p.b, restart=False)
     p.fail_over()
     assert p.b.log().last_stable_offset == p.b.log().log_end_offset
+
+
+@pytest.mark.decision("D15")
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize("tenths_ms", range(0, 30, 3))
+def test_a_stop_resets_producers_whenever_the_states_are_lost_meanwhile(tenths_ms: int) -> None:
+    """Its leader epoch is raised between the loss of the state and the moment at which its leader hears of that."""
+    p = with_an_open_transaction(brokers=1)
+    p.there.begin_remove_topics([stage.TOPIC])
+    p.simulation.run_for(span_s=tenths_ms / 10_000)
+    lose_states(p.b, restart=False)
+    stage.stopped(p.there)
+    assert p.b.log().last_stable_offset == p.b.log().log_end_offset
+    assert len(stage.resets(p.b.log())) == 1
+
+
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize("tenths_ms", range(0, 60, 10))
+def test_a_mirrored_topic_goes_on_though_its_leader_epoch_is_raised_as_its_state_is_lost(tenths_ms: int) -> None:
+    p = stage.pair(brokers=1)
+    p.a.place_topic(replicas=[[1]])
+    p.a.write("m0")
+    p.begin()
+    epoch = p.b.await_leader(stage.TP).leader_epoch + 5
+    p.b.begin_order(DeleteTopicsRequest(topics=[DeleteTopicState(name=MIRROR_STATE_TOPIC)], timeout_ms=30_000))
+    p.simulation.run_for(span_s=tenths_ms / 10_000)
+    p.b.bump(epoch)
+    p.a.write("m1")
+    p.run_until(lambda: p.b.persisted().state is MirrorState.MIRRORING, "the state to be written again")
+    stage.mirrored(p.there)
+    assert p.b.await_leader(stage.TP).leader_epoch == epoch
+    assert p.cuts_of(p.b) == []
+    entered = [seen.fact.state for seen in p.simulation.facts(StateEntered) if seen.cluster == "b"]
+    assert entered.count(MirrorState.PREPARING) == 1, "nothing is copied again"
 
 
 @pytest.mark.decision("D30")
