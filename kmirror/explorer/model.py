@@ -197,8 +197,8 @@ class Model:
         epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
         if answer is Answer.SERVED:
             after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
-            return self.steps.move("mirror", 0, self.steps.reigns_on(after, epoch))
-        return self.steps.move("mirror-cut", 0, self.steps.reigns_on(self.steps.shortened(cluster, log), epoch))
+            return self.steps.move("mirror", 0, self.steps.led_before(after, epoch))
+        return self.steps.move("mirror-cut", 0, self.steps.led_before(self.steps.shortened(cluster, log), epoch))
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[Answer, int]:
         return self.logs.fetch(

@@ -120,7 +120,7 @@ class Steps:
         leader.persist(written_with(self.rules, leader, state))
         return leader.taken(cluster)._replace(state=state)
 
-    def reigns_on(self, cluster: Cluster, epoch: int) -> Cluster:
+    def led_before(self, cluster: Cluster, epoch: int) -> Cluster:
         """Return the cluster in another leader epoch of the same leader, which reads the list anew."""
         if epoch == cluster.epoch:
             return cluster
@@ -329,7 +329,7 @@ class Steps:
         log = self.logs.logs[cluster.leader.log]
         epoch = epoch_of_stop(self.rules, cluster.epoch, cluster.lme, log.latest_epoch)
         number = entry(epoch, side, self.session_of(cluster, side), is_reset=True)
-        after = self.reigns_on(cluster, epoch)
+        after = self.led_before(cluster, epoch)
         return _with_leader(after, self.logs.append(cluster.leader.log, (number,)))
 
     def _stopped(self, cluster: Cluster) -> Cluster:

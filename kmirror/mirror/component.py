@@ -175,7 +175,7 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(partition.tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
-            self.context.take_up(mp.for_new_leader(reigns_on=partition.reigns_on))
+            self.context.take_up(mp.for_new_leader(led_before=partition.led_before))
 
     def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
         assignment = self.context.assignments.get(tp.topic)

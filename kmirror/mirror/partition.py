@@ -30,7 +30,7 @@ ADDED, ELECTED = -2, -1
 
 
 class Former(NamedTuple):
-    """What a leader knew at the end of the leader epoch before, if it reigns on: no other broker has led since."""
+    """What a leader knew at the end of the leader epoch before, if no other broker has led since."""
 
     state: PartitionState
     settled_before: Mapping[str, int]
@@ -123,11 +123,11 @@ class MirrorPartition:
     is_in_step: bool = False
     """It had all in the newest answer that named the partition: the next ones that do not name it confirm that."""
 
-    def for_new_leader(self, *, reigns_on: bool = False) -> MirrorPartition:
+    def for_new_leader(self, *, led_before: bool = False) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.
 
-        The cut markers are kept as well, since they cannot be derived from the log, and of a leader that reigns on what
-        was persisted: `__mirror_state` may be deleted before it has been read (D68).
+        The cut markers are kept as well, since they cannot be derived from the log, and of a leader that led in the
+        epoch before (`led_before`) what was persisted: `__mirror_state` may be deleted before it has been read (D68).
         """
         former = self.former
         if self.state is not None:
@@ -137,7 +137,7 @@ class MirrorPartition:
             self.tp,
             self.topic_id,
             self.assignment,
-            former=former if reigns_on else None,
+            former=former if led_before else None,
             reason=self.reason,
             source_epoch=self.source_epoch,
             source_offset=self.source_offset,

@@ -116,13 +116,13 @@ class Partition:
         "epoch_start_offset",
         "followers",
         "image",
+        "led_before",
         "log",
         "log_dir",
         "min_insync_replicas",
         "must_cut",
         "not_admitted",
         "pending_isr",
-        "reigns_on",
         "topic_id",
         "tp",
         "verifying",
@@ -141,7 +141,7 @@ class Partition:
         self.image = _UNKNOWN
         self.followers: Mapping[int, Follower] = NOTHING
         self.pending_isr: tuple[int, ...] | None = None
-        self.reigns_on = False
+        self.led_before = False
         """It leads, and led in the epoch before as well, and no other broker has led in between."""
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
@@ -225,7 +225,7 @@ class Partition:
             is_next = (
                 image.leader_epoch == before.leader_epoch + 1 or image.partition_epoch == before.partition_epoch + 1
             )
-            self.reigns_on = before.leader == image.leader == self.broker_id and is_next
+            self.led_before = before.leader == image.leader == self.broker_id and is_next
         if self.is_leader:
             keep = changed and before.leader == self.broker_id
             self._track_followers(now, fresh=changed and not keep)

@@ -145,15 +145,15 @@ def test_a_partition_needs_no_more_members_than_it_has_replicas() -> None:
     [(1, 4, 9, True), (1, 9, 8, True), (1, 9, 9, False), (2, 4, 8, False)],
     ids=["one epoch on", "one change on", "perhaps not", "another leader"],
 )
-def test_a_leader_reigns_on_if_no_other_can_have_led_in_between(
+def test_a_leader_led_before_if_no_other_can_have_led_in_between(
     leader: int, leader_epoch: int, partition_epoch: int, expected: bool
 ) -> None:
     partition = Partition(1, TP, Uuid.ZERO, PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0))
     before = PartitionImage((1, 2), isr=(1, 2), leader=1, leader_epoch=3, partition_epoch=7)
     partition.apply(0, before)
-    assert not partition.reigns_on, "it did not lead before"
+    assert not partition.led_before, "it did not lead before"
     partition.apply(0, replace(before, leader=leader, leader_epoch=leader_epoch, partition_epoch=partition_epoch))
-    assert partition.reigns_on is expected
+    assert partition.led_before is expected
 
 
 def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> None:
