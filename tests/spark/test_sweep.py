@@ -196,7 +196,7 @@ def executors() -> list[int]:
 
 def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -> None:
     command = cluster_command(tmp_path, cluster, 4)
-    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 12"), "utf-8")
     before = executors()
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log)
@@ -205,12 +205,12 @@ def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -
         kept = {row["run_id"]: row for row in Results(str(tmp_path / "out")).read().to_pylist()}
         os.kill(victim, signal.SIGKILL)
         assert process.wait(timeout=600) == 0, (tmp_path / "log").read_text("utf-8")
-    assert 6 <= len(kept) < 80, "it was killed in the middle"
+    assert 6 <= len(kept) < 24, "it was killed in the middle"
     rows = parquet.read_table(tmp_path / "out" / "runs").to_pylist()
-    assert len(rows) == len({row["run_id"] for row in rows}) == 80
+    assert len(rows) == len({row["run_id"] for row in rows}) == 24
     assert {row["status"] for row in rows} == {"ok"}
     assert [row for row in rows if kept.get(row["run_id"], row) != row] == [], "nothing that was finished ran again"
-    assert "80 made now (80 ok)" in (tmp_path / "log").read_text("utf-8")
+    assert "24 made now (24 ok)" in (tmp_path / "log").read_text("utf-8")
 
 
 def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) -> None:
@@ -235,7 +235,7 @@ def java_of(leader: int) -> int:
 
 def test_a_jvm_that_dies_is_one_line(tmp_path: Path) -> None:
     command = sweep_command(tmp_path, "--master", "local[1]")
-    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 12"), "utf-8")
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log, start_new_session=True)
         wait_for_runs(tmp_path, process, 1)
@@ -274,7 +274,7 @@ def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
 
 def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None:
     command = sweep_command(tmp_path, "--master", "local[2]")
-    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 12"), "utf-8")
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log, start_new_session=True)
         wait_for_runs(tmp_path, process, 2)
@@ -290,10 +290,10 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
         process.kill()
         process.wait(timeout=60)
     kept = Results(str(tmp_path / "out")).finished()
-    assert 7 <= len(kept) < 80
+    assert 7 <= len(kept) < 24
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     found = digests(tmp_path)
-    assert len(found) == 80 and kept <= found.keys()
+    assert len(found) == 24 and kept <= found.keys()
     again = int(done.stdout.partition(" there before")[0].rpartition(" ")[2])
     assert again >= len(kept)
