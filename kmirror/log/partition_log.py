@@ -121,6 +121,12 @@ class PartitionLog(LogState):
         return self.high_watermark if offset is None else min(offset, self.high_watermark)
 
     @property
+    def settled_offset(self) -> int:
+        """Return the offset below which no transaction begins that a cut at the last stable offset would reopen."""
+        stable, first = self.last_stable_offset, self.producers.first_unstable_offset()
+        return stable if first is None else min(stable, self.producers.overlapped.get(first, stable))
+
+    @property
     def size_in_bytes(self) -> int:
         """Return the size of all segments."""
         return self.segments.size_in_bytes
@@ -340,14 +346,17 @@ class PartitionLog(LogState):
                 gone += self.segments.set_aside_first(count)
         return gone
 
-    def cleanable(self, now_ms: int) -> Cleanable:
-        """Return what the next `compact` would clean."""
+    def cleanable(self, now_ms: int, *, is_mirrored: bool = False) -> Cleanable:
+        """Return what the next `compact` would clean.
+
+        Of a mirrored log no transaction that a stop would reopen, and may abort (D29, D46).
+        """
         return cleanable(
             self.segments,
             self.config,
             self._read_offset(CLEANER_OFFSET),
             log_start_offset=self.log_start_offset,
-            last_stable_offset=self.last_stable_offset,
+            last_stable_offset=self.settled_offset if is_mirrored else self.last_stable_offset,
             now_ms=now_ms,
         )
 

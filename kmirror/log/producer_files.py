@@ -194,4 +194,5 @@ def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, 
             producers.most = len(kept)
             open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
             producers.ongoing = dict(sorted(open_txns))
+            producers.overlapped = dict.fromkeys(producers.ongoing, 0)
     return producers

@@ -231,7 +231,7 @@ class Staging:
 class ProducerStates:
     """The producer table of one partition."""
 
-    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "snapshot_offset", "unreplicated")
+    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "overlapped", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: Mapping[int, ProducerEntry] = NOTHING
@@ -241,6 +241,9 @@ class ProducerStates:
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
         self.unreplicated: Mapping[int, int] = NOTHING
+        # First offset of a transaction that holds back the last stable offset -> first offset of the earliest of those
+        # that began before it and ended since: a cut at the former reopens them. 0 where a snapshot does not say.
+        self.overlapped: Mapping[int, int] = NOTHING
         self.map_end_offset = 0  # The table is that of the log below this offset.
         self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
 
@@ -272,7 +275,16 @@ class ProducerStates:
                 aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
             self.ongoing = own(self.ongoing)
             del self.ongoing[txn.first_offset]
+            self._overlap(txn.first_offset)
             self.hold_back({txn.first_offset: txn.last_offset})
+
+    def _overlap(self, first_offset: int) -> None:
+        """Take in that a transaction ended while those that began after it are open."""
+        for later in reversed(self.ongoing):
+            if later < first_offset:
+                break
+            self.overlapped = own(self.overlapped)
+            self.overlapped[later] = min(first_offset, self.overlapped.get(later, first_offset))
 
     def hold_back(self, transactions: Mapping[int, int]) -> None:
         """Take in transactions, by first offset, that are decided at an offset that may not be replicated yet."""
@@ -302,7 +314,7 @@ class ProducerStates:
 
     def clear(self, end_offset: int) -> None:
         """Start from nothing at `end_offset`; there is nothing to snapshot below it."""
-        self.entries, self.ongoing, self.unreplicated = NOTHING, NOTHING, NOTHING
+        self.entries, self.ongoing, self.unreplicated, self.overlapped = NOTHING, NOTHING, NOTHING, NOTHING
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
@@ -318,6 +330,12 @@ class ProducerStates:
         if self.unreplicated:
             held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
             self.unreplicated = held or NOTHING
+        if self.overlapped:
+            self.overlapped = {
+                first: before
+                for first, before in self.overlapped.items()
+                if first in self.ongoing or first in self.unreplicated
+            } or NOTHING
 
     def on_log_start(self, log_start_offset: int) -> None:
         """Follow the log start: what lies below it is replicated for good."""

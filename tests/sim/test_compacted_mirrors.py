@@ -125,3 +125,32 @@ def test_no_key_is_lost_and_none_comes_back(seed: int) -> None:
         story.check()
     lines = [line for line in story.pair.simulation.world.trace.lines if f"{TP} compacted to" in line]
     assert {cluster for cluster in "ab" if any(f" {cluster}-1" in line for line in lines)} == {"a", "b"}, "both cleaned"
+
+
+@pytest.mark.decision("D29")
+@pytest.mark.decision("D46")
+def test_a_value_outlives_a_transaction_that_replaces_it_and_is_aborted_by_the_stop() -> None:
+    """It ends above the mirror's last stable offset, where another one is open; the stop cuts its second record."""
+    p = pair(brokers=1, a_configs={"log.cleaner.enable": "false"}, b_configs=CLEANER)
+    p.a.place_topic(TOPIC, replicas=[[1]])
+    p.a.alter(TOPIC, BY_KEY)
+    p.begin()
+    filler = [RecordData(key=b"filler", value=bytes(300))]
+    plain, replaces, is_cut, holds_back = Producer(p.a), *(Producer(p.a, transactional_id=name) for name in "rch")
+    plain.send({TP: [RecordData(key=b"k", value=b"old")]})
+    plain.send({TP: filler})
+    replaces.begin_transaction()
+    replaces.send({TP: [RecordData(key=b"k", value=b"new")]})
+    plain.send({TP: filler})
+    is_cut.begin_transaction()
+    is_cut.send({TP: [RecordData(key=b"other", value=b"new")]})
+    replaces.send({TP: [RecordData(key=b"more", value=b"new")]})
+    replaces.commit_transaction()
+    holds_back.begin_transaction()
+    holds_back.send({TP: [RecordData(key=b"last", value=b"new")]})
+    is_cut.commit_transaction()
+    p.run_until(lambda: p.b.log().high_watermark == p.a.log().last_stable_offset, "all but what is open at the source")
+    assert p.b.log().last_stable_offset < p.b.log().high_watermark
+    p.simulation.run_for(span_s=5)
+    p.fail_over()
+    assert latest(p.b.log()) == {b"k": b"old", b"filler": bytes(300)}

@@ -218,7 +218,8 @@ class LogManager:
             self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
         log = found.log
-        job = log.begin_compaction(log.cleanable(to_ms(now)), to_ms(now), self._keys_max())
+        what = log.cleanable(to_ms(now), is_mirrored=self._is_mirrored(found))
+        job = log.begin_compaction(what, to_ms(now), self._keys_max())
         self._cleaning = found
         self._context.disk_jobs.order(found.log_dir, job, lambda now, done: self._on_cleaned(now, found, job, done))
 
@@ -232,7 +233,7 @@ class LogManager:
             log = partition.log
             if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
                 continue
-            what = log.cleanable(to_ms(now))
+            what = log.cleanable(to_ms(now), is_mirrored=self._is_mirrored(partition))
             dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
             if dirty_enough and (best is None or what.dirty_ratio > best[0]):
                 best = what.dirty_ratio, partition

@@ -77,7 +77,7 @@ def _due(broker: Broker, context: MirrorContext | None, partition: Partition, no
         text = f"segment {base} is older than {config.retention_ms} ms, and stays"
         yield "retention-overdue", Due(base, patience, text)
     if configs.flag("log.cleaner.enable") and config.compact and not _is_left_alone(broker, context, partition):
-        what = log.cleanable(now_ms)
+        what = log.cleanable(now_ms, is_mirrored=components.foreign_epochs(partition))
         if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
             patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
             share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
