@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.histories.disk_account import DiskAccount
 from kmirror.histories.group_account import GroupAccount
 from kmirror.kernel.clock import SECOND, Duration, Instant
@@ -162,6 +163,11 @@ class Span:
     """`a-1`, `a-100`, or for a line the two ends, `a|b`, `a>b` for one way."""
     begin: Instant
     end: Instant
+
+    @property
+    def ends(self) -> list[str]:
+        """The node, or the two ends of the line."""
+        return self.subject.replace(">", "|").split("|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,12 +425,23 @@ class Account:
         elected = [row.at for row in self.elections if (row.cluster, row.tp) == place]
         return any(self.lost_states(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected)
 
+    def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
+
+        A broker may then not know yet that it was deposed, or that it follows another leader.
+        """
+        node = f"{cluster}-{CONTROLLER_ID}"
+        return any(
+            node in span.ends and span.begin <= end and (span.end < 0 or begin <= span.end) for span in self.spans
+        )
+
     def left_open(
         self,
         tp: TopicPartition,
         offset: int,
         epoch: int,
         producer_id: int,
+        value: str,
         until: Instant | None = None,
         *,
         after_power: bool = True,
@@ -432,13 +449,28 @@ class Account:
         """Return whether an unclean election found a transaction's record, but no marker of its producer above it.
 
         That marker may have been lost: nobody writes it again, and every mirror of the log lacks it, too. So it is with
-        the first leader after a site's loss of power whose log became shorter with it, if `after_power`.
+        the first leader after a site's loss of power whose log became shorter with it, if `after_power`. And the marker
+        of one that began soon after the election may have gone to the leader that did not know of it.
         """
+        if self._is_ended_elsewhere(value, until):
+            return True
         losses = self.power_losses if after_power else []
         others = (loss.heir for loss in losses if loss.heir is not None and loss.has_cut)
         return any(
             heir.tp == tp and (until is None or heir.at <= until) and _is_open(heir.rows, offset, epoch, producer_id)
             for heir in (*self.heirs, *others)
+        )
+
+    def _is_ended_elsewhere(self, value: str, until: Instant | None) -> bool:
+        """Return whether a leader that was deposed by an unclean election may have taken the marker of a record."""
+        write = self.writes.get(value)
+        return write is not None and any(
+            row.unclean
+            and (row.cluster, row.tp) == (write.cluster, write.tp)
+            and row.at <= write.sent_at <= row.at + UNAWARE
+            and (until is None or row.at <= until)
+            and self.may_be_behind(row.cluster, row.at, write.sent_at)
+            for row in self.elections
         )
 
 

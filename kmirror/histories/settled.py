@@ -373,7 +373,7 @@ class Rest:
         begin = account.writes[name].sent_at if name in account.writes else 0
         if any(batch.producer_id in row.producers and begin <= row.at for row in account.groups.lost):
             return True
-        return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
+        return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id, name)
 
     def _not_as_ordered(
         self, row: Owed, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool

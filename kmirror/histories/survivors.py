@@ -67,8 +67,7 @@ def was_away(plan: Plan, account: Account, place: Place, broker: int, until: Ins
 def _outages(account: Account, cluster: str, broker: int) -> Iterator[Span]:
     """Yield when a broker, or a line between it and another node of its cluster, was down or disturbed."""
     for span in account.spans:
-        ends = span.subject.replace(">", "|").split("|")  # Those of a line, or the node itself.
-        if f"{cluster}-{broker}" in ends and all(end.rsplit("-", 1)[0] == cluster for end in ends):
+        if f"{cluster}-{broker}" in span.ends and all(end.rsplit("-", 1)[0] == cluster for end in span.ends):
             yield span
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kmirror.histories.account import MISSED, Described, Span
 from kmirror.histories.checkers.elections import may_be_shorter
-from kmirror.histories.checkers.facts import Facts, Look, Place, ends_of
+from kmirror.histories.checkers.facts import Facts, Look, Place
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.verdict import Anomaly
@@ -176,7 +176,7 @@ def _is_calm(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
 
 
 def _touches(span: Span, clusters: tuple[str, str]) -> bool:
-    return any(one.partition("-")[0] in clusters for one in ends_of(span.subject))
+    return any(one.partition("-")[0] in clusters for one in span.ends)
 
 
 def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
@@ -186,7 +186,7 @@ def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> 
         return span.begin <= begin and (span.end < 0 or span.end >= end)
 
     ends = {stay.source, stay.destination}
-    if any(span.kind == "line" and set(ends_of(span.subject)) == ends and lasts(span) for span in facts.account.spans):
+    if any(span.kind == "line" and set(span.ends) == ends and lasts(span) for span in facts.account.spans):
         return True
     down = {span.subject for span in facts.account.spans if span.kind == "broker" and lasts(span)}
     return all(f"{stay.source}-{number}" in down for number in range(1, facts.brokers.get(stay.source, 1) + 1))

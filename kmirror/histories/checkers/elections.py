@@ -91,7 +91,7 @@ def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) 
 
 def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> str:
     """Return UNCLEAN or POWER if the marker of a record's transaction may have been lost by it; else empty."""
-    account, where = facts.account, (tp, row.offset, row.epoch, row.producer_id, until)
+    account, where = facts.account, (tp, row.offset, row.epoch, row.producer_id, row.value, until)
     if account.left_open(*where, after_power=False):
         return UNCLEAN
     return POWER if account.left_open(*where) else ""

@@ -13,7 +13,6 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.histories import survivors
 from kmirror.histories.account import (
     UNAWARE,
@@ -259,7 +258,7 @@ class Facts:
 
     def was_deleted_unheard(self, place: Place, begin: Instant, end: Instant) -> bool:
         """Return whether the topic was deleted in this time, or before it and a broker had not heard of it by then."""
-        is_behind = self.may_be_behind(place[0], begin - UNAWARE, begin)
+        is_behind = self.account.may_be_behind(place[0], begin - UNAWARE, begin)
         return self.was_deleted(place, begin - (UNAWARE if is_behind else LATE), end)
 
     def is_absent(self, place: Place, at: Instant) -> bool:
@@ -422,7 +421,9 @@ class Facts:
         """Return whether a broker of `other` ran while the line to `one` was up, at some moment in [begin, end]."""
         if end < begin or not other:
             return False
-        lines = [span for span in self.account.spans if span.kind == "line" and _joins(span.subject, one, other)]
+        lines = [
+            span for span in self.account.spans if span.kind == "line" and span.ends in ([one, other], [other, one])
+        ]
         brokers = [
             [span for span in self.account.spans if span.kind == "broker" and span.subject == f"{other}-{number}"]
             for number in range(1, self.brokers.get(other, 1) + 1)
@@ -431,17 +432,6 @@ class Facts:
         return any(
             not covers(lines, at) and any(not covers(spans, at) for spans in brokers) for at in moments
         )  # fmt: skip
-
-    def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
-
-        A broker may then not know yet that it was deposed, or that it follows another leader.
-        """
-        node = f"{cluster}-{CONTROLLER_ID}"
-        return any(
-            node in ends_of(span.subject) and span.begin <= end and (span.end < 0 or begin <= span.end)
-            for span in self.account.spans
-        )
 
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether a node of `cluster` or a line inside it was down at some time in [begin, end]."""
@@ -471,19 +461,9 @@ def covers(spans: Iterable[Span], at: Instant) -> bool:
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
 
 
-def ends_of(subject: str) -> list[str]:
-    """Return the node, or the two ends of the line, that a span is about."""
-    return subject.replace(">", "|").split("|")
-
-
-def _joins(subject: str, one: str, other: str) -> bool:
-    ends = ends_of(subject)
-    return len(ends) == 2 and ends in ([one, other], [other, one])
-
-
 def _within(span: Span, cluster: str) -> bool:
     """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
-    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in ends_of(span.subject))
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in span.ends)
 
 
 def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:

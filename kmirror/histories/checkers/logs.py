@@ -331,7 +331,7 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
             continue
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
         since = begin - UNAWARE
-        if facts.was_deleted(place, since, end) and facts.may_be_behind(place[0], since, end):
+        if facts.was_deleted(place, since, end) and facts.account.may_be_behind(place[0], since, end):
             continue  # A broker that did not know of the deletion has answered with what was in the topic before it.
         in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
         if in_a_stay and not (before.decided and after.decided):
@@ -372,7 +372,7 @@ def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting
         return False
     since = before.begin - UNAWARE
     return not (
-        facts.may_be_behind(place[0], since, after.end)
+        facts.account.may_be_behind(place[0], since, after.end)
         or [*facts.unclean(place, since, after.end)]
         or facts.was_deleted(place, since, after.end)
     )

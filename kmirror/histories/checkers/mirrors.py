@@ -140,7 +140,7 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
                 continue
             if stay.seen == NEVER:
                 continue  # The order was refused, or the topic did not exist.
-            if stay.answered == NEVER and facts.may_be_behind(place[0], stay.began - UNAWARE, stay.seen):
+            if stay.answered == NEVER and facts.account.may_be_behind(place[0], stay.began - UNAWARE, stay.seen):
                 continue  # The order may have been refused: what was seen may be of the one before it.
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).

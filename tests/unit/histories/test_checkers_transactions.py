@@ -109,6 +109,24 @@ def test_a_log_that_shows_it_as_committed_is_told() -> None:
     assert transaction("abort").final("a", [T0, T1, ABORT]).found() == ["aborted-read"]
 
 
+@pytest.mark.parametrize(
+    ("unclean", "elected_at", "line", "expected"),
+    [
+        (True, 0.5, "a-1|a-100", []),
+        (True, 0.5, "a-1|a-2", ["aborted-read"]),
+        (True, 1.5, "a-1|a-100", ["aborted-read"]),
+        (False, 0.5, "a-1|a-100", ["aborted-read"]),
+    ],
+    ids=["unaware", "hears of it", "elected later", "elected cleanly"],
+)
+def test_a_leader_that_was_deposed_uncleanly_may_take_the_marker(
+    unclean: bool, elected_at: float, line: str, expected: list[str]
+) -> None:
+    """The next transaction of the producer, which is committed, takes this one with it."""
+    hand = transaction("abort").elected(2, 1, at=elected_at, unclean=unclean).away("line", line, 0, 3)
+    assert hand.final("a", [T0, T1, COMMIT]).found() == expected
+
+
 def test_a_transaction_whose_commit_was_not_answered_may_be_seen() -> None:
     assert transaction(answered=False).read("t0", 0, at=5).final("a", [T0, T1, COMMIT]).found() == []
 
