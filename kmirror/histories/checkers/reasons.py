@@ -195,7 +195,8 @@ def surely_has(
 ) -> bool:
     """Return whether the cluster had the record, for every reader, at the same offset, all the time.
 
-    It is looked at before and after. In between it may have dropped and fetched it again, as a link of a chain.
+    It is looked at before and after. In between it may have dropped and fetched it again, as a link of a chain, or
+    lost it by an election and got it back by another one.
     """
     before, after = facts.look_before(place, begin), facts.look_after(place, end)
     if after is None or not _has(after, record):
@@ -210,7 +211,7 @@ def surely_has(
         if ack is None or ack.at > begin:
             return False
         since = ack.sent_at
-    if facts.was_deleted(place, since, end):
+    if facts.was_deleted(place, since, end) or lost_by(facts, place, record.value, record.offset, since, end):
         return False
     for stay in facts.stays(place):
         if stay.began <= end and since <= stay.cutting_until:

@@ -221,6 +221,15 @@ def test_so_does_a_stop_of_a_new_leader_that_goes_through_its_states_in_one_inst
 # -- mirrored-lost --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("lacks", "expected"), [(True, []), (False, ["mirrored-lost"])])
+def test_what_an_unclean_election_took_another_one_may_bring_back(lacks: bool, expected: list[str]) -> None:
+    """The mirror follows both; looks at the source before the first and after the second show the record."""
+    hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", [X0, X1], at=9).look("b", [X0, X1], at=9)
+    hand.elected(2, 1, at=10, unclean=True).heir("a", [X0] if lacks else [X0, X1], at=10.1, leader_epoch=1)
+    hand.look("b", [X0], at=12).elected(1, 2, at=13, unclean=True).heir("a", [X0, X1], at=13.1, leader_epoch=2)
+    assert hand.final("a", [X0, X1]).final("b", [X0, X1]).found() == expected
+
+
 def mirrored_and_stopped() -> Hand:
     """Two records mirrored from a to b, decided there when RemoveTopics was sent."""
     return two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).final("a", [X0, X1])
