@@ -53,7 +53,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
     led: list[tuple[DescribedMirror, TopicPartition]] = []
     for broker_id in scene.clusters[cluster].living():
         context = scene.mirror_context(cluster, broker_id)
-        for mirror in answer_of(context, scene.simulation.world.now).mirrors if context is not None else ():
+        for mirror in answer_of(context, scene.local_time(cluster, broker_id)).mirrors if context is not None else ():
             keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
             led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
     for mirror, tp in led:

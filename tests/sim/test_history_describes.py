@@ -12,6 +12,7 @@ from kmirror.histories.checkers import judge
 from kmirror.histories.plan import Plan, Step
 from kmirror.histories.run import run_history
 from kmirror.histories.verdict import Outcome
+from kmirror.kernel.clock import SECOND
 from tests.sim.test_planted_faults import by_hand, client, killed_in_the_end
 
 
@@ -49,6 +50,20 @@ def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
     assert outcome.anomalies == [] and (last.cluster, last.state) == ("b", "FAILED")
     assert last.reason.startswith("failed under an earlier leader")
     assert "remove the topic" in last.reason
+
+
+@pytest.mark.decision("D62")
+def test_a_broker_describes_by_its_own_clock() -> None:
+    """Its clock is ahead of the world's; by that one no answer of the source would ever be old."""
+    steps = (
+        Step(50, "set_clock", {"cluster": "b", "broker": 1, "ahead_ms": 60_000}),
+        *still_mirrored().steps,
+        Step(2_500, "line_down", {"one": "a", "other": "b", "for_ms": 7_000}),
+        Step(8_000, "pause", {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}),
+    )
+    outcome = run_history(replace(still_mirrored(), steps=steps, faults_end_ms=9_600))
+    told = [row.lag for row in outcome.account.described if 7.9 < row.at / SECOND < 8.1]
+    assert outcome.anomalies == [] and told and set(told) == {-1}
 
 
 CHANGES: dict[str, dict[str, Any]] = {
