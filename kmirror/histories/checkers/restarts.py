@@ -101,7 +101,7 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     text = "after a restart there is a record that was gone"
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
-        rows = _as_if_decided(before, after) if _lacking_markers(facts, place) else after.rows
+        rows = _as_if_decided(facts, before, after) if _lacking_markers(facts, place) else after.rows
         missed = missed_deletions(facts, place, before), missed_deletions(facts, place, after)
         if superseders_lost(facts.account, place):
             missed = all_keys(facts, place[1]), all_keys(facts, place[1])
@@ -164,25 +164,33 @@ def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
         return []
     left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
     known = {row.offset for row in before.rows}
-    cleaned = all(row.offset not in known and not _has_end(row, before) for row in left)
+    cleaned = all(row.offset not in known and not _end_of(row, before) for row in left)
     return left if cleaned and was_away(facts, place, after) else []
 
 
 def _is_open(facts: Facts, row: LogRow, log: LogSeen) -> bool:
-    return not is_control(row) and facts.transaction(row.value) is not None and not _has_end(row, log)
+    return not is_control(row) and facts.transaction(row.value) is not None and not _end_of(row, log)
 
 
-def _has_end(row: LogRow, log: LogSeen) -> bool:
-    """Return whether a marker of the record's producer follows it in a log."""
-    return any(
-        other.offset > row.offset and other.producer_id == row.producer_id for other in log.rows if is_control(other)
-    )
+def _end_of(row: LogRow, log: LogSeen) -> str:
+    """Return the first marker of the record's producer that follows it in a log; empty if there is none."""
+    ends = (other for other in log.rows if other.offset > row.offset and is_control(other))
+    return next((other.value for other in ends if other.producer_id == row.producer_id), "")
 
 
-def _as_if_decided(before: LogSeen, after: LogSeen) -> list[LogRow]:
-    """Return the rows of `after`, those that were there before as visible as they were then."""
+def _as_if_decided(facts: Facts, before: LogSeen, after: LogSeen) -> list[LogRow]:
+    """Return the rows of `after`, those that were there before as visible as they were then.
+
+    Those above the last stable offset that were not there are visible unless their transaction is open or aborted.
+    """
     known = {(row.offset, row.value): row.visible for row in before.rows}
-    return [replace(row, visible=known.get((row.offset, row.value), row.visible)) for row in after.rows]
+
+    def is_visible(row: LogRow) -> bool:
+        if row.visible or row.offset < after.last_stable_offset or is_control(row):
+            return row.visible
+        return facts.transaction(row.value) is None or _end_of(row, after).startswith("<COMMIT")
+
+    return [replace(row, visible=known.get((row.offset, row.value), is_visible(row))) for row in after.rows]
 
 
 def _may_go(facts: Facts, place: Place) -> bool:

@@ -82,6 +82,17 @@ def test_a_marker_that_was_cleaned_away_excuses_open_transactions_alone() -> Non
     assert hand.found() == CHANGED
 
 
+@pytest.mark.parametrize(("end", "expected"), [("COMMIT", []), ("ABORT", CHANGED)])
+def test_a_key_whose_deletion_lies_above_the_open_transaction_is_deleted(end: str, expected: list[str]) -> None:
+    """There its tombstone is still, which the leader before had cleaned away with what it had superseded."""
+    hand = compacted().away("broker", "a-2", 10, 40)
+    hand.transaction("t/2", "gone").wrote("gone", 2, at=50, pid=8, transaction="t/2", acked=False)
+    tombstone = replace(row(2, "gone", pid=8, visible=False), key="k2", is_tombstone=True)
+    marker = row(4, f"<{end} 8>", pid=8, visible=False)
+    others = [replace(row(0, "old"), key="k2"), OPEN, tombstone, HIDDEN[2], marker]
+    assert hand.restarted([KEYED[1], marker], others, stable=1).found() == expected
+
+
 def test_a_record_below_the_open_transaction_stays_visible_and_the_latest_of_its_key() -> None:
     hand = compacted().away("broker", "a-2", 10, 40)
     assert hand.restarted(KEYED, [replace(KEYED[0], visible=False), *HIDDEN[1:]], stable=1).found() == CHANGED
