@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from kmirror.histories import survivors
@@ -40,20 +41,27 @@ def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
             found[row.value] = _seen(facts, row, look.at)
         undecided.update({(row.value, row.offset): (row.epoch, look.at) for row in look.log.rows})
     for ack in facts.acks.get(place, []):
-        if ack.value not in found:
+        known = found.get(ack.value)
+        if known is None or (known.last_seen < ack.at and known.offset < ack.offset):  # Written again.
             found[ack.value] = _acknowledged(facts, ack, undecided.get((ack.value, ack.offset)))
-    refused = {refusal.value for refusal in facts.account.refusals}
-    for write in facts.account.writes.values():
-        if (write.cluster, write.tp) == place and write.value not in found and write.value not in refused:
-            found[write.value] = Keyed(
-                -1, write.value, -1, write.is_tombstone, write.sent_at, write.sent_at, sure=False
-            )
     by_key: dict[str, list[Keyed]] = {}
-    for value, known in found.items():
-        sent, transaction = facts.account.writes.get(value), facts.transaction(value)
+    for known in (*found.values(), *_in_doubt(facts, place, found)):
+        sent, transaction = facts.account.writes.get(known.value), facts.transaction(known.value)
         if sent is not None and (known.sure or transaction is None or transaction.asked == "commit"):
             by_key.setdefault(sent.key, []).append(known)
     return {key: sorted(rows) for key, rows in by_key.items()}
+
+
+def _in_doubt(facts: Facts, place: Place, found: Container[str]) -> Iterator[Keyed]:
+    """Yield the records that may have come into the log: those sent and not found, and those sent again perhaps.
+
+    A producer without idempotence sends a record again, which may be in the log already, until it is answered.
+    """
+    refused = {refusal.value for refusal in facts.account.refusals}
+    for write in facts.account.writes.values():
+        is_open = write.value not in found or (write.producer_id < 0 and (place[0], write.value) not in facts.acked)
+        if (write.cluster, write.tp) == place and is_open and write.value not in refused:
+            yield Keyed(-1, write.value, -1, write.is_tombstone, write.sent_at, write.sent_at, sure=False)
 
 
 def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:

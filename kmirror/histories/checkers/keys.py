@@ -7,13 +7,14 @@ each loss has a reason, and together they are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kmirror.histories.account import LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
 from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, upstream
+from kmirror.histories.checkers.losses import losses
 from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock
@@ -108,8 +109,8 @@ def _last_that_counts(
         seen = final.seen(row.value, row.offset)
         if seen is Seen.THERE:
             return row
-        if seen in (Seen.UNDECIDED, Seen.OPEN):
-            return None
+        if seen in (Seen.UNDECIDED, Seen.OPEN) or (place, row.value) in _hidden(facts):
+            return None  # Also where a stop aborted it: what it superseded may have gone before that.
         if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
         reason = _why_not_there(facts, place, row, final.at)
@@ -118,6 +119,13 @@ def _last_that_counts(
         if reason.decision in (UNCLEAN, POWER):
             return None  # A replica that has lost it had no longer what it superseded, and may have led since.
     return None
+
+
+def _hidden(facts: Facts) -> Collection[tuple[Place, str]]:
+    """Return which records could be read in a cluster, and by right could not later, with their transactions (D29)."""
+    return facts.once(
+        "hidden", lambda: {(loss.place, loss.record.value) for loss in losses(facts) if loss.hidden and loss.reason}
+    )
 
 
 def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reason | None:

@@ -106,6 +106,43 @@ def test_a_deleted_key_may_not_come_back() -> None:
 
 
 @pytest.mark.parametrize(
+    ("offset", "acked_at", "expected"),
+    [(3, 11, []), (-1, 0, []), (3, 9, ["acked-lost", "key-lost"]), (0, 11, ["acked-lost", "key-lost"])],
+    ids=["above", "perhaps", "before the look that shows it once", "once"],
+)
+def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
+    offset: int, acked_at: float, expected: list[str]
+) -> None:
+    """A producer without idempotence had no answer to the first one."""
+    gone, back = keyed(0, "gone", "k", tombstone=True), keyed(2, "back", "k")
+    hand = compacted(gone, keyed(1, "other", "x"), back).look("a", [gone, keyed(1, "other", "x"), back], at=10)
+    del hand.account.acks[0]
+    if offset >= 0:
+        hand.wrote("gone", offset, at=1, retried=acked_at)
+        hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k", is_tombstone=True)
+    assert hand.final("a", [keyed(1, "other", "x")], at=60).found() == expected
+
+
+@pytest.mark.decision("D29")
+@pytest.mark.parametrize(("hidden", "expected"), [(True, False), (False, True)])
+def test_what_a_record_superseded_that_a_stop_aborted_is_missed_by_right(hidden: bool, expected: bool) -> None:
+    """Its transaction was committed at the source, and the stop cut some of its records and its marker."""
+    ours, aborted = (
+        [replace(NEW, producer_id=7), replace(OTHER, producer_id=7)],
+        row(2, "<ABORT 7>", pid=7, visible=False),
+    )
+    hand = compacted(OLD, NEW, OTHER).transaction("t/1", "new", "other")
+    for value in ("new", "other"):
+        hand.account.writes[value] = replace(hand.account.writes[value], producer_id=7, transaction="t/1")
+    whole = [*ours, row(3, "<COMMIT 7>", pid=7, visible=False)]
+    hand.stay("a", "b", began=2, mirroring=3, removed=20, stopped=22).look("a", whole, at=20)
+    hand.look("b", whole, at=20, stable=2).look(
+        "b", [replace(ours[0], visible=False), aborted] if hidden else [], at=22
+    )
+    assert ("key-lost" in hand.final("a", whole, at=60).final("b", [], at=60).found()) is expected
+
+
+@pytest.mark.parametrize(
     ("subject", "begin", "end", "expected"),
     [
         ("a-1", 1.5, 22, []),
