@@ -107,8 +107,8 @@ class LineageRules:
             return
         context = self._scene.mirror_context(name, source.broker_id)
         known = None if context is None else context.partitions.get(tp)
-        if context is None or known is None or known.lineage.since > source.leader_epoch:
-            return
+        if context is None or known is None or known.state is None or known.lineage.since > source.leader_epoch:
+            return  # Without its state it does not know its lineage either.
         source_id = self._scene.clusters[name].cluster_id
         theirs, followed = (copies_of(rows, source_id) for rows in (context.writers_of(tp), now.context.writers_of(tp)))
         if theirs != followed:

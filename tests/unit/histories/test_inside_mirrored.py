@@ -306,16 +306,17 @@ def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, cu
 
 @pytest.mark.decision("D69")
 @pytest.mark.parametrize(
-    ("followed", "epoch", "rules"),
-    [(-3, 2, []), (-2, 2, ["copy-not-followed"]), (-2, 1, [])],
-    ids=["the present copy", "the copy before", "the next one is about to begin"],
+    ("followed", "epoch", "state", "rules"),
+    [(-3, 2, MIRRORING, []), (-2, 2, MIRRORING, ["copy-not-followed"]), (-2, 1, MIRRORING, []), (-2, 2, None, [])],
+    ids=["the present copy", "the copy before", "the next one is about to begin", "the source reads its state"],
 )
 def test_a_mirror_follows_the_copy_that_its_source_has_begun(
-    stage: Stage, followed: int, epoch: int, rules: list[str]
+    stage: Stage, followed: int, epoch: int, state: MirrorState | None, rules: list[str]
 ) -> None:
     ours = Lineage((Stretch(followed, "id-b"), Stretch(0, "id-c")), 0)
     theirs = Lineage((Stretch(-3, "id-b"), Stretch(0, "id-c")), 2)
-    known = SimpleNamespace(partitions={TP: SimpleNamespace(lineage=theirs)}, writers_of=lambda tp: theirs.stretches)
+    there = {TP: SimpleNamespace(lineage=theirs, state=state)}
+    known = SimpleNamespace(partitions=there, writers_of=lambda tp: theirs.stretches)
     stage.scene.mirror_context = lambda name, _: known if name == "b" else None
     stage.context.writers_of = lambda tp: ours.stretches
     stage.lead_in(epoch, "b")
