@@ -20,6 +20,8 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 OPEN_TRANSACTIONS = "transactions are open"
 """What a partition waits for whose last stable offset stands still (`Account.unsettled`)."""
+LOG_END = "log end"
+"""How it begins what a mirrored one waits for that does not end where its source's last stable offset is."""
 UNAWARE: Duration = 30 * SECOND
 """Time for which a leader may not know of the unclean election or the deletion that deposed it, and goes on writing."""
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.histories.account import OPEN_TRANSACTIONS, Account, Order
+from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, Account, Order
 from kmirror.histories.late_timeouts import may_be_open
 from kmirror.histories.observe import Observer
 from kmirror.histories.orders import NOBODY
@@ -437,7 +437,7 @@ class Rest:
             return []
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
-        return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]
+        return [(row.cluster, tp, f"{LOG_END} {have}, the source's last stable offset is {want}{reason}")]
 
     def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
         """Return whether a transaction whose marker was lost at the source holds back what the mirror had before."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from kmirror.histories.account import OPEN_TRANSACTIONS, UNAWARE, Ack, StateSeen
+from kmirror.histories.account import UNAWARE, Ack, StateSeen
 from kmirror.histories.checkers.facts import LATE, Facts, Place
 from kmirror.histories.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
-from kmirror.histories.checkers.transactions import marker_was_cleaned
+from kmirror.histories.checkers.transactions import marker_was_cleaned, waits_for_a_cleaned_marker
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import SECOND, Duration, Instant
@@ -117,7 +118,8 @@ def _asked_again(facts: Facts, place: Place, row: StateSeen) -> Instant:
 def stuck_state(facts: Facts) -> Iterator[Finding]:
     """Something still waits when the time to converge is over."""
     for cluster, tp, what in facts.account.unsettled:
-        if what.startswith(OPEN_TRANSACTIONS) and marker_was_cleaned(facts, (cluster, tp)):
+        logs = facts.account.final
+        if waits_for_a_cleaned_marker(facts, (cluster, tp), what, logs, partial(marker_was_cleaned, facts)):
             continue
         yield Anomaly("stuck-state", cluster, tp, -1, what)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
+from kmirror.histories.account import Committed, LogRow, LogSeen
 from kmirror.histories.checkers.facts import Facts, Place, is_compacted, is_control, was_away
 from kmirror.histories.checkers.keyed import all_keys, missed_deletions
 from kmirror.histories.checkers.sessions import NEVER
-from kmirror.histories.checkers.transactions import MARKERS_CLEANED
+from kmirror.histories.checkers.transactions import MARKERS_CLEANED, waits_for_a_cleaned_marker
 from kmirror.histories.checkers.words import Finding
 from kmirror.histories.survivors import parted, superseders_lost
 from kmirror.histories.verdict import Accepted, Anomaly
@@ -31,7 +32,8 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
         if lacking:
             yield Accepted(MARKERS_CLEANED, *place, len(lacking))
     for cluster, tp, what in account.unsettled_again:
-        if what.startswith(OPEN_TRANSACTIONS) and _lacking_markers(facts, (cluster, tp)):
+        logs = account.after_restart.logs
+        if waits_for_a_cleaned_marker(facts, (cluster, tp), what, logs, partial(_lacking_markers, facts)):
             continue
         if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
             yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from kmirror.histories.account import UNAWARE, LogRow, Transaction
+from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, UNAWARE, LogRow, LogSeen, Transaction
 from kmirror.histories.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
 from kmirror.histories.checkers.facts import (
     Facts,
@@ -224,6 +224,25 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
         return False
     first = final.by_offset.get(final.log.last_stable_offset)
     return first is not None and facts.transaction(first.value) is not None
+
+
+def waits_for_a_cleaned_marker(
+    facts: Facts, place: Place, what: str, logs: Mapping[Place, LogSeen], was_cleaned: Callable[[Place], object]
+) -> bool:
+    """Return whether a partition waits for the end of a transaction whose marker was cleaned away, here or at a source.
+
+    There a leader leads by now that keeps it open below where its mirror's log ends.
+    """
+    if what.startswith(OPEN_TRANSACTIONS):
+        return bool(was_cleaned(place))
+    ours = logs.get(place)
+    if ours is None or not what.startswith(LOG_END):
+        return False
+    sources = ((stay.source, stay.tp) for stay in facts.stays(place) if stay.ended == NEVER)
+    return any(
+        source in logs and logs[source].last_stable_offset < ours.log_end_offset and was_cleaned(source)
+        for source in sources
+    )
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:

@@ -49,6 +49,17 @@ def test_a_replica_that_was_away_for_too_long_keeps_a_transaction_open_whose_mar
 
 
 @pytest.mark.parametrize(
+    ("what", "end", "found"), [("log end 4", 4, []), ("log end 1", 1, CHANGED), ("ISR [2]", 4, CHANGED)]
+)
+def test_its_mirror_has_what_lies_behind_that_transaction(what: str, end: int, found: list[str]) -> None:
+    hand = without_a_marker(compacted().away("broker", "a-2", 10, 40)).stay("a", "b", began=2, mirroring=3)
+    hand.account.unsettled_again.append(("b", TP, f"{what}, the source's last stable offset is 1"))
+    log = hand.account.after_restart.logs["a", TP]
+    hand.account.after_restart.logs["b", TP] = replace(log, cluster="b", last_stable_offset=end, log_end_offset=end)
+    assert hand.found() == found
+
+
+@pytest.mark.parametrize(
     ("kind", "subject", "end"),
     [("broker", "a-2", 29), ("broker", "a-2", -1), ("broker", "a-1", 40), ("line", "a-2|b-1", 40)],
     ids=["not for long enough", "to the end", "another broker", "from another cluster"],
@@ -229,6 +240,8 @@ def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_res
 ) -> None:
     hand = compacted().away("broker", subject, 10, 40)
     hand.account.unsettled.append(("a", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
+    hand.account.unsettled.append(("b", TP, "log end 4, the source's last stable offset is 1"))
+    hand.stay("a", "b", began=2, mirroring=3).final("b", [KEYED[1]])
     assert sorted(hand.final("a", HIDDEN, stable=1).found()) == expected
     assert hand.accepted() == ({} if expected else {MARKERS_CLEANED: 1})
 
