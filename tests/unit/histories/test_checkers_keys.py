@@ -311,6 +311,21 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended
     assert [name for name in found if name == "divergence"] == expected
 
 
+@pytest.mark.parametrize(("deleted", "expected"), [(True, []), (False, ["b"])])
+def test_what_was_cut_from_scratch_comes_back_unless_the_topic_of_the_source_is_deleted(
+    deleted: bool, expected: list[str]
+) -> None:
+    hand = compacted(OLD, OTHER).topic("a", "one", at=0).topic("b", "one", at=0)
+    for cluster in "ab":
+        hand.look(cluster, [OLD, OTHER], at=10).look(cluster, [OLD, OTHER], at=20)
+    hand.stay("a", "b", began=20, mirroring=24).look("b", [], at=24)
+    hand.account.cuts.append(CutSeen("b", TP, 1, 0, 3, "no LME", 21 * SECOND))
+    if deleted:
+        hand.look("a", [OLD, OTHER], at=21.5).topic("a", "one", at=22, exists=False).topic("a", "two", at=23)
+    hand.final("a", [] if deleted else [OLD, OTHER]).final("b", [])
+    assert [row.cluster for row in hand.judged()[0] if row.checker == "key-lost"] == expected
+
+
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize(
