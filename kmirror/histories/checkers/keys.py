@@ -153,7 +153,7 @@ def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
 
 def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
-    if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
+    if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
         return
     source = stay.source, stay.tp
     if not is_compacted(facts, source, theirs.at) or superseders_lost(facts.account, source):

@@ -59,7 +59,7 @@ def divergence(facts: Facts) -> Iterator[Finding]:
 def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     """A mirror that came to rest holds what its source has decided, and nothing else."""
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
-    if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
+    if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
         return
     until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
     open_one = theirs.by_offset.get(until)

@@ -57,6 +57,12 @@ def test_a_mirror_that_still_waits_is_not_compared() -> None:
     assert hand.found() == ["stuck-state"]
 
 
+@pytest.mark.parametrize(("mirroring", "expected"), [(99, ["divergence"]), (101, [])])
+def test_a_mirror_that_begins_after_the_last_look_is_not_compared(mirroring: float, expected: list[str]) -> None:
+    hand = Hand().stay("a", "b", began=5, mirroring=mirroring).final("a", [X0, X1], at=100).final("b", [X0], at=100)
+    assert hand.found() == expected
+
+
 def test_a_mirror_may_not_have_what_its_source_has_not_decided() -> None:
     t0 = row(1, "t0", pid=7, visible=False)
     hand = Hand().stay("a", "b", began=5, mirroring=6).look("a", [X0, t0], at=10, stable=1)
