@@ -16,7 +16,7 @@ from kmirror.histories.checkers.facts import (
     is_producer_reset,
     was_away,
 )
-from kmirror.histories.checkers.keyed import is_superseded
+from kmirror.histories.checkers.keyed import is_superseded, upstream
 from kmirror.histories.checkers.reasons import DELETED, Record, why_gone
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.words import Finding, accepted, clock
@@ -217,13 +217,26 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
     """Return whether the transaction that is open at the end may have ended, and its marker been cleaned away.
 
     A marker goes `delete.retention.ms` after the last record of its transaction: a replica that was away for longer
-    keeps these records, and the transaction open, as with Kafka.
+    keeps these records, and the transaction open, as with Kafka. So does a mirror that was behind for longer: it has
+    read them before its source's cleaner removed them, and the marker after that (D64).
     """
     final = facts.final(place)
-    if final is None or not is_compacted(facts, place, final.at) or not was_away(facts, place, final.log):
+    if final is None or not is_compacted(facts, place, final.at):
         return False
     first = final.by_offset.get(final.log.last_stable_offset)
-    return first is not None and facts.transaction(first.value) is not None
+    if first is None or facts.transaction(first.value) is None:
+        return False
+    return was_away(facts, place, final.log) or any(_has_cleaned(facts, each, first) for each in upstream(facts, place))
+
+
+def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
+    """Return whether a source has come past a record, and has neither that nor the end of its transaction."""
+    final = facts.final(source)
+    if final is None or final.log.last_stable_offset <= record.offset:
+        return False
+    left = (row for row in final.log.rows if row.offset >= record.offset and row.producer_id == record.producer_id)
+    first = next(left, None)
+    return first is None or (first.offset > record.offset and not is_control(first))
 
 
 def waits_for_a_cleaned_marker(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import OPEN_TRANSACTIONS, Committed
+from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow
 from kmirror.histories.checkers.transactions import MARKERS_CLEANED
 from kmirror.histories.group_account import CoordinatorLogLost, OffsetSent
 from kmirror.histories.plan import Value
@@ -244,6 +244,21 @@ def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_res
     hand.stay("a", "b", began=2, mirroring=3).final("b", [KEYED[1]])
     assert sorted(hand.final("a", HIDDEN, stable=1).found()) == expected
     assert hand.accepted() == ({} if expected else {MARKERS_CLEANED: 1})
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize(
+    ("left", "stable", "expected"),
+    [([], 4, []), ([COMMIT], 4, ["stuck-state"]), ([OPEN], 4, ["stuck-state"]), ([], 1, ["stuck-state"])],
+    ids=["both are gone", "its marker", "its record", "the source has not come so far"],
+)
+def test_a_mirror_that_was_behind_has_a_transaction_open_that_its_source_has_cleaned_away(
+    left: list[LogRow], stable: int, expected: list[str]
+) -> None:
+    hand = compacted().stay("a", "b", began=2, mirroring=3)
+    hand.account.unsettled.append(("b", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
+    hand.final("a", [KEYED[0], *left, KEYED[1]], stable=stable).final("b", HIDDEN, stable=1)
+    assert [name for name in hand.found() if name == "stuck-state"] == expected
 
 
 @pytest.mark.decision("D8")
