@@ -131,12 +131,12 @@ def _hidden(facts: Facts) -> Collection[tuple[Place, str]]:
 def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reason | None:
     """Return what entitled a cluster to have a record no longer; None if nothing did.
 
-    What was cut from scratch was to be copied again from the source, unless that one has dropped it, or its topic was
-    deleted.
+    What was cut from scratch was to be copied again from the source once MIRRORING began, unless that one has dropped
+    it, or its topic was deleted.
     """
     record = Record(row.value, row.offset, row.epoch)
     reason = why_gone(facts, place, record, row.last_seen, end)
-    stays = [stay for stay in facts.stays(place) if stay.ended == NEVER]
+    stays = [stay for stay in facts.stays(place) if stay.ended == NEVER and stay.mirroring <= end]
     copied = [stay.mirroring + 1 for stay in stays if facts.source_until(stay) == NEVER]
     if reason is None or reason.decision != SCRATCH or not copied:
         return reason

@@ -311,14 +311,18 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended
     assert [name for name in found if name == "divergence"] == expected
 
 
-@pytest.mark.parametrize(("deleted", "expected"), [(True, []), (False, ["b"])])
-def test_what_was_cut_from_scratch_comes_back_unless_the_topic_of_the_source_is_deleted(
-    deleted: bool, expected: list[str]
+@pytest.mark.parametrize(
+    ("deleted", "mirroring", "expected"),
+    [(False, 24, ["b"]), (True, 24, []), (False, -1, [])],
+    ids=["copied", "the topic of the source is deleted before", "it waits"],
+)
+def test_what_was_cut_from_scratch_comes_back_with_the_copy(
+    deleted: bool, mirroring: float, expected: list[str]
 ) -> None:
     hand = compacted(OLD, OTHER).topic("a", "one", at=0).topic("b", "one", at=0)
     for cluster in "ab":
         hand.look(cluster, [OLD, OTHER], at=10).look(cluster, [OLD, OTHER], at=20)
-    hand.stay("a", "b", began=20, mirroring=24).look("b", [], at=24)
+    hand.stay("a", "b", began=20, mirroring=mirroring).look("b", [], at=24)
     hand.account.cuts.append(CutSeen("b", TP, 1, 0, 3, "no LME", 21 * SECOND))
     if deleted:
         hand.look("a", [OLD, OTHER], at=21.5).topic("a", "one", at=22, exists=False).topic("a", "two", at=23)
