@@ -168,7 +168,7 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
             continue
         gone = [known for known in keyed(facts, source).get(key, []) if known.is_tombstone]
-        if gone and ours.seen(gone[-1].value, gone[-1].offset) is not Seen.UNDECIDED:
+        if gone and all(ours.seen(known.value, known.offset) is not Seen.UNDECIDED for known in gone):
             text = (
                 f"{stay.source} deleted key {key} by {gone[-1].value!r}, and mirror {stay.mirror}, which says "
                 f"MIRRORING, gives {row.value!r} for it"

@@ -311,6 +311,15 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended
     assert [name for name in found if name == "divergence"] == expected
 
 
+def test_it_may_not_have_a_later_tombstone_that_the_source_has_not_decided_either() -> None:
+    again = keyed(4, "again", "k", tombstone=True)
+    hand = compacted(OLD, GONE, OTHER, again).stay("a", "b", began=2, mirroring=3)
+    hand.look("a", [OLD, GONE, OTHER], at=10).final("a", [GONE, OTHER, replace(again, visible=False)], stable=3, high=5)
+    undecided = [replace(record, visible=False) for record in (GONE, OTHER)]
+    assert "key-came-back" not in hand.final("b", [OLD, *undecided], stable=1, high=3, end=3).found()
+    assert "key-came-back" in hand.final("b", [OLD], stable=1, high=3, end=3).found()
+
+
 @pytest.mark.parametrize(
     ("deleted", "mirroring", "expected"),
     [(False, 24, ["b"]), (True, 24, []), (False, -1, [])],
