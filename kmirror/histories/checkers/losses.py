@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from kmirror.histories.account import Ack, LogRow
-from kmirror.histories.checkers.elections import POWER, UNCLEAN, marker_lost
+from kmirror.histories.checkers.elections import POWER, UNCLEAN, left_open, marker_lost
 from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_control
 from kmirror.histories.checkers.keyed import is_superseded
 from kmirror.histories.checkers.reasons import (
@@ -102,11 +102,13 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
-    # What an unclean election left open a stop cuts.
+    # What an unclean election left open a stop cuts, and all that is above it.
     is_open_at_a_stop = reason is None and any(
         stay.overlaps(last.at, look.at) and stay.removed <= look.at for stay in facts.stays(place)
     )
     taken = _marker_lost(facts, place, last, look) if hidden or is_open_at_a_stop else ""
+    if is_open_at_a_stop and not taken:
+        taken = _was_above_what_was_left_open(facts, place, last, look)
     if taken:
         return Loss(place, last.record, last.at, look.at, hidden, Reason(taken))
     if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):
@@ -132,6 +134,15 @@ def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
         return ""
     marker = _marker_after(before, row.offset, [row.producer_id])
     return "" if marker is None else marker_lost(facts, place, marker, last.at, look.at)
+
+
+def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look: Look) -> str:
+    """Return UNCLEAN or POWER if it left the transaction open that kept the record from being stable; else empty."""
+    before = facts.look_before(place, look.at - 1)
+    first = None if before is None else before.by_offset.get(before.log.last_stable_offset)
+    if first is None or first.offset > last.record.offset:
+        return ""
+    return left_open(facts, place[1], first, look.at)
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:

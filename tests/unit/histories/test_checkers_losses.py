@@ -329,6 +329,21 @@ def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: li
     assert [name for name in found if name == "mirrored-lost"] == expected
 
 
+@pytest.mark.parametrize(("ended", "expected"), [(False, []), (True, ["acked-lost"])])
+def test_a_stop_cuts_what_is_above_a_transaction_that_an_unclean_election_left_open(
+    ended: bool, expected: list[str]
+) -> None:
+    """The record above it was acknowledged, and was never stable here."""
+    log, end = [row(0, "t0", pid=7, visible=False), row(1, "x1", visible=False)], row(2, "<COMMIT 7>", pid=7)
+    whole = [row(0, "t0", pid=7), X1, end]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7, acked=False).wrote("x1", 1, at=9)
+    hand.elected(2, 60, at=12, unclean=True).heir("a", [*log, end] if ended else log, at=12.5, leader_epoch=60)
+    hand.stay("a", "b", began=2, mirroring=3, removed=13, stopped=13.5).look("b", whole, at=14)
+    hand.stay("b", "a", began=15, mirroring=16, removed=20, stopped=24).look("a", log, at=14, stable=0, leader_epoch=60)
+    hand.look("a", log, at=20, stable=0, leader_epoch=60).look("a", [], at=24, leader_epoch=60)
+    assert hand.final("b", whole).final("a", [], leader_epoch=60).found() == expected
+
+
 @pytest.mark.decision("D42")
 def test_a_leader_that_does_not_know_what_a_cut_reopened_stops_below_it() -> None:
     hand = reopened().elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
