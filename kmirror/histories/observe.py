@@ -31,7 +31,7 @@ from kmirror.histories.power_looks import PowerLooks
 from kmirror.histories.scene import Scene, Trap
 from kmirror.histories.survivors import (
     may_be_compacted,
-    missed_tombstones,
+    missed_keys,
     parted,
     superseders_lost,
     was_away,
@@ -393,7 +393,7 @@ class Observer:
 
         A replica that was away for longer than tombstones stay may have missed some, as with Kafka: the records that
         they delete are left in its log alone. So it may have missed a marker; then its last stable offset stands
-        still, while the other one cleans by the records above it.
+        still, while the other one cleans by the records above it, until another marker of the producer decides.
         """
         logs, until = (leader.log, replica.log), leader.log.high_watermark
         stable = min(until, max(log.last_stable_offset for log in logs))
@@ -403,8 +403,7 @@ class Observer:
         scene, tp = self._scene, leader.tp
         ours, theirs = (self._rows_of(name, each, stable, until) for each in (leader, replica))
         missed = [
-            missed_tombstones(scene.plan, scene.account, (name, tp), each.broker_id, scene.now)
-            for each in (leader, replica)
+            missed_keys(scene.plan, scene.account, (name, tp), each.broker_id, scene.now) for each in (leader, replica)
         ]
         found = parted(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"

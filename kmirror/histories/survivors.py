@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kmirror.histories.account import Account, LogRow, Span
+from kmirror.histories.account import Account, LogRow, Span, Write
 from kmirror.histories.plan import Plan, Value
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -71,9 +71,11 @@ def _outages(account: Account, cluster: str, broker: int) -> Iterator[Span]:
             yield span
 
 
-def missed_tombstones(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
-    """Return the keys whose tombstones a replica may lack that was away, as with Kafka."""
-    return deleted_keys(account, place[1].topic) if was_away(plan, account, place, broker, until) else []
+def missed_keys(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
+    """Return the keys whose tombstones, or markers of aborted records, a replica may lack that was away."""
+    if not was_away(plan, account, place, broker, until):
+        return []
+    return [*deleted_keys(account, place[1].topic), *(write.key for write in undone(account, place[1].topic))]
 
 
 def superseders_lost(account: Account, place: Place) -> bool:
@@ -101,6 +103,21 @@ def deleted_keys(account: Account, topic: str) -> list[str]:
     """Return the keys for which a tombstone was written to the topic."""
     writes = account.writes.values()
     return list(dict.fromkeys(row.key for row in writes if row.is_tombstone and row.tp.topic == topic))
+
+
+def undone(account: Account, topic: str) -> list[Write]:
+    """Return the writes to a topic in transactions that were not committed, as far as clients know.
+
+    A log that lacks the marker takes the next one of the same producer for it, as with Kafka: what was aborted can be
+    read there, and what was committed and superseded cannot.
+    """
+    return [
+        write
+        for write in account.writes.values()
+        if write.tp.topic == topic
+        and (transaction := account.transactions.get(write.transaction)) is not None
+        and not (transaction.asked == "commit" and transaction.answered)
+    ]
 
 
 def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import Absence, Account, LogRow, Write
+from kmirror.histories.account import Absence, Account, LogRow, Transaction, Write
+from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.draw import draw
 from kmirror.histories.draw_keys import TOPIC
 from kmirror.histories.draw_requests import COMPACTED, SMALL
-from kmirror.histories.plan import ClusterPlan, Plan, Step
+from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
-from kmirror.histories.survivors import missed_tombstones, parted, with_open_hidden
+from kmirror.histories.survivors import missed_keys, parted, with_open_hidden
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -114,7 +115,37 @@ def test_tombstones_are_missed_by_a_replica_that_is_outside_the_isr_for_longer_t
         for value, tp, key, is_tombstone in (("1", TP, "k", True), ("2", TP, "l", False), ("3", other, "m", True))
     }
     account.absences.append(Absence("a", TP, broker, SECOND, SECOND + away_ms * MILLISECOND))
-    assert missed_tombstones(plan, account, ("a", TP), 1, 10 * SECOND) == expected
+    assert missed_keys(plan, account, ("a", TP), 1, 10 * SECOND) == expected
+
+
+def test_a_replica_may_lack_markers_of_what_was_not_committed() -> None:
+    plan, account = replace(keys_and_tombstones(), steps=()), Account()
+    plan = replace(plan, clusters=(ClusterPlan("a", 3, 3, {"log.cleaner.delete.retention.ms": "3000"}),))
+    for asked, answered in (("commit", True), ("commit", False), ("abort", True), ("", False)):
+        value = f"{asked}-{answered}"
+        account.transactions[value] = Transaction(value, "a", [value], asked, answered)
+        account.writes[value] = Write(value, "p", "a", TP, 7, 0, 0, value, 0, key=value)
+    account.writes["plain"] = Write("plain", "p", "a", TP, -1, 0, 0, "", 0, key="plain")
+    account.absences.append(Absence("a", TP, 1, SECOND, 5 * SECOND))
+    assert missed_keys(plan, account, ("a", TP), 1, 10 * SECOND) == ["commit-False", "abort-True", "-False"]
+
+
+def test_a_replica_that_missed_an_abort_gives_the_record_once_the_producer_commits_again() -> None:
+    """As in Kafka: the marker is gone when the replica comes back, and the next one ends what it has open."""
+    plan = keys_and_tombstones()
+    clients = (
+        ClientPlan("p0", "long", "a", ("t0",), 150, {"keys": 200, "tombstones": 0, "timeout_ms": 20_000}),
+        ClientPlan("p1", "plain", "a", ("t0",), 200, {"keys": 2}),
+    )
+    steps = [step for step in plan.steps if step.action == "alter_topic"]
+    steps.append(Step(3_000, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 25_000}))
+    steps.append(Step(32_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 2_000}))
+    alone = replace(plan.clusters[0], configs={**plan.clusters[0].configs, "transaction.state.log.min.isr": "1"})
+    outcome = run_history(
+        replace(plan, seed=5, clusters=(alone,), clients=clients, steps=tuple(steps), faults_end_ms=38_000)
+    )
+    assert outcome.exit is Exit.CLEAN, outcome.anomalies
+    assert {accepted.decision for accepted in outcome.accepted} == {"compaction", MARKERS_CLEANED}
 
 
 def test_full_draws_compacted_topics_that_no_mirror_has() -> None:

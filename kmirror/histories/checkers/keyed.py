@@ -123,8 +123,30 @@ def missed_deletions(facts: Facts, place: Place, log: LogSeen) -> list[str]:
     return [
         key
         for key, row in last.items()
-        if was_away(facts, place, log, row.sent_at) or any(_led_without(facts, each, row, log.at) for each in sources)
+        if was_away(facts, place, log, row.sent_at)
+        or any(_led_without(facts, each, row.sent_at, log.at) for each in sources)
     ]
+
+
+def missed_keys(facts: Facts, place: Place, log: LogSeen) -> list[str]:
+    """Return the keys of which a log may have what others deleted, or aborted and have cleaned away."""
+    aborted = [
+        write.key
+        for write in survivors.undone(facts.account, place[1].topic)
+        if write.tp == place[1] and marker_missed(facts, place, write.sent_at, log.at)
+    ]
+    return [*missed_deletions(facts, place, log), *aborted]
+
+
+def marker_missed(facts: Facts, place: Place, written_at: Instant, until: Instant) -> bool:
+    """Return whether a leader of a log, or of one that it was mirrored from, may have missed the end of a transaction.
+
+    Its marker goes with compaction in time, as a tombstone does; `written_at` is when one of its records was sent.
+    """
+    return any(
+        is_compacted(facts, each, until) and _led_without(facts, each, written_at, until)
+        for each in (place, *upstream(facts, place))
+    )
 
 
 def _last_tombstone(rows: list[Keyed]) -> Keyed | None:
@@ -138,11 +160,11 @@ def _sent_at(row: Keyed) -> Instant:
     return row.sent_at
 
 
-def _led_without(facts: Facts, source: Place, tombstone: Keyed, until: Instant) -> bool:
-    """Return whether a replica that may have missed a tombstone came to lead a log from which others were mirrored."""
+def _led_without(facts: Facts, place: Place, written_at: Instant, until: Instant) -> bool:
+    """Return whether a replica that may have missed a tombstone or marker came to lead a log."""
     return any(
-        survivors.was_away(facts.plan, facts.account, source, election.leader, election.at, tombstone.sent_at)
-        for election in facts.elections.get(source, [])
+        survivors.was_away(facts.plan, facts.account, place, election.leader, election.at, written_at)
+        for election in facts.elections.get(place, [])
         if election.at <= until
     )
 

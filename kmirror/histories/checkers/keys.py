@@ -13,7 +13,7 @@ from dataclasses import replace
 from kmirror.histories.account import LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
-from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, upstream
+from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, missed_keys, upstream
 from kmirror.histories.checkers.losses import losses
 from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
@@ -162,7 +162,7 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         return
     there = latest(theirs.log.rows)
     start = theirs.log.log_start_offset
-    missed = [*missed_by_clocks(facts, stay), *missed_deletions(facts, place, ours.log)]
+    missed = [*missed_by_clocks(facts, stay), *missed_keys(facts, place, ours.log)]
     for key, row in latest(ours.log.rows).items():
         other = there.get(key)
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):

@@ -18,7 +18,7 @@ from kmirror.histories.checkers.facts import (
     is_control,
     is_producer_reset,
 )
-from kmirror.histories.checkers.keyed import all_keys, missed_deletions
+from kmirror.histories.checkers.keyed import all_keys, missed_keys
 from kmirror.histories.checkers.losses import fate, losses
 from kmirror.histories.checkers.reasons import Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
@@ -185,8 +185,8 @@ def _survivors_differ(
     """Yield the first difference that compaction does not explain, if there is one."""
     ours, theirs = looks
     source = stay.source, stay.tp
-    missed_here = [*missed_by_clocks(facts, stay), *missed_deletions(facts, place, ours.log)]
-    missed_there = missed_deletions(facts, source, theirs.log)
+    missed_here = [*missed_by_clocks(facts, stay), *missed_keys(facts, place, ours.log)]
+    missed_there = missed_keys(facts, source, theirs.log)
     if superseders_lost(facts.account, source):
         missed_here = missed_there = all_keys(facts, stay.tp)
     found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))

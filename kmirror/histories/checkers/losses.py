@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from kmirror.histories.account import Ack, LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN, left_open, marker_lost
 from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_control
-from kmirror.histories.checkers.keyed import is_superseded
+from kmirror.histories.checkers.keyed import is_superseded, marker_missed
 from kmirror.histories.checkers.reasons import (
     ASYNCHRONOUS,
     DELETED,
     MARKERS,
+    MARKERS_CLEANED,
     REOPENED,
     Reason,
     Record,
@@ -114,6 +115,8 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
+    if hidden and reason is None and _lacks_its_marker(facts, place, last, look):
+        reason = Reason(MARKERS_CLEANED)
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
     # A cut that the source's own log does not explain may have been this one.
@@ -143,6 +146,19 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
     if first is None or first.offset > last.record.offset:
         return ""
     return left_open(facts, place[1], first, look.at)
+
+
+def _lacks_its_marker(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Return whether a leader may take another marker for the one that had committed the record.
+
+    That one goes with compaction once the records of its transaction have been superseded.
+    """
+    write, offset = facts.account.writes.get(last.record.value), last.record.offset
+    return (
+        write is not None
+        and is_superseded(facts, place, last.record.value, offset, look.at)
+        and marker_missed(facts, place, write.sent_at, look.at)
+    )
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:

@@ -32,6 +32,8 @@ SCRATCH = "KIP: from scratch"
 ASYNCHRONOUS = "KIP: asynchronous"
 MARKERS = "D29"
 REOPENED = "D42"
+MARKERS_CLEANED = "markers missed by a replica that was away longer than delete.retention.ms"
+"""It keeps the transaction open, or takes the next marker of the producer for the one that it lacks, as with Kafka."""
 CHAIN_MAX = 4
 """Links of a chain that are followed back: four clusters have no more, a ring of them included."""
 

@@ -8,9 +8,10 @@ from functools import partial
 
 from kmirror.histories.account import Committed, LogRow, LogSeen
 from kmirror.histories.checkers.facts import Facts, Place, is_compacted, is_control, was_away
-from kmirror.histories.checkers.keyed import all_keys, missed_deletions
+from kmirror.histories.checkers.keyed import all_keys, missed_keys
+from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.checkers.sessions import NEVER
-from kmirror.histories.checkers.transactions import MARKERS_CLEANED, waits_for_a_cleaned_marker
+from kmirror.histories.checkers.transactions import waits_for_a_cleaned_marker
 from kmirror.histories.checkers.words import Finding
 from kmirror.histories.survivors import parted, superseders_lost
 from kmirror.histories.verdict import Accepted, Anomaly
@@ -104,7 +105,7 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
         rows = _as_if_decided(facts, before, after) if _lacking_markers(facts, place) else after.rows
-        missed = missed_deletions(facts, place, before), missed_deletions(facts, place, after)
+        missed = missed_keys(facts, place, before), missed_keys(facts, place, after)
         if superseders_lost(facts.account, place):
             missed = all_keys(facts, place[1]), all_keys(facts, place[1])
         different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)

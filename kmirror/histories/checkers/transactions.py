@@ -16,18 +16,18 @@ from kmirror.histories.checkers.facts import (
     is_producer_reset,
     was_away,
 )
-from kmirror.histories.checkers.keyed import is_superseded, upstream
-from kmirror.histories.checkers.reasons import DELETED, Record, why_gone
+from kmirror.histories.checkers.keyed import is_superseded, marker_missed, upstream
+from kmirror.histories.checkers.reasons import DELETED, MARKERS_CLEANED, Record, why_gone
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.words import Finding, accepted, clock
 from kmirror.histories.late_timeouts import times_out_late
 from kmirror.histories.verdict import Anomaly
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 
 CLOCKS = "wrong clock"
 STATES = "D8"
 """A leader that was elected since the states were lost stopped a topic as one that no mirror had touched."""
-MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 SPANNING = "D44"
@@ -140,14 +140,14 @@ def aborted_read(facts: Facts) -> Iterator[Finding]:
             text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
             place = (read.cluster, read.tp)
             row = LogRow(read.offset, read.leader_epoch, read.value, facts.account.writes[read.value].producer_id, True)
-            yield from _aborted(facts, reported, place, transaction, row, text)
+            yield from _aborted(facts, reported, place, transaction, row, text, read.at)
     for place, looks in facts.looks.items():
         for look in looks:
             for row in look.decided():
                 transaction = facts.transaction(row.value)
                 if transaction is not None and transaction.asked != "commit":
                     text = f"the log shows it as committed at {clock(look.at)}"
-                    yield from _aborted(facts, reported, place, transaction, row, text)
+                    yield from _aborted(facts, reported, place, transaction, row, text, look.at)
 
 
 def _aborted(
@@ -157,12 +157,15 @@ def _aborted(
     transaction: Transaction,
     row: LogRow,
     text: str,
+    at: Instant,
 ) -> Iterator[Finding]:
     key = (place, transaction.key)
     if key in reported:
         return
     reported[key] = None
     taken = left_open(facts, place[1], row) or (UNCLEAN if _coordinator_lost(facts, transaction) else "")
+    if not taken and marker_missed(facts, place, facts.account.writes[row.value].sent_at, at):
+        taken = MARKERS_CLEANED
     if taken:
         yield from accepted([(taken, *place)])
         return
@@ -218,15 +221,18 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
 
     A marker goes `delete.retention.ms` after the last record of its transaction: a replica that was away for longer
     keeps these records, and the transaction open, as with Kafka. So does a mirror that was behind for longer: it has
-    read them before its source's cleaner removed them, and the marker after that (D64).
+    read them before its source's cleaner removed them, and the marker after that (D64). The first records may be gone:
+    only what has ended is cleaned.
     """
     final = facts.final(place)
     if final is None or not is_compacted(facts, place, final.at):
         return False
     first = final.by_offset.get(final.log.last_stable_offset)
-    if first is None or facts.transaction(first.value) is None:
+    if first is not None and facts.transaction(first.value) is None:
         return False
-    return was_away(facts, place, final.log) or any(_has_cleaned(facts, each, first) for each in upstream(facts, place))
+    if was_away(facts, place, final.log):
+        return True
+    return first is not None and any(_has_cleaned(facts, each, first) for each in upstream(facts, place))
 
 
 def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow
-from kmirror.histories.checkers.transactions import MARKERS_CLEANED
+from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.group_account import CoordinatorLogLost, OffsetSent
 from kmirror.histories.plan import Value
 from kmirror.kernel.clock import SECOND

@@ -1,0 +1,83 @@
+"""Markers that a replica of a compacted topic missed: what it takes for committed, aborted or open, as in Kafka."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.histories.account import LogRow
+from kmirror.histories.checkers.reasons import MARKERS_CLEANED
+from tests.unit.histories.hand import Hand, row
+
+PRODUCER = 7
+FIRST, SECOND = "t/1", "t/2"
+
+
+def keyed(offset: int, value: str, key: str, *, visible: bool = True) -> LogRow:
+    return replace(row(offset, value, pid=PRODUCER, visible=visible), key=key)
+
+
+def two_transactions(first: str, second: str, *, key: str = "k0", policy: str = "compact") -> Hand:
+    """Have a producer end two transactions, with one record each, as it is said."""
+    hand = Hand()
+    for name, value in (("cleanup.policy", policy), ("delete.retention.ms", "20000")):
+        hand.order("alter_topic", "", "a", at=0, args={"name": name, "value": value})
+    hand.transaction(FIRST, "one", asked=first).transaction(SECOND, "two", asked=second)
+    for value, offset, at, its_key in (("one", 1, 9, "k0"), ("two", 3, 45, key)):
+        hand.wrote(value, offset, at=at, pid=PRODUCER, transaction=SECOND if offset == 3 else FIRST)
+        hand.account.writes[value] = replace(hand.account.writes[value], key=its_key)
+    return hand
+
+
+END = {"commit": row(4, f"<COMMIT {PRODUCER}>", pid=PRODUCER), "abort": row(4, f"<ABORT {PRODUCER}>", pid=PRODUCER)}
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "leader", "policy", "expected"),
+    [
+        (10, 40, 2, "compact", []),
+        (10, 29, 2, "compact", ["aborted-read"]),
+        (10, 40, 3, "compact", ["aborted-read"]),
+        (10, 40, 2, "delete", ["aborted-read"]),
+    ],
+    ids=["away", "not for long enough", "another leader", "not compacted"],
+)
+def test_a_leader_that_missed_an_abort_takes_the_next_commit_of_the_producer_for_it(
+    begin: float, end: float, leader: int, policy: str, expected: list[str]
+) -> None:
+    hand = two_transactions("abort", "commit", key="k1", policy=policy).away("broker", "a-2", begin, end)
+    hand.elected(leader, 1, at=50).read("one", 1, at=60)
+    hand.final("a", [keyed(1, "one", "k0"), keyed(3, "two", "k1"), END["commit"]])
+    assert hand.found() == expected
+    assert hand.accepted().get(MARKERS_CLEANED, 0) == (not expected)
+
+
+def test_it_cannot_have_missed_the_end_of_what_was_written_after_it_was_back() -> None:
+    hand = two_transactions("abort", "commit", key="k1").away("broker", "a-2", 10, 40).elected(2, 1, at=50)
+    hand.account.writes["one"] = replace(hand.account.writes["one"], sent_at=hand.account.writes["two"].sent_at)
+    assert hand.read("one", 1, at=60).found() == ["aborted-read"]
+
+
+@pytest.mark.parametrize(("key", "expected"), [("k0", []), ("k1", ["acked-lost"])])
+def test_a_leader_that_missed_a_commit_may_hide_what_was_superseded_alone(key: str, expected: list[str]) -> None:
+    """A marker goes once no record of its transaction is left."""
+    hand = two_transactions("commit", "abort").away("broker", "a-2", 10, 40).wrote("later", 2, at=30)
+    hand.account.writes["later"] = replace(hand.account.writes["later"], key=key)
+    first, later = keyed(1, "one", "k0"), replace(row(2, "later"), key=key)
+    hand.look("a", [first], at=9.5).elected(2, 1, at=50)
+    hand.final("a", [replace(first, visible=False), later, keyed(3, "two", "k0", visible=False), END["abort"]])
+    assert hand.found() == expected
+    assert hand.accepted().get(MARKERS_CLEANED, 0) == (not expected)
+
+
+@pytest.mark.parametrize(("first", "expected"), [(None, []), ("one", []), ("alien", ["hanging-transaction"])])
+def test_a_transaction_whose_marker_was_missed_stays_open_though_its_first_record_is_gone(
+    first: str | None, expected: list[str]
+) -> None:
+    """What is cleaned away was decided, so there was a marker."""
+    hand = two_transactions("abort", "abort").away("broker", "a-1", 10, 40)
+    hand.account.acks.clear()
+    found = [] if first is None else [replace(row(1, first, visible=False), key="k0")]
+    hand.final("a", [*found, replace(row(2, "more", visible=False), key="k2")], stable=1)
+    assert hand.found() == expected
