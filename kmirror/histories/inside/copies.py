@@ -45,9 +45,13 @@ class CopyRules:
         elif self._begins_copy(now, before) and self._decided.get(now.key):
             node, text = now.partition.broker_id, f"copies from scratch, though {self._decided[now.key]}"
             self._rules.broken(now.cluster, node, now.mp.tp, "copied-needlessly", text)
-        source = self._sources.leader_of(now)
-        if source is not None and now.end >= source.log.last_stable_offset:
-            self._in_step[now.key] = self._scene.now
+        source, fetcher = self._sources.leader_of(now), now.mp.fetcher
+        if source is None or fetcher is None or fetcher.key[1] != source.broker_id:
+            return
+        if now.end >= source.log.last_stable_offset:  # It cannot know this before that leader has answered.
+            local = self._scene.local_time(now.cluster, now.partition.broker_id)
+            answered = self._scene.now - (local - fetcher.answered_at)
+            self._in_step[now.key] = max(self._in_step.get(now.key, 0), answered)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the logs of a topic that was deleted."""

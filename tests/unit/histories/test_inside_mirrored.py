@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -335,9 +336,17 @@ DAY = 86_400 * SECOND
 """Tombstones stay for a day."""
 
 
-def copied_again(stage: Stage, *above: bytes, behind: int = DAY, lineage: Lineage = COPIES) -> list[str]:
-    """Have a mirror that was in step copy its source's log again, when that has `above` and so much time has passed."""
+def copied_again(
+    stage: Stage, *above: bytes, behind: int = DAY, lineage: Lineage = COPIES, broker: int | None = None
+) -> list[str]:
+    """Have a mirror that was in step copy its source's log again, when that has `above` and so much time has passed.
+
+    It has an answer of `broker`, by default of the source's leader.
+    """
     source = stage.leaders["b"].log
+    answering = stage.leaders["b"].broker_id if broker is None else broker
+    fetcher: Any = SimpleNamespace(key=("m", answering, 0), answered_at=stage.scene.now)
+    stage.mp.fetcher = fetcher
     stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
     for log in (source, stage.leader.log):
         stage.fill(log, batch(0, 0))
@@ -388,6 +397,12 @@ def test_a_log_does_not_go_on_where_tombstones_may_have_come_and_gone(
     stage.mp.in_step_ms = behind // MILLISECOND
     stage.fill(stage.leader.log, batch(above, 0))
     assert stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS) == rules
+
+
+@pytest.mark.decision("D64")
+def test_a_log_is_in_step_once_the_leader_of_the_source_has_answered(stage: Stage) -> None:
+    """One that was just elected may have nothing more to give, and the mirror has not heard so yet."""
+    assert copied_again(stage, batch(4, 0), behind=DAY - SECOND, broker=9) == []
 
 
 @pytest.mark.decision("D64")
