@@ -6,7 +6,8 @@ there and from below, records that a later one of the same key supersedes are dr
 
     kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
     tombstones         stay for `delete.retention.ms` after the first run that has seen them: that run writes the
-                       delete horizon in place of the base timestamp
+                       delete horizon in place of the base timestamp. The horizon that a mirrored batch brings
+                       along is not this log's: the first run here writes its own
     aborted records    are dropped; their marker stays until none is left, and then as long as a tombstone
     commit markers     likewise, once no record of the transaction is left
     empty batches      stay as a bare header where the batch is the last of a producer that is still known, because
@@ -102,11 +103,13 @@ class Compaction:
         *,
         now_ms: int,
         keys_max: int = KEYS_MAX,
+        is_mirrored: bool = False,
     ) -> None:
         start, end = what.first_dirty_offset, what.first_uncleanable_offset
         self.what = what
         self.config = config
         self.now_ms = now_ms
+        self.is_mirrored = is_mirrored  # Delete horizons that came with the batches are those of the source's cleaner.
         self.keys_max = keys_max  # With more keys than these, the run goes as far as they reach.
         self.store = segments.store
         self.sealed = [Sealed.of(segment) for segment in segments if segment.base_offset < end]
@@ -332,7 +335,7 @@ class _Run:
         if not kept:
             return _empty(batch) if must_stay else None
         tombstones = any(record.value is None for record in kept)
-        needs_horizon = (tombstones or is_over) and batch.delete_horizon_ms is None
+        needs_horizon = (tombstones or is_over) and self._horizon_of(batch) is None
         if len(kept) == len(records) and not needs_horizon:
             return batch.view
         horizon = self.horizon_ms if needs_horizon else batch.delete_horizon_ms
@@ -370,8 +373,13 @@ class _Run:
         is_over, txn = self.state.end(batch)
         if txn is not None:
             self.aborted.append(txn)
-        horizon = batch.delete_horizon_ms
+        horizon = self._horizon_of(batch)
         return is_over and horizon is not None and horizon <= self.now_ms, is_over
+
+    def _horizon_of(self, batch: Batch) -> int | None:
+        """Return when tombstones and markers of a batch may go; None if no run here has seen them yet (D73)."""
+        is_new = self.job.is_mirrored and batch.base_offset >= self.job.what.first_dirty_offset
+        return None if is_new else batch.delete_horizon_ms
 
     def _is_last_of_producer(self, batch: Batch) -> bool:
         known = self.job.last_of_producers.get(batch.producer_id) if batch.has_producer_id else None
@@ -390,7 +398,7 @@ class _Run:
             return True
         if not self._is_latest(record):
             return False
-        horizon = batch.delete_horizon_ms
+        horizon = self._horizon_of(batch)
         return record.value is not None or horizon is None or self.now_ms < horizon
 
 

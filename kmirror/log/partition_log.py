@@ -360,7 +360,9 @@ class PartitionLog(LogState):
             now_ms=now_ms,
         )
 
-    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> CompactionResult | None:
+    def compact(
+        self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX, is_mirrored: bool = False
+    ) -> CompactionResult | None:
         """Clean the log if more than `min_ratio` of what can be cleaned was not cleaned before.
 
         A run takes at most `keys_max` keys, and leaves the rest to the next.
@@ -369,12 +371,14 @@ class PartitionLog(LogState):
         what = self.cleanable(now_ms)
         if not what.is_dirty_enough(min_ratio):
             return None
-        job = self.begin_compaction(what, now_ms, keys_max)
+        job = self.begin_compaction(what, now_ms, keys_max, is_mirrored=is_mirrored)
         return self.finish_compaction(job, job.run())
 
-    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
+    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int, *, is_mirrored: bool = False) -> Compaction:
         """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
-        self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
+        self.compaction = Compaction(
+            self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max, is_mirrored=is_mirrored
+        )
         return self.compaction
 
     def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:

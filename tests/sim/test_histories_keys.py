@@ -51,6 +51,25 @@ def test_clients_of_the_library_write_to_few_keys_as_well() -> None:
     assert {accepted.decision for accepted in outcome.accepted} == {"compaction"}
 
 
+@pytest.mark.decision("D73")
+def test_tombstones_that_a_mirror_got_late_stay_for_replicas_that_are_away_for_a_moment() -> None:
+    """The line is down for less than `delete.retention.ms`, and then a replica, across the time at which they go."""
+    plan = keys_and_tombstones()
+    steps = [
+        replace(step, args={**step.args, "value": "8000"}) if step.args.get("name") == "delete.retention.ms" else step
+        for step in plan.steps
+    ]
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps += [Step(100, "create_mirror", there), Step(200, "add", there)]
+    steps.append(Step(3_000, "line_down", {"one": "a", "other": "b", "for_ms": 6_500}))
+    steps.append(Step(9_000, "kill_broker", {"cluster": "b", "broker": 2, "for_ms": 5_500}))
+    steps.append(Step(18_000, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 1_000}))
+    steps.sort(key=lambda step: step.at_ms)
+    outcome = run_history(replace(plan, steps=tuple(steps), faults_end_ms=24_000))
+    assert outcome.exit is Exit.CLEAN, outcome.anomalies
+    assert not any(row.is_tombstone for row in outcome.account.final["a", TP].rows), "they have gone at the source"
+
+
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize("ahead_ms", [600_000, 55_000])
 def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ahead_ms: int) -> None:

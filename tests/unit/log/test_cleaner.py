@@ -161,6 +161,45 @@ def test_a_tombstone_stays_for_its_retention_after_the_run_that_saw_it() -> None
     assert (2, "a", None) not in left(log)
 
 
+@pytest.mark.decision("D73")
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_the_horizon_of_a_mirrored_batch_begins_anew_with_the_first_run_here(is_mirrored: bool) -> None:
+    """That of a batch of this cluster's leader is obeyed."""
+    log = compacted()
+    put(log, ("a", "1"))
+    put(log, ("a", None), delete_horizon_ms=NOW_MS - 1)  # 1
+    put(log, ("b", "1"))
+    for number in range(3):
+        roll(log)
+        put(log, ("z", str(number)))
+        roll(log)
+        run(log, NOW_MS + (0, DAY - 1, DAY)[number], is_mirrored=is_mirrored)
+        assert ((1, "a", None) in left(log)) is (is_mirrored and number < 2)
+
+
+@pytest.mark.decision("D73")
+def test_so_does_that_of_a_mirrored_marker() -> None:
+    source = compacted()
+    follow(source, marker(pid=1, commit=True, offset=0))
+    put(source, ("z", "1"))
+    roll(source)
+    put(source, ("y", "1"))
+    roll(source)
+    run(source, NOW_MS)
+    (batch, *_) = source.batches()
+    assert batch.is_control and batch.delete_horizon_ms == NOW_MS + DAY
+    for is_mirrored, expected in ((False, (0, None)), (True, (1, LATER + DAY))):
+        copy = compacted()
+        follow(copy, bytes(batch.view))
+        put(copy, ("z", "1"))
+        roll(copy)
+        put(copy, ("y", "1"))
+        roll(copy)
+        run(copy, LATER, is_mirrored=is_mirrored)
+        (left_of_it, *_) = copy.batches()
+        assert (left_of_it.record_count, left_of_it.delete_horizon_ms) == expected
+
+
 def test_records_of_aborted_transactions_go_and_their_markers_follow() -> None:
     log = compacted()
     txn(log, 1, 0, ("a", "bad"))  # 0
