@@ -21,6 +21,8 @@ class Cleanable(NamedTuple):
     dirty_bytes: int
     is_overdue: bool
     """Is a dirty record older than `max.compaction.lag.ms`?"""
+    is_mirrored: bool = False
+    """Another cluster feeds the log: the delete horizons of dirty batches are those of its cleaner (D73)."""
 
     @property
     def dirty_ratio(self) -> float:
@@ -41,6 +43,7 @@ def cleanable(
     log_start_offset: int,
     last_stable_offset: int,
     now_ms: int,
+    is_mirrored: bool = False,
 ) -> Cleanable:
     """Return what a run that begins where the last one ended (None for the first) would clean."""
     dirty = log_start_offset if last_end_offset is None else last_end_offset
@@ -63,4 +66,5 @@ def cleanable(
         sum(segment.size for segment in segments if segment.base_offset < dirty),
         sum(segment.size for segment in segments.reaching(dirty) if segment.base_offset < uncleanable),
         any(0 < segment.first_timestamp < until_ms for segment in sealed),
+        is_mirrored,
     )

@@ -103,13 +103,11 @@ class Compaction:
         *,
         now_ms: int,
         keys_max: int = KEYS_MAX,
-        is_mirrored: bool = False,
     ) -> None:
         start, end = what.first_dirty_offset, what.first_uncleanable_offset
         self.what = what
         self.config = config
         self.now_ms = now_ms
-        self.is_mirrored = is_mirrored  # Delete horizons that came with the batches are those of the source's cleaner.
         self.keys_max = keys_max  # With more keys than these, the run goes as far as they reach.
         self.store = segments.store
         self.sealed = [Sealed.of(segment) for segment in segments if segment.base_offset < end]
@@ -378,7 +376,8 @@ class _Run:
 
     def _horizon_of(self, batch: Batch) -> int | None:
         """Return when tombstones and markers of a batch may go; None if no run here has seen them yet (D73)."""
-        is_new = self.job.is_mirrored and batch.base_offset >= self.job.what.first_dirty_offset
+        what = self.job.what
+        is_new = what.is_mirrored and batch.base_offset >= what.first_dirty_offset
         return None if is_new else batch.delete_horizon_ms
 
     def _is_last_of_producer(self, batch: Batch) -> bool:

@@ -358,6 +358,7 @@ class PartitionLog(LogState):
             log_start_offset=self.log_start_offset,
             last_stable_offset=self.settled_offset if is_mirrored else self.last_stable_offset,
             now_ms=now_ms,
+            is_mirrored=is_mirrored,
         )
 
     def compact(
@@ -368,17 +369,15 @@ class PartitionLog(LogState):
         A run takes at most `keys_max` keys, and leaves the rest to the next.
         """
         self.now_ms = now_ms
-        what = self.cleanable(now_ms)
+        what = self.cleanable(now_ms, is_mirrored=is_mirrored)
         if not what.is_dirty_enough(min_ratio):
             return None
-        job = self.begin_compaction(what, now_ms, keys_max, is_mirrored=is_mirrored)
+        job = self.begin_compaction(what, now_ms, keys_max)
         return self.finish_compaction(job, job.run())
 
-    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int, *, is_mirrored: bool = False) -> Compaction:
+    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
         """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
-        self.compaction = Compaction(
-            self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max, is_mirrored=is_mirrored
-        )
+        self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 
     def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:

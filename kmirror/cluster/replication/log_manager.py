@@ -218,9 +218,8 @@ class LogManager:
             self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
         log = found.log
-        is_mirrored = self._is_mirrored(found)
-        what = log.cleanable(to_ms(now), is_mirrored=is_mirrored)
-        job = log.begin_compaction(what, to_ms(now), self._keys_max(), is_mirrored=is_mirrored)
+        what = log.cleanable(to_ms(now), is_mirrored=self._is_mirrored(found))
+        job = log.begin_compaction(what, to_ms(now), self._keys_max())
         self._cleaning = found
         self._context.disk_jobs.order(found.log_dir, job, lambda now, done: self._on_cleaned(now, found, job, done))
 
