@@ -109,9 +109,11 @@ def _last_that_counts(
         seen = final.seen(row.value, row.offset)
         if seen is Seen.THERE:
             return row
-        if seen in (Seen.UNDECIDED, Seen.OPEN) or (place, row.value) in _hidden(facts):
-            return None  # Also where a stop aborted it: what it superseded may have gone before that.
-        if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
+        if seen in (Seen.UNDECIDED, Seen.OPEN):
+            return None
+        if seen is Seen.HIDDEN or (place, row.value) in _hidden(facts):
+            continue  # Where a stop aborted it, no cleaner here may have taken what it superseded (D46).
+        if not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
         reason = _why_not_there(facts, place, row, final.at)
         if reason is None:
