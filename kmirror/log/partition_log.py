@@ -99,8 +99,14 @@ class PartitionLog(LogState):
 
     @property
     def is_flush_due(self) -> bool:
-        """Return whether as many records as `flush.messages` lie unflushed: then they do not count as held here yet."""
-        return self.segments.end_offset - self.flushing.recovery_point >= self.config.flush_messages
+        """Return whether as many records as `flush.messages` lie unflushed: then they do not count as held here yet.
+
+        Offsets below the log start are no records: a log that begins anew keeps Kafka's recovery point, which is lower.
+        """
+        flushed = self.flushing.recovery_point
+        if flushed < self.log_start_offset:
+            flushed = self.log_start_offset
+        return self.segments.end_offset - flushed >= self.config.flush_messages
 
     @property
     def first_unstable_offset(self) -> int | None:

@@ -20,7 +20,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.random_requests import RawClient
-from tests.sim.stage import SMALL, TOPIC, TP, pair
+from tests.sim.stage import SMALL, TOPIC, TP, assert_equal, mirrored, pair
 
 T = TopicPartition("t", 0)
 
@@ -163,3 +163,19 @@ def test_records_of_a_mirrored_partition_are_the_sources_to_delete() -> None:
     made.fail_over()
     row = row_of(client.ask(endpoint, request(1, TOPIC), 2))
     assert (row.error_code, row.low_watermark) == (0, 1)
+
+
+@pytest.mark.parametrize("flush_messages", ["1", "5"])
+def test_a_copy_that_begins_above_offset_0_gets_to_followers_that_flush(flush_messages: str) -> None:
+    """Their log is empty there: nothing below its start waits to be flushed."""
+    made = pair(b_configs={"log.flush.interval.messages": flush_messages})
+    made.a.create_topic(TOPIC)
+    made.a.produce(TOPIC, 0, [b"%d" % value for value in range(12)])
+    made.a.settle()
+    leader = made.a.leader(TP)
+    assert leader is not None
+    row = row_of(RawClient(made.a).ask(made.a.endpoint(leader.broker_id), request(10, TOPIC), 2))
+    assert (row.error_code, row.low_watermark) == (0, 10)
+    made.begin()
+    mirrored(made.there)
+    assert_equal(made.there)

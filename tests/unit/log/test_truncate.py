@@ -136,13 +136,15 @@ def test_a_cut_below_the_first_segment_begins_anew_there() -> None:
 
 @pytest.mark.decision("D11")
 def test_cut_everything_and_start_elsewhere() -> None:
-    log = filled(segment_bytes=300)
+    log = filled(segment_bytes=300, flush_messages=1)
     log.truncate_fully_and_start_at(57)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (57, 57, 57)
+    assert log.recovery_point < 57 and not log.is_flush_due, "nothing below the start waits to be flushed"
     assert (log.segment_base_offsets, log.store.segments()) == ([57], [57])
     assert (log.epochs.entries, content(log)) == ([], b"")
     follow(log, batch(1, offset=57, epoch=3))
     assert log.epochs.entries == [(3, 57)]
+    assert log.is_flush_due
 
 
 def test_a_cut_undoes_producers_and_transactions() -> None:
