@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -44,3 +47,34 @@ def test_an_altered_topic_config_reaches_the_open_log() -> None:
     cluster.simulation.run_for(span_s=1)
     leader = cluster.leader(TP)
     assert leader is not None and leader.log.config.segment_bytes == 1234
+
+
+@pytest.mark.decision("D74")
+def test_a_broker_that_is_out_of_its_controllers_reach_for_three_seconds_is_not_fenced() -> None:
+    """By default a session lasts nine seconds, and a request may take thirty."""
+    cluster = cluster_of(3)
+    line = cluster.simulation.line("a-2", "a-controller")
+    line.take_down()
+    cluster.simulation.run_for(span_s=3)
+    line.bring_up()
+    for _ in range(100):
+        cluster.simulation.run_for(span_s=0.2)
+        assert cluster.image.is_alive(2)
+
+
+@pytest.mark.decision("D74")
+def test_it_knows_soon_what_was_decided_meanwhile() -> None:
+    cluster = cluster_of(3)
+    line = cluster.simulation.line("a-2", "a-controller")
+    line.take_down()
+    cluster.simulation.run_for(span_s=1)
+    cluster.client.call(
+        cluster.endpoint(1),
+        CreateTopicsRequest(topics=[CreatableTopic(name="u", num_partitions=1, replication_factor=1)]),
+        7,
+    )
+    cluster.simulation.run_for(span_s=1)
+    assert "u" not in cluster.broker(2).parts.context.image.topics
+    line.bring_up()
+    cluster.simulation.run_for(span_s=2.2)
+    assert "u" in cluster.broker(2).parts.context.image.topics

@@ -25,7 +25,7 @@ from kmirror.log.disk import Disk, Disks, OfflineLogDir
 from kmirror.log.log_dirs import LogDirs
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import Configs, broker_configs
+from kmirror.spec.configs import LONG_MAX, Configs, broker_configs
 from kmirror.spec.features import MIRROR_VERSION, TRANSACTION_VERSION
 
 _SERVED = versions_served("broker", mirror=True)
@@ -163,11 +163,13 @@ class BrokerContext:
         on_reply: OnReply,
         *,
         channel: str = "controller",
+        within_ms: int = LONG_MAX,
         on_frame: OnFrame | None = None,
     ) -> Sent:
         """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer.
 
-        `on_frame` and what is returned are those of `Requester.send`.
+        That is after `request.timeout.ms`, or `within_ms` if those are fewer. `on_frame` and what is returned are those
+        of `Requester.send`.
         """
         return self.requester.send(
             now,
@@ -176,7 +178,7 @@ class BrokerContext:
             request,
             self.version_of(request),
             on_reply,
-            timeout_ms=self.configs.integer("request.timeout.ms"),
+            timeout_ms=min(self.configs.integer("request.timeout.ms"), within_ms),
             on_frame=on_frame,
         )
 

@@ -107,7 +107,9 @@ class Lifecycle:
             log_dirs=context.log_dirs.ids,
             previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
-        context.ask_controller(now, request, self._on_registered, channel="lifecycle")
+        context.ask_controller(
+            now, request, self._on_registered, channel="lifecycle", within_ms=self._half_a_session_ms()
+        )
 
     def on_replayed(self, offset: int) -> bool:
         """Take over that the metadata log is replayed through `offset`; return whether our registration is in it."""
@@ -133,7 +135,7 @@ class Lifecycle:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._on_heartbeat(later, reply, told, sent_at=now)
 
-        self._context.ask_controller(now, request, on_reply, channel="lifecycle")
+        self._context.ask_controller(now, request, on_reply, channel="lifecycle", within_ms=self._half_a_session_ms())
 
     def tell_of_failed_directories(self, now: Instant) -> None:
         """Have the controller know of the log directories that failed, soon: it moves away what this broker led there.
@@ -215,6 +217,10 @@ class Lifecycle:
         if self._resumed_at is not None and asked_at >= self._resumed_at:
             self._resumed_at = None
             self._context.in_session_until = self._resumed_until
+
+    def _half_a_session_ms(self) -> int:
+        """Return how long a heartbeat is waited for: if it is lost, the next one still comes in time (KAFKA-14392)."""
+        return self._context.configs.integer("broker.session.timeout.ms") // 2
 
     def _again(self, now: Instant, after_ms: int) -> None:
         self._context.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

@@ -36,6 +36,8 @@ TIMER = "metadata"
 CHANNEL = "metadata"
 RETRY_MS = 100
 WAIT_MAX_MS = 500
+LOST_AFTER_MS = 2_000
+"""How long the answer to a fetch is waited for: Kafka's default of `controller.quorum.request.timeout.ms`."""
 BYTES_MAX = 8 * 1024 * 1024
 QUIET_MAX_BYTES = 128
 """An answer without records is not longer, whatever its version."""
@@ -72,7 +74,9 @@ class MetadataFollower:
             poll[1].again(now, poll[0])
             return
         request = self._request()
-        sent = self._context.ask_controller(now, request, self._on_reply, channel=CHANNEL, on_frame=self._is_quiet)
+        sent = self._context.ask_controller(
+            now, request, self._on_reply, channel=CHANNEL, within_ms=LOST_AFTER_MS, on_frame=self._is_quiet
+        )
         self._poll = RepeatedFetch(request), sent
 
     def _request(self) -> FetchRequest:
