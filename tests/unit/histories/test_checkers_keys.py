@@ -397,3 +397,19 @@ def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
     found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert found is not None
     assert found.decision == SCRATCH
+
+
+@pytest.mark.parametrize(("mirroring", "expected"), [(-1, []), (50, ["key-lost"])])
+def test_what_was_cut_from_scratch_comes_back_with_a_mirror_that_runs_and_not_with_one_that_prepares(
+    mirroring: float, expected: list[str]
+) -> None:
+    """The copy for whose sake it was cut was stopped before it was done; another mirror waits at the end, or copies."""
+    ours = [OLD, keyed(1, "new", "y"), OTHER]
+    hand = compacted(*ours).stay("b", "a", began=5, mirroring=6, removed=32, stopped=33)
+    hand.stay("b", "a", began=40, mirroring=mirroring)
+    for at in (7, 29, 29.9, 31, 60):
+        hand.look("a", ours if at < 30 else [], at=at)
+        hand.look("b", [OLD, OTHER, keyed(5, "later", "z")] if at < 45 else ours, at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    hand.final("a", []).final("b", ours)
+    assert [name for name in hand.found() if name == "key-lost"] == expected
