@@ -36,8 +36,6 @@ TIMER = "metadata"
 CHANNEL = "metadata"
 RETRY_MS = 100
 WAIT_MAX_MS = 500
-LOST_AFTER_MS = 2_000
-"""How long the answer to a fetch is waited for: Kafka's default of `controller.quorum.request.timeout.ms`."""
 BYTES_MAX = 8 * 1024 * 1024
 QUIET_MAX_BYTES = 128
 """An answer without records is not longer, whatever its version."""
@@ -74,8 +72,9 @@ class MetadataFollower:
             poll[1].again(now, poll[0])
             return
         request = self._request()
+        within_ms = self._context.configs.integer("controller.quorum.request.timeout.ms")
         sent = self._context.ask_controller(
-            now, request, self._on_reply, channel=CHANNEL, within_ms=LOST_AFTER_MS, on_frame=self._is_quiet
+            now, request, self._on_reply, channel=CHANNEL, within_ms=within_ms, on_frame=self._is_quiet
         )
         self._poll = RepeatedFetch(request), sent
 

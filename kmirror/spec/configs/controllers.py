@@ -18,6 +18,10 @@ KEYS: tuple[ConfigKey, ...] = (
         "Longest time between snapshots of the metadata log; 0: no limit.", 0,
     ),
     ConfigKey(
+        "controller.quorum.request.timeout.ms", _B, Kind.INT, "2000",
+        "How long a broker waits for the metadata log of the controller.", 0,
+    ),
+    ConfigKey(
         "metadata.log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment of the metadata log rolls.",
         8 * MIB, instead="internal.metadata.log.segment.bytes",
     ),
@@ -50,7 +54,6 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("controller.quorum.fetch.max.bytes", _B, Kind.INT, "1048576", minimum=1, idle=_QUORUM),
     ConfigKey("controller.quorum.fetch.snapshot.max.bytes", _B, Kind.INT, "1048576", minimum=1, idle=_QUORUM),
     ConfigKey("controller.quorum.fetch.timeout.ms", _B, Kind.INT, "2000", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.quorum.request.timeout.ms", _B, Kind.INT, "2000", minimum=0, idle=_QUORUM),
     ConfigKey("controller.quorum.retry.backoff.ms", _B, Kind.INT, "20", minimum=0, idle=_QUORUM),
     ConfigKey("controller.socket.timeout.ms", _B, Kind.INT, "30000", idle=_QUORUM),
     ConfigKey("early.start.listeners", _B, Kind.LIST, None, idle=_QUORUM),
