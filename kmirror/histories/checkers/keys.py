@@ -111,10 +111,10 @@ def _last_that_counts(
             return row
         if seen in (Seen.UNDECIDED, Seen.OPEN):
             return None
-        if seen is Seen.HIDDEN or (place, row.value) in _hidden(facts):
-            continue  # Where a stop aborted it, no cleaner here may have taken what it superseded (D46).
-        if not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
+        if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
+        if (place, row.value) in _hidden(facts):
+            continue  # A stop aborted it, and no cleaner here may have taken what it superseded (D46).
         reason = _why_not_there(facts, place, row, final.at)
         if reason is None:
             return row
