@@ -107,6 +107,10 @@ class MirrorCoordinator:
         count = self._count()
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
 
+    def shards(self) -> list[TopicPartition]:
+        """Return all partitions of `__mirror_state`."""
+        return [TopicPartition(MIRROR_STATE_TOPIC, index) for index in range(self._count())]
+
     def unwritable(self, shards: Iterable[TopicPartition | None]) -> list[str]:
         """Return those of the partitions of `__mirror_state` that take no writes, each with why (D66)."""
         min_isr = self._replicas.min_insync_replicas(MIRROR_STATE_TOPIC)

@@ -39,14 +39,16 @@ def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
 
 def lost_states(context: MirrorContext, mirror: str) -> str:
     """Return which partitions of `__mirror_state` a mirror needs that take no writes, with why; else empty."""
-    image, shard_of = context.broker.image, context.coordinator.shard_of
+    image, coordinator = context.broker.image, context.coordinator
+    if not coordinator.unwritable(coordinator.shards()):
+        return ""  # There is no need to look at each topic.
     keys = [
         StateKey(mirror, known.topic_id, index)
         for topic in context.topics_of(mirror)
         if (known := image.topics.get(topic)) is not None
         for index in known.partitions
     ]
-    found = context.coordinator.unwritable([context.coordinator.shard_of_mirror(mirror), *map(shard_of, keys)])
+    found = coordinator.unwritable([coordinator.shard_of_mirror(mirror), *map(coordinator.shard_of, keys)])
     return f"states cannot be read or written: {few(found, 'partitions')}" if found else ""
 
 
