@@ -15,7 +15,7 @@ from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
 from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, missed_keys, upstream
 from kmirror.histories.checkers.losses import losses
-from kmirror.histories.checkers.reasons import SCRATCH, Reason, Record, missed_by_clocks, why_gone
+from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, missed_by_clocks, why_gone
 from kmirror.histories.checkers.sessions import NEVER, Stay
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
@@ -120,6 +120,8 @@ def _last_that_counts(
             return row
         if reason.decision in (UNCLEAN, POWER):
             return None  # A replica that has lost it had no longer what it superseded, and may have led since.
+        if reason.decision == DELETED and row.epoch < 0:
+            return None  # Only its acknowledgement is known: it may have come after the deletion, and gone in its time.
     return None
 
 
