@@ -29,8 +29,8 @@ class CopyRules:
         self._sources = sources
         self._in_step: dict[tuple[str, Uuid, int], Instant] = {}
         """When a leader that has been MIRRORING ever since was last seen to have all that the source gave."""
-        self._level: set[tuple[str, Uuid, int]] = set()
-        """The logs that had all that the source gave when something of them changed last."""
+        self._behind: set[tuple[str, Uuid, int]] = set()
+        """The logs that lacked something of what the source gave when something of them changed last."""
         self._decided: dict[tuple[str, Uuid, int], str] = {}
         """Why a copy would be needless, when the leader last began to write a state."""
 
@@ -38,7 +38,7 @@ class CopyRules:
         """Look at what has changed."""
         if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
             self._in_step.pop(now.key, None)
-            self._level.discard(now.key)
+            self._behind.discard(now.key)
             self._decided.pop(now.key, None)
             return
         if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.in_step_ms < COPYING:
@@ -48,7 +48,7 @@ class CopyRules:
         elif self._begins_copy(now, before) and self._decided.get(now.key):
             node, text = now.partition.broker_id, f"copies from scratch, though {self._decided[now.key]}"
             self._rules.broken(now.cluster, node, now.mp.tp, "copied-needlessly", text)
-        self._level.discard(now.key)
+        self._behind.discard(now.key)
         source, fetcher = self._sources.leader_of(now), now.mp.fetcher
         if source is None or fetcher is None or fetcher.key[1] != source.broker_id:
             return
@@ -56,7 +56,8 @@ class CopyRules:
             local = self._scene.local_time(now.cluster, now.partition.broker_id)
             answered = self._scene.now - (local - fetcher.answered_at)
             self._in_step[now.key] = max(self._in_step.get(now.key, 0), answered)
-            self._level.add(now.key)
+        else:
+            self._behind.add(now.key)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the logs of a topic that was deleted."""
@@ -74,7 +75,7 @@ class CopyRules:
         """Records behind which tombstones may have gone are not appended (D64)."""
         log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
         behind_ms, stay_ms = to_ms(local) - before.in_step_ms, log.config.delete_retention_ms
-        if now.key in self._level and now.mp.fetcher is not None:
+        if now.key not in self._behind and now.mp.fetcher is not None:
             # Answers with nothing new have confirmed that since; the leader notes it with the next records.
             behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))
         if behind_ms >= stay_ms and _lacks_some(log, before.end):
