@@ -136,11 +136,12 @@ def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reas
     """Return what entitled a cluster to have a record no longer; None if nothing did.
 
     What was cut from scratch was to be copied again from the source once MIRRORING began, unless that one has dropped
-    it, or its topic was deleted.
+    it, or its topic was deleted, or the mirror is paused.
     """
     record = Record(row.value, row.offset, row.epoch)
     reason = why_gone(facts, place, record, row.last_seen, end)
     stays = [stay for stay in facts.stays(place) if stay.ended == NEVER and stay.mirroring <= end]
+    stays = [stay for stay in stays if facts.state_at(place, end, stay.mirror) not in ("PAUSING", "PAUSED")]
     copied = [stay.mirroring + 1 for stay in stays if facts.source_until(stay) == NEVER]
     if reason is None or reason.decision != SCRATCH or not copied:
         return reason
