@@ -151,11 +151,11 @@ class UncutRules:
 def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
     """Return whether `replica` had confirmed what it owed before its present row was written.
 
-    One write begins MIRRORING, strikes off who has confirmed, and lists who missed the cut of this session.
+    One write begins MIRRORING, or a cut in it (D45, D63), strikes off who has confirmed, and lists who missed that cut.
     """
     return (
         before is not None
-        and before.state is MirrorState.PREPARING
+        and before.state in (MirrorState.PREPARING, MirrorState.MIRRORING)
         and now.state is MirrorState.MIRRORING
         and replica in before.uncut
         and replica not in before.must_cut

@@ -67,6 +67,16 @@ def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stag
     assert ("list-rises" in stage.list_({2: 0, 3: -1})) is not confirms
 
 
+@pytest.mark.parametrize("confirms", [True, False])
+def test_what_it_owes_may_rise_with_a_cut_in_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
+    stage.leader.demand_cut(2, 3)
+    assert stage.list_({2: 3}) == []
+    if confirms:
+        stage.leader.confirm_cut(2)
+        assert stage.look(stage.judge.judge, MIRRORING) == []
+    assert ("list-rises" in stage.list_({2: 5})) is not confirms
+
+
 def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> None:
     stage.leader.demand_cut(2, -1)
     stage.leader.not_admitted = frozenset({2})
