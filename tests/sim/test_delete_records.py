@@ -20,7 +20,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.random_requests import RawClient
-from tests.sim.stage import SMALL, TOPIC, TP, assert_equal, mirrored, pair
+from tests.sim.stage import SMALL, TOPIC, TP, assert_equal, mirrored, pair, values
 
 T = TopicPartition("t", 0)
 
@@ -179,3 +179,29 @@ def test_a_copy_that_begins_above_offset_0_gets_to_followers_that_flush(flush_me
     made.begin()
     mirrored(made.there)
     assert_equal(made.there)
+
+
+@pytest.mark.decision("D23")
+def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
+    made = pair()
+    made.a.create_topic(TOPIC)
+    made.a.produce(TOPIC, 0, [b"%d" % value for value in range(4)])
+    made.a.settle()
+    made.begin()
+    mirrored(made.there)
+    made.a.settle()
+    leader = made.a.leader(TP)
+    assert leader is not None
+    row = row_of(RawClient(made.a).ask(made.a.endpoint(leader.broker_id), request(4, TOPIC), 2))
+    assert row.low_watermark == 4
+    made.run_until(lambda: made.b.log().log_start_offset == 4, "the log start to be taken over")
+    made.simulation.line(made.a, made.b).take_down()
+    made.a.write("late")
+    made.fail_over()
+    made.b.write("next")
+    made.simulation.line(made.a, made.b).bring_up()
+    made.back.create()
+    made.back.add_topics([TOPIC])
+    mirrored(made.back)
+    assert_equal(made.back)
+    assert [value for _, value in values(made.a.log())] == ["next"]
