@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.topics import SYSTEM_TOPICS
-from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain
+from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, mirrored, pair, plain
 
 pytestmark = pytest.mark.decision("D6")
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
@@ -72,3 +75,29 @@ def test_topics_of_the_cluster_itself_are_in_no_mirror() -> None:
     assert isinstance(reply, AddTopicsToMirrorResponse)
     assert "__cluster_metadata" in SYSTEM_TOPICS
     assert {row.name: row.error_code for row in reply.topics} == dict.fromkeys(SYSTEM_TOPICS, E.INVALID_TOPIC_EXCEPTION)
+
+
+@pytest.mark.decision("D26")
+def test_a_client_does_not_create_what_a_mirror_is_to_create() -> None:
+    """With an id of its own it would be another topic, and the mirror FAILED."""
+    p = pair(logs=WrittenLogs(LOGS), b_configs={"auto.create.topics.enable": "true"})
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=True)
+    assert isinstance(p.b.client.call(p.b.endpoint(p.b.living()[0]), asked), MetadataResponse)
+    with pytest.raises(KafkaError, match="is in mirror 'm'; remove it from the mirror first") as refused:
+        p.b.create_topic(TOPIC)
+    assert refused.value.code is E.READ_ONLY_TOPIC
+    mirrored(p.there)
+    assert_equal(p.there)
+    p.fail_over()
+
+
+@pytest.mark.decision("D26")
+def test_a_topic_that_was_removed_before_its_mirror_created_it_is_anybodys() -> None:
+    p = pair()
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    p.there.remove_topics([TOPIC])
+    p.b.create_topic(TOPIC)
+    assert p.b.write("ours") == 0

@@ -11,6 +11,7 @@ from kmirror.mirror.controller_apis import (
     bump_leader_epochs,
     create_mirror,
     create_partitions,
+    create_topics,
     delete_mirror,
     delete_topics,
     incremental_alter_configs,
@@ -24,6 +25,7 @@ from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -37,6 +39,7 @@ DECISIONS: Mapping[type[Message], Decide] = {
     # In place of the cluster's own: the first two know the resource type MIRROR as well, the others mirrored topics.
     AlterConfigsRequest: alter_configs.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    CreateTopicsRequest: create_topics.decide,
     CreatePartitionsRequest: create_partitions.decide,
     DeleteTopicsRequest: delete_topics.decide,
     UpdateFeaturesRequest: update_features.decide,

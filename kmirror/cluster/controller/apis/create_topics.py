@@ -8,7 +8,7 @@ folder of the same id is not taken up again (KAFKA-16234). Left out: quotas, pol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.config_entries import layers_of, topic_entries
@@ -38,10 +38,19 @@ from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType
 PARTITIONS_MAX = 10_000
 """Partitions that one request may create: bounds the memory that a number in a request can take."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
+MayCreate = Callable[[ControllerContext, CreatableTopic], None]
+"""Raises ApiError for a topic that may not be created."""
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the records of the topics that can be created, and each topic's result; none with `validate_only`."""
+    return decide_with(lambda _context, _topic: None, context, request, version, rights)
+
+
+def decide_with(
+    may_create: MayCreate, context: ControllerContext, request: Message, version: int, rights: Rights
+) -> Decision:
+    """Return the decision, with `may_create` asked about every topic that could be created."""
     assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
@@ -63,6 +72,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
             if topic.name in denied:
                 raise ApiError(denied[topic.name], "Authorization failed.")
             made = topic_records(context, topic)
+            may_create(context, topic)
         except ApiError as refused:
             result.error_code, result.error_message = refused.error, refused.message
             continue

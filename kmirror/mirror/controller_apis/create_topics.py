@@ -1,0 +1,26 @@
+"""CreateTopics: the metadata sync alone creates a topic that is in a mirror, with its id at the source (D26).
+
+A client whose Metadata request orders the topic (`auto.create.topics.enable`) is refused as well, and finds it once the
+mirror has created it. With an id of its own the topic would be another one, and its mirror FAILED (D16).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.apis import create_topics as cluster
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.controller_apis.membership import check_may_change
+from kmirror.protocol.gen.create_topics_request import CreatableTopic
+from kmirror.protocol.message import Message
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that its mirror is to create."""
+    return cluster.decide_with(_may_create, context, request, version, rights)
+
+
+def _may_create(context: ControllerContext, topic: CreatableTopic) -> None:
+    if topic.mirror_info is None:
+        check_may_change(context, topic.name)
