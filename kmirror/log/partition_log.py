@@ -101,7 +101,7 @@ class PartitionLog(LogState):
     def is_flush_due(self) -> bool:
         """Return whether as many records as `flush.messages` lie unflushed: then they do not count as held here yet.
 
-        Offsets below the log start are no records: a log that begins anew keeps Kafka's recovery point, which is lower.
+        Offsets below the log start are no records: a log that begins again keeps Kafka's lower recovery point.
         """
         flushed = self.flushing.recovery_point
         if flushed < self.log_start_offset:

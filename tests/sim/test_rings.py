@@ -94,7 +94,7 @@ def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
     p.simulation.line(p.a, c).take_down()
     p.a.kill(1)
     p.a.restart(1)
-    p.hold(20, lambda: p.cuts == [], "a new leader that has not heard from its source is mirrored all the same")
+    p.hold(20, lambda: p.cuts == [], "a new leader counts as mirrored before it hears from its source")
     p.simulation.line(p.a, c).bring_up()
     mirrors[0].remove_topics([TOPIC])
     stopped(mirrors[0])

@@ -20,8 +20,8 @@ def warning(p: Pair) -> str:
     return p.there.warning()
 
 
-def told(p: Pair) -> str:
-    """Return what DescribeMirrors says that the partition waits for."""
+def waits_for(p: Pair) -> str:
+    """Return the reason of the partition in DescribeMirrors."""
     return next((row.reason for row in p.there.describe()), "")
 
 
@@ -45,7 +45,7 @@ def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_to
     p.run_until(lambda: p.b.leader(SHARD) is None and p.b.leader(TP) is not None, "the broker to be fenced")
     p.b.restart(p.b.elect())
     text = f"{SHARD} has no leader, it is on brokers [{gone}]"
-    assert told(p).endswith(text)
+    assert waits_for(p).endswith(text)
     text = f"states cannot be read or written: {text}"
     assert (warning(p), listed(p)) == (text, text)
     p.simulation.run_for(span_s=20)
@@ -72,10 +72,10 @@ def test_an_isr_that_is_too_small_for_states_is_named_with_the_brokers_that_are_
         p.b.kill(victim)
     short = f"{SHARD}: ISR [{last}] is smaller than min.insync.replicas, which is 2: brokers {gone} are not in it"
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.leader(SHARD) is not None, "the last broker to lead")
-    assert told(p) == short
+    assert waits_for(p) == short
     p.run_until(lambda: "did not answer" in p.b.reason(), "the end of the first question")
     text = f"states cannot be read or written: {short}"
-    assert (told(p), warning(p), listed(p)) == (f"the mirror coordinator did not answer; {short}", text, text)
+    assert (waits_for(p), warning(p), listed(p)) == (f"the mirror coordinator did not answer; {short}", text, text)
     p.b.restart(gone[0])
     stopped(p.there)
     assert (warning(p), listed(p)) == ("", "")
@@ -94,7 +94,7 @@ def test_a_state_that_the_isr_is_too_small_to_write_says_so_until_min_insync_rep
     p.run_until(lambda: gone not in p.b.await_leader(SHARD).isr, "the ISR to be smaller")
     left = [broker for broker in p.b.await_leader(SHARD).image.replicas if broker != gone]
     short = f"{SHARD}: ISR {left} is smaller than min.insync.replicas, which is 3: brokers [{gone}] are not in it"
-    assert told(p) == f"the mirror's coordinator has to take state PAUSING; {short}"
+    assert waits_for(p) == f"the mirror's coordinator has to take state PAUSING; {short}"
     assert warning(p) == f"states cannot be read or written: {short}"
     p.b.alter(SHARD.topic, {"min.insync.replicas": "2"})
     p.there.wait_for_state(MirrorState.PAUSED, [TP])

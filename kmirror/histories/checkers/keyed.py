@@ -129,7 +129,7 @@ def missed_deletions(facts: Facts, place: Place, log: LogSeen) -> list[str]:
 
 
 def missed_keys(facts: Facts, place: Place, log: LogSeen) -> list[str]:
-    """Return the keys of which a log may have what others deleted, or aborted and have cleaned away."""
+    """Return the keys of records that a log may keep though others deleted or aborted them, and cleaned that away."""
     aborted = [
         write.key
         for write in survivors.undone(facts.account, place[1].topic)

@@ -68,7 +68,7 @@ class LineageRules:
             self._look_at_lineage(now)
         if before is None or not now.state is MirrorState.MIRRORING is before.state:
             return
-        if now.end > max(before.end, now.partition.log.log_start_offset):  # Else it has begun anew, and is empty.
+        if now.end > max(before.end, now.partition.log.log_start_offset):  # Else the log is empty.
             self._look_at_append(now)
 
     def _look_at_lineage(self, now: Seen) -> None:
