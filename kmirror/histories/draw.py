@@ -14,6 +14,7 @@ from kmirror.histories.draw_keys import with_keys
 from kmirror.histories.draw_power import with_eligible_losses
 from kmirror.histories.draw_racks import with_racks
 from kmirror.histories.draw_requests import with_requests
+from kmirror.histories.draw_starts import with_starts
 from kmirror.histories.fault_actions import FLUSH
 from kmirror.histories.hand import ADDED, NEW, Line, Story
 from kmirror.histories.moves import MOVES
@@ -75,7 +76,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
     )
     plan = with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
     plan = with_eligible_losses(rng.split("eligible losses"), row, _with_unflushed(rng.split("flush"), row, plan))
-    return with_requests(rng.split("requests"), row, plan)
+    return with_starts(rng.split("starts"), row, with_requests(rng.split("requests"), row, plan))
 
 
 def _with_unflushed(rng: Rng, row: Profile, plan: Plan) -> Plan:

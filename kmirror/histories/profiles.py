@@ -61,6 +61,10 @@ class Profile:
     """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
     """Percent of topics that exist from the start and have `flush.messages` above 1."""
+    starts_above_0: int = 0
+    """Percent of histories in which a source log begins above 0 when it is added, and is flushed after some records."""
+    created_early: int = 0
+    """Percent of histories in which a topic is created at the destination right after it was added to a mirror."""
     stale: int = 0
     """Percent of histories in which source brokers lose their controller, and tell the mirror of what was."""
     themes: int = 0
@@ -121,6 +125,7 @@ ROWS: tuple[Profile, ...] = (
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS, **LATE}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
         themes=70, racks=15, asks=8, slow_sites=40, eligible=40, compacted=15, rings=25, stale=20,
+        starts_above_0=10, created_early=10,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -149,7 +154,7 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
-        {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX,
+        {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX, created_early=40,
     ),
     Profile(
         "sources", "The source plays an earlier release; its leaders change, cleanly and not.", (20, 28),
@@ -180,7 +185,7 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "disks", "Log directories that fail, records that are deleted, mirrors that are throttled.", (20, 28),
-        {**_more(STORY, 2), **_more(DISKS, 8), "bounce_broker": 4, "kill_some_leader": 4}, MIX,
+        {**_more(STORY, 2), **_more(DISKS, 8), "bounce_broker": 4, "kill_some_leader": 4}, MIX, starts_above_0=40,
     ),
     Profile(
         "stale", "Source brokers without their controller, to which the metadata sync speaks.",

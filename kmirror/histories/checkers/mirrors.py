@@ -148,16 +148,17 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
             if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):
                 continue  # What has the name now is another topic on one side.
-            if stay.mirroring == NEVER and _had_it_before(facts, place):
+            if stay.mirroring == NEVER and _had_it_before(facts, place, stay):
                 continue  # A local topic of the same name: the mirror gives up (D16).
             reported[key] = None
             text = f"mirror {stay.mirror} has topic {stay.tp.topic} from {stay.source}: there its id is {theirs[0]}, "
             yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}here {ours[0]}")
 
 
-def _had_it_before(facts: Facts, place: Place) -> bool:
-    """Return whether the cluster had the topic without any mirror."""
+def _had_it_before(facts: Facts, place: Place, stay: Stay) -> bool:
+    """Return whether the cluster had the topic before it was in this mirror; then clients create it no more (D26)."""
     topic = place[1].topic
     return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(
-        order.destination == place[0] and topic in order.topics for order in facts.orders("create_topic")
+        order.destination == place[0] and topic in order.topics and order.sent_at < stay.answered
+        for order in facts.orders("create_topic")
     )
