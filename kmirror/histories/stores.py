@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore
-from kmirror.records.legacy import iter_any_batches
+from kmirror.log.store import PartitionStore
+from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.sim.cluster import Cluster
 
 
@@ -19,6 +21,13 @@ def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> list[Memo
             with suppress(OSError):
                 found.append(disk.open(tp))
     return found
+
+
+def whole_batches(store: PartitionStore) -> Iterator[AnyBatch]:
+    """Yield the batches of a log up to one that a power cut has torn: the broker truncates that one when it starts."""
+    with suppress(CorruptBatch):
+        for base_offset in store.segments():
+            yield from iter_any_batches(store.view(base_offset))
 
 
 def end_of(store: MemoryStore, *, flushed: bool) -> int:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from kmirror.histories.group_account import TransactionsLost
 from kmirror.histories.scene import Scene
+from kmirror.histories.stores import whole_batches
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import PartitionStore
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
 from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
 from kmirror.protocol.keyed_records import decode_key, decode_value
-from kmirror.records.legacy import iter_any_batches
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
 
@@ -110,20 +110,19 @@ class TransactionLooks:
 
 def _written(store: PartitionStore) -> Iterator[tuple[str, Written]]:
     """Yield the transactional id and the record, for each record in a log of `__transaction_state`."""
-    for base_offset in store.segments():
-        for batch in iter_any_batches(store.view(base_offset)):
-            if batch.is_control:
+    for batch in whole_batches(store):
+        if batch.is_control:
+            continue
+        for record in batch.records():
+            key = decode_key(TRANSACTION_TOPIC, record.key or b"")
+            assert isinstance(key, TransactionLogKey)
+            value = decode_value(TRANSACTION_TOPIC, key, record.value)
+            if value is None:
+                yield key.transactional_id, Written(record.offset, None, -1, -1)
                 continue
-            for record in batch.records():
-                key = decode_key(TRANSACTION_TOPIC, record.key or b"")
-                assert isinstance(key, TransactionLogKey)
-                value = decode_value(TRANSACTION_TOPIC, key, record.value)
-                if value is None:
-                    yield key.transactional_id, Written(record.offset, None, -1, -1)
-                    continue
-                data = value.message
-                assert isinstance(data, TransactionLogValue)
-                yield (
-                    key.transactional_id,
-                    Written(record.offset, record.value, data.producer_id, data.transaction_last_update_timestamp_ms),
-                )
+            data = value.message
+            assert isinstance(data, TransactionLogValue)
+            yield (
+                key.transactional_id,
+                Written(record.offset, record.value, data.producer_id, data.transaction_last_update_timestamp_ms),
+            )
