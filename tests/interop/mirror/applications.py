@@ -132,17 +132,18 @@ class Reader:
             self.rows.append(Row(TopicPartition(topic, partition), offset, value))
 
 
-def faults_of_reading(rows: list[tuple[int, bytes]], stored: dict[int, bytes], synced: int) -> list[str]:
-    """Say what a reader of one partition read twice below the offset that was synced, and what it passed over.
+def faults_of_reading(rows: list[tuple[int, bytes]], stored: dict[int, bytes], synced: int, settled: int) -> list[str]:
+    """Return what a reader of one partition read twice below the offset that was synced, and what it passed over.
 
-    `rows` are (offset, value) in the order in which they were read, `stored` what is in the log in the end.
+    `rows` are (offset, value) in the order in which they were read, `stored` is the log in the end. A reader may go
+    back more than once: to the end of the log that the failover has cut (KIP-320), and to the offset that was synced.
+    From the row at index `settled` on it does not go back.
     """
     faults = []
     back = [i for i in range(1, len(rows)) if rows[i][0] <= rows[i - 1][0]]
     first = min((offset for offset in stored if offset >= synced), default=-1)
-    if len(back) > 1:
-        faults.append(f"it went back {len(back)} times")
-    faults += [f"it went back to {rows[i][0]}, not to {first}" for i in back if rows[i][0] != first]
+    faults += [f"it went back to {rows[i][0]}, below {first}" for i in back if rows[i][0] < first]
+    faults += [f"it went back to {rows[i][0]} after all was committed" for i in back if i >= settled]
     read: dict[int, bytes] = {}
     for offset, value in rows:
         if offset in read and offset < synced:

@@ -143,11 +143,15 @@ class Applications:
         self.reader.end()
 
 
-def judge(applications: Applications, found: Stored, synced: Mapping[TopicPartition, int], in_flight: InFlight) -> None:
-    """Compare what the programs were told with what is there in the end."""
+def judge(
+    applications: Applications, found: Stored, synced: Mapping[TopicPartition, int], settled: int, in_flight: InFlight
+) -> None:
+    """Compare what the programs know with what is there in the end; `settled` rows were read before the failback."""
+    rows = applications.reader.rows
     for tp in TPS:
-        read = [(row.offset, row.value) for row in applications.reader.rows if row.tp == tp]
-        assert faults_of_reading(read, found[tp], synced[tp]) == [], tp
+        read = [(row.offset, row.value) for row in rows if row.tp == tp]
+        before = sum(row.tp == tp for row in rows[:settled])
+        assert faults_of_reading(read, found[tp], synced[tp], before) == [], tp
     acked, ledger = applications.load.acked, applications.ledger
     plain = [found[TopicPartition(PLAIN, p)] for p in (0, 1)]
     twice = {value for log in plain for value, count in Counter(log.values()).items() if count > 1}
@@ -164,12 +168,14 @@ def judge(applications: Applications, found: Stored, synced: Mapping[TopicPartit
 def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
     there = {0: b"a", 1: b"b", 3: b"c", 4: b"d"}
     whole = [(0, b"a"), (1, b"b"), (2, b"lost"), (3, b"lost"), (3, b"c"), (4, b"d")]
-    assert faults_of_reading(whole, there, synced=2) == []
-    assert faults_of_reading(sorted(there.items()), there, synced=5) == []
-    assert "not to 1" in faults_of_reading(whole, there, synced=1)[0]
-    assert "1 was read twice" in faults_of_reading([(0, b"a"), (1, b"b"), *sorted(there.items())], there, synced=2)
-    assert "[3]" in faults_of_reading([*whole[:4], (4, b"d")], there, synced=2)[0]
-    assert "2 times" in faults_of_reading([*whole, *whole[4:]], there, synced=2)[0]
+    straight, end = sorted(there.items()), len(there) + 5
+    assert faults_of_reading(whole, there, synced=2, settled=end) == []
+    assert faults_of_reading([*whole, *whole[4:]], there, synced=2, settled=end) == []
+    assert faults_of_reading(straight, there, synced=5, settled=0) == []
+    assert "back to 0, below 3" in faults_of_reading([*whole, *straight], there, synced=2, settled=end)[0]
+    assert "back to 3 after" in faults_of_reading(whole, there, synced=2, settled=4)[0]
+    assert "1 was read twice" in faults_of_reading([*straight[:2], *straight[1:]], there, synced=2, settled=end)[-1]
+    assert "[3]" in faults_of_reading([*whole[:4], (4, b"d")], there, synced=2, settled=end)[0]
     assert halves([b"1.0.0", b"1.0.2", b"2.0.0"]) == [b"2.0"]
     assert misplaced(PLAIN, {b"a": (0, 0), b"d": (0, 3)}, {TopicPartition(PLAIN, 0): there}) == {b"d": (0, 3)}
 
@@ -219,8 +225,9 @@ def test_clients_that_nobody_restarts_carry_on(
         for broker_id in b.broker_ids:  # At once: clients could hear of elections at b of which c does not (D36).
             b.kill(broker_id)
         back.fail_over()
+        settled = len(applications.reader.rows)
         door.lead_to(c.bootstrap_servers)
         applications.work()
         applications.rest(c.bootstrap_servers)
-        judge(applications, stored(c), synced, in_flight)
+        judge(applications, stored(c), synced, settled, in_flight)
         assert not b.failures and not c.failures
