@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.histories import run
 from kmirror.histories.account import Account
 from kmirror.histories.checkers import judge
 from kmirror.histories.draw import draw
@@ -16,6 +17,7 @@ from kmirror.histories.restarting import Restart
 from kmirror.histories.run import run_history
 from kmirror.histories.verdict import Outcome
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.state_loader import StateLoader
 from tests.sim.test_planted_faults import killed_in_the_end
 
 T0 = TopicPartition("t0", 0)
@@ -57,6 +59,22 @@ def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatc
     monkeypatch.setattr(Restart, "_write", writes)
     account = run_history(killed_in_the_end()).account
     assert numbers and len(account.states) <= numbers[0] and account.refused_again == [("a", "kept")]
+
+
+def test_a_state_that_is_not_read_again_is_found_whatever_the_topic_owes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic of which it is open in which mirror it is owes nothing; its state is read all the same (full 700503)."""
+    end = Restart._end
+
+    def ends(self: Restart, is_meant: Callable[[int], bool]) -> None:
+        monkeypatch.setattr(StateLoader, "load", lambda *_: None)
+        end(self, is_meant)
+
+    monkeypatch.setattr(Restart, "_end", ends)
+    monkeypatch.setattr(run, "owed", lambda *_: [])
+    outcome = run_history(killed_in_the_end())
+    (found,) = outcome.anomalies
+    assert (found.cluster, found.tp) == ("b", T0)
+    assert found.text.startswith("after a restart: its state has not been read")
 
 
 def without_the_last_row(account: Account) -> Account:
