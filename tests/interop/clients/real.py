@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.interop.jvm import SHORT_LIVED
+
 HERE = Path(__file__).parent
 START_SECONDS = 120
 PORTS = range(20_000, 32_000)
@@ -108,7 +110,8 @@ def real_clusters(
             (home / "server.properties").write_text(text)
             files.append(str(home / "server.properties"))
     (folder / "log4j2.properties").write_text(LOGGING)
-    command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    flags = ["-Xmx512m", *SHORT_LIVED]
+    command = ["java", *flags, f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
     with (folder / "kafka.log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "-cp", class_path, str(HERE / "java" / "Brokers.java"), *files],

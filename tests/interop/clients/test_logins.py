@@ -11,6 +11,7 @@ from pathlib import Path
 from kmirror.client.jaas import parse_jaas
 from kmirror.client.scram import HASHES, SaltedPasswords
 from kmirror.errors import UsageError
+from tests.interop.jvm import SHORT_LIVED
 
 PROGRAM = Path(__file__).parent / "java" / "Logins.java"
 CASES = int(os.environ.get("KMIRROR_LOGIN_CASES", "30000"))
@@ -32,7 +33,7 @@ UNPREPARED = ("pencil", "a\xadb", "\u2168", "ﬁ", "a\xa0b", "e\u0301", "é", "\
 
 def ask_kafka(class_path: str, questions: Sequence[str]) -> list[str]:
     done = subprocess.run(
-        ["java", "-Xmx256m", "-cp", class_path, str(PROGRAM)],
+        ["java", *SHORT_LIVED, "-Xmx256m", "-cp", class_path, str(PROGRAM)],
         input="".join(f"{question}\n" for question in questions).encode(),
         capture_output=True,
         check=True,

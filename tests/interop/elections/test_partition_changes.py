@@ -21,6 +21,7 @@ from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import ELIGIBLE_VERSION
+from tests.interop.jvm import SHORT_LIVED
 
 PROGRAM = Path(__file__).with_name("PartitionChanges.java")
 TOPIC_ID = Uuid.from_ints(0, 5)
@@ -153,7 +154,7 @@ def test_kafkas_controller_decides_the_same(kafka_class_path: str) -> None:
     rng = random.Random(966)
     cases = [drawn(rng) for _ in range(COUNT)]
     done = subprocess.run(
-        ["java", "-cp", kafka_class_path, str(PROGRAM)],
+        ["java", *SHORT_LIVED, "-cp", kafka_class_path, str(PROGRAM)],
         input="".join(f"{case.line}\n" for case in cases),
         capture_output=True,
         text=True,

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from tests.interop.clients.real import free_ports
+from tests.interop.jvm import SHORT_LIVED
 from tests.interop.log.cluster import NODE_ID
 
 HERE = Path(__file__).parent
-JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
 ANSWER_SECONDS = 150  # Above the 120 in which a client of Kafka gives up and says why.
 # Each line of the broker's own log has its level and its logger; what is below WARN is not written.
 LOGGING = """\

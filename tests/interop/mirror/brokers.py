@@ -7,14 +7,19 @@ One of a JVM of its own can be stopped in order as well, from Kafka 3.9 on.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Self
 
 from tests.interop.clients import real
 from tests.interop.clients.real import free_ports, wait_for_up
+from tests.interop.jvm import SHORT_LIVED
 
 RAFT_BROKERS = Path(real.__file__).parent / "java" / "Brokers.java"
 ZOOKEEPER_BROKERS = Path(__file__).parent / "java" / "ZooKeeperBrokers.java"
@@ -34,6 +39,15 @@ SHARED = {
     "leader.imbalance.check.interval.seconds": "1",
     "leader.imbalance.per.broker.percentage": "0",
 }
+
+
+@cache
+def compiled(program: Path, class_path: str) -> str:
+    """Return the folder of a program's classes, which javac writes once; it is removed when this process ends."""
+    folder = tempfile.mkdtemp(prefix="kmirror-classes-")
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run(["javac", "-d", folder, "-cp", class_path, str(program)], check=True)
+    return folder
 
 
 class RealCluster:
@@ -78,8 +92,6 @@ class RealCluster:
         for broker_id in self._ports:
             text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
             self._file(broker_id).write_text(text)
-        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
-        subprocess.run(["javac", "-d", str(self._folder), "-cp", self._class_path, str(program)], check=True)
         try:
             for first in (every := dict.fromkeys((1, *self._alone))):
                 self._begin(first)
@@ -153,10 +165,10 @@ class RealCluster:
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
-        program = (RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS).stem
-        # They live for seconds: the second compiler would cost more than its code is faster.
-        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command = ["java", *options, "-cp", f"{self._folder}{os.pathsep}{self._class_path}", program, *files]
+        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
+        classes = compiled(program, self._class_path)
+        options = ["-Xmx512m", *SHORT_LIVED]
+        command = ["java", *options, "-cp", f"{classes}{os.pathsep}{self._class_path}", program.stem, *files]
         with (self._folder / f"{first}.log").open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._running[first] = process

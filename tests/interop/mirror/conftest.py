@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ def class_path_of(
 ) -> Callable[[str], str]:
     """Return what returns the class path of a release; those that are not in Maven's repository are skipped."""
 
+    @cache
     def resolved(release: str) -> str:
         if not (HERE / f"pom-{release}.xml").exists():
             return kafka_class_path

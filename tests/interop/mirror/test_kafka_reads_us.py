@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
+from tests.interop.jvm import SHORT_LIVED
 from tests.interop.log.judge import Judge
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored
@@ -48,7 +49,7 @@ class Seen(NamedTuple):
 
 def console(class_path: str, servers: str, count: int) -> list[str]:
     """Return what the console consumer prints of so many committed records of all topics."""
-    java = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", class_path, CONSOLE]
+    java = ["java", *SHORT_LIVED, "-Xmx128m", "-cp", class_path, CONSOLE]
     words = ["--bootstrap-server", servers, "--include", "|".join((*DECIDED, "transactions")), "--from-beginning"]
     words += ["--isolation-level", "read_committed", "--max-messages", str(count), "--timeout-ms", "60000"]
     for name in PRINTED:

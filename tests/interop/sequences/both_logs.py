@@ -44,10 +44,11 @@ from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
 from kmirror.records.legacy import iter_any_batches
+from tests.interop.jvm import SHORT_LIVED
 from tests.interop.sequences.damage import apply
 
 PROGRAM = Path(__file__).with_name("LogSteps.java")
-JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
 TP = TopicPartition("t", 0)
 EPOCHS_ASKED = 40
 EPOCHS_PART = 5  # Of an answer to "ask".
