@@ -21,6 +21,7 @@ from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.walk import HoleFinder
 from kmirror.mirror.failback import (
+    PASSING,
     Cut,
     FailbackFacts,
     LogOutline,
@@ -28,7 +29,7 @@ from kmirror.mirror.failback import (
     Waits,
     failback_cut,
     removed_from,
-    why_it_waits,
+    waits_for_source,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.missed_deletions import tombstones_may_be_gone
@@ -43,8 +44,8 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
-UPSTREAM_ASKED_MAX, UPSTREAM_PAUSE_S = 5, 0.5
-"""How often, and after which pauses, a source is asked that asks its own source because of it (D58)."""
+ASKED_AGAIN_MAX, PAUSE_S = 5, 0.5
+"""How often, and after which pauses, a source is asked again that soon tells more."""
 POLICY, TOMBSTONES_STAY = "cleanup.policy", "delete.retention.ms"
 
 
@@ -57,6 +58,12 @@ class _Told:
     lineages: dict[TopicPartition, Stretches]
     upstream: dict[TopicPartition, Upstream] = field(default_factory=dict)
     """Where the logs are mirrored from."""
+
+    @property
+    def tells_more_soon(self) -> bool:
+        """A mirror is about to be STOPPED, or the cluster asks its own source because it was asked itself (D58)."""
+        is_passing = any(row.state in PASSING for row in self.rows.values())
+        return is_passing or not all(known.is_complete for known in self.upstream.values())
 
 
 class FailbackPreview:
@@ -77,10 +84,10 @@ class FailbackPreview:
         """Ask both clusters what they know of the mirror, and of the logs of these partitions."""
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
-        for _ in range(UPSTREAM_ASKED_MAX):
-            if all(known.is_complete for known in self._told["source"].upstream.values()):
+        for _ in range(ASKED_AGAIN_MAX):
+            if not self._told["source"].tells_more_soon:
                 break
-            await asyncio.sleep(UPSTREAM_PAUSE_S)
+            await asyncio.sleep(PAUSE_S)
             self._told["source"] = await self._ask(self.source, partitions)
         self._ids = await self.destination.cluster_id(), await self.source.cluster_id()
         self._configs = await self._compaction(dict.fromkeys(tp.topic for tp in partitions))
@@ -135,10 +142,10 @@ class FailbackPreview:
         theirs, ours = self._told["source"], self._told["destination"]
         row = theirs.rows.get(tp) if self._is_of_us else None
         outline = await _outline(self._reader("destination", tp))
-        why = "" if row is None else why_it_waits(row.state, row.last_mirrored_epoch, outline)
-        why = why or self._why_of_ring(tp, outline)
-        if why:
-            return Waits(why)
+        waits = None if row is None else waits_for_source(row.state, row.last_mirrored_epoch, outline)
+        waits = waits or self._waits_for_ring(tp, outline)
+        if waits is not None:
+            return waits
         their_outline = await _outline(self._reader("source", tp))
         ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
         own = ours.rows.get(tp)
@@ -161,14 +168,14 @@ class FailbackPreview:
             shared,
         )
 
-    def _why_of_ring(self, tp: TopicPartition, ours: LogOutline) -> str:
-        """Return why PREPARING waits, if the source is fed by the destination, or may be; else empty (D58)."""
+    def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> Waits | None:
+        """Return what PREPARING waits for, if the source is fed by the destination, or may be; else None (D58)."""
         upstream = self._told["source"].upstream.get(tp)
         clusters = ring(*self._ids, upstream)
         if clusters:
-            return told_ring(clusters)
+            return Waits(told_ring(clusters))
         is_known = upstream is None or upstream.is_complete or ours.log_end_offset <= ours.log_start_offset
-        return "" if is_known or upstream is None else told_unknown(upstream)
+        return None if is_known or upstream is None else Waits(told_unknown(upstream), passes=True)
 
     async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
         topics: dict[str, list[int]] = {}

@@ -27,7 +27,7 @@ from kmirror.mirror.failback import (
     Waits,
     failback_cut,
     removed_by,
-    why_it_waits,
+    waits_for_source,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
 from kmirror.mirror.state_records import NOTHING, MirrorShard, PartitionState, StateKey
@@ -65,12 +65,12 @@ class FolderPreview:
             for states, topic_id in zip((self._ours, self._theirs), ids, strict=True)
         )
         outline = _outline(ours)
-        why = ""
+        waits = None
         if told is not None and told.state is not MirrorState.UNKNOWN:
-            why = why_it_waits(told.state, told.last_mirrored_epoch, outline)
-        why = why or self._why_of_ring(ids[1], ours.tp.partition)
-        if why:
-            return Waits(why)
+            waits = waits_for_source(told.state, told.last_mirrored_epoch, outline)
+        waits = waits or self._waits_for_ring(ids[1], ours.tp.partition)
+        if waits is not None:
+            return waits
         is_same = ids[0] is not None and ids[0] == ids[1]
         facts = FailbackFacts(
             outline,
@@ -85,8 +85,8 @@ class FolderPreview:
         cut = failback_cut(facts)
         return removed_by(cut, batches_near(ours, cut))
 
-    def _why_of_ring(self, topic_id: Uuid | None, partition: int) -> str:
-        """Return why PREPARING waits, if the source's states say that the destination feeds its log; else empty (D58).
+    def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> Waits | None:
+        """Return what PREPARING waits for, if by the source's states the destination feeds its log; else None (D58).
 
         That is so if some mirror of the source carries on a log to which the destination writes.
         """
@@ -96,8 +96,8 @@ class FolderPreview:
             state = self._theirs.get(key) or NOTHING
             is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in FED
             if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == ours:
-                return told_ring((ours, theirs, ours))
-        return ""
+                return Waits(told_ring((ours, theirs, ours)))
+        return None
 
     def _writers(self, state: PartitionState | None, side: int) -> Stretches:
         if state is not None and state.lineage.stretches:

@@ -2,8 +2,8 @@
 
 Rule 1: stdout has a line for each partition, with `--records` every record that goes, and a summary; with `-o json` an
 object a line.
-Rule 2: the exit code is 0 if nothing would go, 1 if something would, or if a partition would wait, and 2 if that
-cannot be told.
+Rule 2: the exit code is 0 if nothing would go, 1 if something would, or if a partition would wait for a user, and 2 if
+that cannot be told, or not yet: a script that goes on after 0 alone loses nothing.
 Rule 3: nothing is written, neither to a cluster nor to a folder.
 """
 
@@ -22,7 +22,7 @@ from kmirror.cli.cluster_client import client_of, properties_in
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
 from kmirror.cli.output import Output
-from kmirror.cli.refusing import refusing
+from kmirror.cli.refusing import EXIT_USAGE, refusing
 from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
@@ -65,7 +65,8 @@ def command(
     a topic was compacted and is not now. Clusters tell whether deletions may have been missed, and a ring of more than
     two clusters, and folders do not.
 
-    The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
+    The exit code is 0 if nothing would go: the failback can begin. It is 1 if something would go, or a partition would
+    wait until someone acts, as its line says; 2 if that cannot be told, or not yet, as while a failover still ends.
     """
     with refusing(KmirrorError), Output() as out:
         is_wanted = topic_matcher(topic)
@@ -85,7 +86,7 @@ def command(
             raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
         tell = _json if output == "json" else _text
         out.write("".join(f"{line}\n" for line in tell(found, with_records=records)))
-    return int(any(isinstance(each, Waits) or each.batches for each in found.values()))
+    return exit_code(found)
 
 
 def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
@@ -102,6 +103,14 @@ async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wan
         preview = FailbackPreview(mirror, source=source, destination=destination)
         await preview.load(there)
         return {tp: await preview.removed(tp) for tp in there}
+
+
+def exit_code(found: Found) -> int:
+    """Return 1 if a user has to look at a partition, else 2 if it is not known whether one has, else 0."""
+    needs_user = [not each.passes if isinstance(each, Waits) else each.batches > 0 for each in found.values()]
+    if any(needs_user):
+        return 1
+    return EXIT_USAGE if any(isinstance(each, Waits) for each in found.values()) else 0
 
 
 def _text(found: Found, *, with_records: bool) -> list[str]:
@@ -150,7 +159,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
     for tp, each in found.items():
         about = {"topic": tp.topic, "partition": tp.partition}
         if isinstance(each, Waits):
-            lines.append({"type": "partition", **about, "waits_for": each.why})
+            lines.append({"type": "partition", **about, "waits_for": each.why, "ends_by_itself": each.passes})
             continue
         lines.append(
             {

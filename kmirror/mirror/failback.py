@@ -67,21 +67,29 @@ class FailbackFacts:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A failback would not begin with this partition: nothing is removed until a user has acted."""
+    """A failback would not begin with this partition, and remove nothing from it so far."""
 
     why: str
+    passes: bool = False
+    """The wait ends without a user; until then it is not known what would go."""
 
 
-def why_it_waits(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> str:
-    """Return why PREPARING waits, by what the source's mirror of us says of a partition; empty if it does not."""
+PASSING = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
+"""States of the source's mirror of us that end without a user."""
+
+
+def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> Waits | None:
+    """Return what PREPARING waits for, by what the source's mirror of us says of a partition; None for nothing."""
+    if state in PASSING:
+        return Waits(f"the source's mirror of it from here is not STOPPED yet ({state.name}): ask again", passes=True)
     if state is not MirrorState.STOPPED:
-        return f"the source still mirrors it from here ({state.name}): fail over there first"
+        return Waits(f"the source still mirrors it from here ({state.name}): fail over there first")
     if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
-        return (
+        return Waits(
             "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the "
             "only copy"
         )
-    return ""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.admin.client import AsyncAdmin
-from kmirror.admin.failback import FailbackPreview
+from kmirror.admin.failback import FailbackPreview, _Told
 from kmirror.admin.mirror import TcpMirror
 from kmirror.cli.failback_folders import batches_near
-from kmirror.cli.failback_preview import command
+from kmirror.cli.failback_preview import command, exit_code
 from kmirror.cli.main import run as run_main
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
 from kmirror.logdir.partition import iter_batches, open_partition
-from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut, removed_by
+from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, Removed, Waits, failback_cut, removed_by
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -327,7 +328,59 @@ def test_what_would_wait_is_told(tmp_path: Path) -> None:
                 "nothing would go, of 0 of 1 partition; 1 partition would wait",
             ],
         )
-        assert json.loads(run(*words, "-o", "json")[1][0])["waits_for"].startswith("the source still mirrors it")
+        row = json.loads(run(*words, "-o", "json")[1][0])
+        assert row["waits_for"].startswith("the source still mirrors it") and not row["ends_by_itself"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "line"),
+    [
+        (2, 0, "nothing would go"),
+        (99, 2, "would wait: the source's mirror of it from here is not STOPPED yet (STOPPING): ask again"),
+    ],
+)
+def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it takes long, what would go cannot be told yet: no user has to act, and no script may go on."""
+    ask, left = FailbackPreview._ask, [asked]
+
+    async def stopping(self: FailbackPreview, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
+        told = await ask(self, admin, partitions)
+        if admin is self.source and left[0]:
+            left[0] -= 1
+            told.rows = {tp: replace(row, state=MirrorState.STOPPING) for tp, row in told.rows.items()}
+        return told
+
+    with TcpCluster(name="a", brokers=1, topics={"orders": 1}) as a, TcpCluster(name="b", brokers=1) as b:
+        there = TcpMirror("dr", source=a, destination=b)
+        there.create()
+        there.add_topics(["orders"])
+        there.catch_up()
+        there.fail_over()
+        monkeypatch.setattr(FailbackPreview, "_ask", stopping)
+        monkeypatch.setattr("kmirror.admin.failback.PAUSE_S", 0)
+        words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "dr"]
+        told, lines = run(*words)
+    assert (told, lines[0]) == (code, f"orders-0: {line}")
+
+
+GOES, STAYS = Removed(5, 0, "", batches=1), Removed(5, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        ([STAYS], 0),
+        ([STAYS, GOES], 1),
+        ([STAYS, Waits("for a user")], 1),
+        ([STAYS, Waits("a moment", passes=True)], 2),
+        ([Waits("a moment", passes=True), GOES], 1),
+        ([Waits("a moment", passes=True), Waits("for a user")], 1),
+    ],
+)
+def test_the_exit_code_is_0_only_if_a_failback_can_begin_and_removes_nothing(
+    found: list[Removed | Waits], code: int
+) -> None:
+    assert exit_code({TopicPartition("orders", index): each for index, each in enumerate(found)}) == code
 
 
 @pytest.mark.decision("D58")
