@@ -110,6 +110,17 @@ async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> di
     KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
     """
     request = DescribeMirrorsRequest(mirror_names=sorted(mirrors))
+    found = await _described_by_each(admin, request)
+    if any(description.refusal is ErrorCode.UNKNOWN_MIRROR for description in found.values()):
+        await asyncio.sleep(DESCRIBE_EVERY_S)
+        found = await _described_by_each(admin, request)
+    for name, description in found.items():
+        if why := description.refusal:
+            raise KafkaError(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+    return found
+
+
+async def _described_by_each(admin: AsyncAdmin, request: DescribeMirrorsRequest) -> dict[str, Description]:
     with _telling_if_disabled():
         answers = await admin.ask_each(request)
     if not answers:
@@ -120,11 +131,7 @@ async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> di
         assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
         for mirror in reply.mirrors:
             found.setdefault(mirror.mirror_name, Description()).add(broker_id, mirror)
-    found = dict(sorted(found.items()))
-    for name, description in found.items():
-        if why := description.refusal:
-            raise KafkaError(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
-    return found
+    return dict(sorted(found.items()))
 
 
 class AsyncMirror:

@@ -41,6 +41,8 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 WITHIN_S = 120.0
 """How long a mirror is waited for unless it is said."""
 DESCRIBE_EVERY_S = 0.5
+"""How often a mirror is described. One that no broker knows is described twice, for all of them may be behind: the
+controller has just created it, and each broker asks the controller for news 0.1 s after it lost it."""
 ROWS_PER_S = 20_000
 """A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
 does most."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from kmirror.assembly.mirrors import (
+    DESCRIBE_EVERY_S,
     WITHIN_S,
     Description,
     Difference,
@@ -40,6 +41,7 @@ from kmirror.protocol.message import Message
 from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.pending import Pending, Script, pause
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 T = TypeVar("T")
@@ -189,15 +191,22 @@ class Mirror:
         return self._begin(f"mirror {self.name} to be described", self._describing()).result()
 
     def _describing(self) -> Script[Description]:
+        found = yield from self._asking_each()
+        if found.refusal is ErrorCode.UNKNOWN_MIRROR:
+            yield pause(self.destination.simulation.world, DESCRIBE_EVERY_S)
+            found = yield from self._asking_each()
+        if why := found.refusal:
+            text = f"cannot describe mirror {self.name}: {why.name}: {why.text}"
+            raise self.destination.simulation.refusal(why, text)
+        return found
+
+    def _asking_each(self) -> Script[Description]:
         request, client = DescribeMirrorsRequest(mirror_names=[self.name]), self.destination.client
         found = Description()
         for broker_id in self.destination.living():
             reply = yield partial(client.send, self.destination.endpoint(broker_id), request)
             for mirror in reply.mirrors if isinstance(reply, DescribeMirrorsResponse) else ():
                 found.add(broker_id, mirror)
-        if why := found.refusal:
-            text = f"cannot describe mirror {self.name}: {why.name}: {why.text}"
-            raise self.destination.simulation.refusal(why, text)
         return found
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:

@@ -12,6 +12,7 @@ from kmirror.admin.client import AsyncAdmin, checked_servers
 from kmirror.admin.described_configs import configs_of
 from kmirror.admin.leader_reader import LeaderReader
 from kmirror.admin.mirror import AsyncMirror, TcpMirror, describe_mirrors
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
@@ -123,6 +124,16 @@ def test_a_refusal_names_topic_mirror_and_error(pair: tuple[TcpCluster, TcpClust
         mirror.pause(["orders"])
     with pytest.raises(UsageError, match=r"mirror dr of .* has no topics: add some first"):
         mirror.catch_up()
+
+
+@pytest.mark.decision("D38")
+def test_a_mirror_that_was_just_created_is_described_though_the_broker_is_behind() -> None:
+    with TcpCluster(name="b", brokers=1, mirror_version=1) as b:
+        mirror = TcpMirror("dr", source="localhost:9", destination=b)
+        b.kill(CONTROLLER_ID)
+        b.restart(CONTROLLER_ID)
+        mirror.create()
+        assert mirror.describe() == []
 
 
 def test_what_it_waits_for_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
+from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, PartitionDetail, TopicPartitions
@@ -29,6 +30,21 @@ def begun() -> Pair:
     mirrored(p.there)
     assert (row(p).lag, row(p).reason) == (0, "")
     return p
+
+
+@pytest.mark.decision("D38")
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_a_mirror_that_was_just_created_is_described_though_all_brokers_are_behind(brokers: int) -> None:
+    p = pair(3, brokers=brokers)
+    p.b.kill(CONTROLLER_ID)
+    p.b.restart(CONTROLLER_ID)
+    p.there.create()
+    assert not any(
+        (ResourceType.MIRROR, "m") in p.b.broker(broker_id).context.image.configs for broker_id in p.b.broker_ids
+    )
+    assert p.there.describe() == []
+    with pytest.raises(KafkaError, match="cannot describe mirror m: UNKNOWN_MIRROR"):
+        p.back.describe()
 
 
 def test_the_lag_stays_known_while_nothing_is_written() -> None:
