@@ -396,8 +396,13 @@ class Facts:
         return found
 
     def state_at(self, place: Place, at: Instant, mirror: str) -> str:
-        """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none."""
-        rows = [row.state for row in self.states.get(place, []) if row.at <= at and row.mirror == mirror]
+        """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none.
+
+        With its topic a partition and its state go: one that is created later is another one.
+        """
+        gone = [row.at for row in self.deletions.get((place[0], place[1].topic), []) if row.at <= at]
+        since = max(gone, default=-1)
+        rows = [row.state for row in self.states.get(place, []) if since < row.at <= at and row.mirror == mirror]
         return rows[-1] if rows else ""
 
     def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmirror.log.memory_store import MemoryStore
@@ -11,9 +11,14 @@ from kmirror.log.partition_log import PartitionLog
 from tests.builders import idempotent, marker
 from tests.unit.log.partitions import lead, open_log
 
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["write", "write", "end", "hold", "cut", "open"]), st.integers(0, 3)), max_size=40
-)
+KINDS = ["write", "write", "end", "hold", "cut", "anew", "open"]
+STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 3)), max_size=40)
+BEGUN = [("write", 0), ("write", 1)]
+TWO_BEFORE = [*BEGUN, ("write", 2), ("end", 0), ("end", 1)]
+ENDED_ON_THIS_BROKER_ALONE = [*BEGUN, ("end", 0), ("hold", 1), ("end", 1)]
+ALL_ABOVE_THE_HIGH_WATERMARK = [("hold", 3), *BEGUN, ("end", 0)]
+READ_FROM_A_SNAPSHOT = [*BEGUN, ("end", 0), ("open", 0)]
+OFFSETS_USED_AGAIN = [("write", 3), *BEGUN, ("end", 0), ("anew", 0), ("write", 3), ("write", 1)]
 
 
 def reopened(log: PartitionLog) -> list[int]:
@@ -30,6 +35,11 @@ def reopened(log: PartitionLog) -> list[int]:
 
 @pytest.mark.decision("D46")
 @given(STEPS)
+@example(TWO_BEFORE)
+@example(ENDED_ON_THIS_BROKER_ALONE)
+@example(ALL_ABOVE_THE_HIGH_WATERMARK)
+@example(READ_FROM_A_SNAPSHOT)
+@example(OFFSETS_USED_AGAIN)
 def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int]]) -> None:
     store, is_exact = MemoryStore(), True
     log = open_log(store)
@@ -46,11 +56,15 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
             log.truncate_to(log.last_stable_offset)
             sequences = {pid: known.last_sequence + 1 for pid, known in log.producers.entries.items()}
             sequences = {pid: sequences.get(pid, 0) for pid in range(4)}
+        elif what == "anew":
+            log.truncate_fully_and_start_at(pid)
+            sequences = dict.fromkeys(range(4), 0)
         elif what == "open":
             log.close()
             log, is_exact = open_log(store), False
         log.update_high_watermark(max(log.high_watermark, log.log_end_offset - lag))
         settled = min([log.last_stable_offset, *reopened(log)])
         assert log.settled_offset == settled if is_exact else log.settled_offset <= settled
+        assert set(log.producers.overlapped) <= {*log.producers.ongoing, *log.producers.unreplicated}
         if not log.producers.ongoing and not log.producers.unreplicated:
             assert log.settled_offset == log.high_watermark, "nothing is held back for ever"

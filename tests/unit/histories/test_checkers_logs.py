@@ -63,6 +63,17 @@ def test_a_mirror_that_begins_after_the_last_look_is_not_compared(mirroring: flo
     assert hand.found() == expected
 
 
+@pytest.mark.parametrize(("mirroring", "expected"), [(False, []), (True, ["divergence"])])
+def test_a_topic_that_was_created_anew_is_compared_once_it_is_mirrored(mirroring: bool, expected: list[str]) -> None:
+    hand = Hand().topic("b", "id", at=1).stay("a", "b", began=5, mirroring=6)
+    hand.topic("b", "id", at=10, exists=False).topic("b", "another", at=11)
+    hand.order("add", "a", "b", at=12, error="")
+    if mirroring:
+        hand.state("b", "PREPARING", at=13).state("b", "MIRRORING", at=14)
+    hand.final("a", [X0, X1]).final("b", [row(0, "y0")])
+    assert [name for name in hand.found() if name == "divergence"] == expected
+
+
 def test_a_mirror_may_not_have_what_its_source_has_not_decided() -> None:
     t0 = row(1, "t0", pid=7, visible=False)
     hand = Hand().stay("a", "b", began=5, mirroring=6).look("a", [X0, t0], at=10, stable=1)
