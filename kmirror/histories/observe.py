@@ -158,9 +158,10 @@ class Observer:
             )
             if seen.state in ENDS_A_SESSION:
                 # The event that brought the fact has not carried out all that it wants yet.
-                scene.after(0, lambda: self._look_at_replicas(seen))
+                prepared = before is not None and before.state == MirrorState.PREPARING.name
+                scene.after(0, lambda: self._look_at_replicas(seen, prepared=prepared))
 
-    def _look_at_replicas(self, seen: StateSeen) -> None:
+    def _look_at_replicas(self, seen: StateSeen, *, prepared: bool) -> None:
         """Look at the logs of a partition, and at its replicas: those of the ISR have cut, the others will."""
         scene, cluster = self._scene, seen.cluster
         self.look_at_logs([seen.tp])
@@ -168,7 +169,7 @@ class Observer:
         if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
             return
         if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
-            self._insides.look_at_replicas(cluster, leader)
+            self._insides.look_at_replicas(cluster, leader, prepared=prepared)
 
     def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
         for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
 from kmirror.histories.inside.difference import difference, parts
 from kmirror.histories.inside.returning import would_differ
 from kmirror.histories.inside.rules import Rules
@@ -40,10 +40,16 @@ class SessionLook:
                 text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
                 self._note(cluster, leader, "stop-epoch", text)
 
-    def look_at_replicas(self, cluster: str, leader: Partition) -> None:
-        """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
+    def look_at_replicas(self, cluster: str, leader: Partition, *, prepared: bool) -> None:
+        """Look whether the ISR of a partition that has just become MIRRORING has what its leader has.
+
+        Only a leader that has `prepared` waits for its ISR. In MIRRORING it cuts where the source's log diverges, and
+        may be paused and resumed before a member has fetched since (D12).
+        """
         for broker_id, replica in self._scene.clusters[cluster].replicas(leader.tp).items():
             if broker_id not in leader.isr or broker_id == leader.broker_id:
+                continue
+            if not prepared and leader.followers[broker_id].log_end == UNKNOWN_OFFSET:
                 continue
             end = replica.log.log_end_offset
             if end < leader.log.high_watermark and self._has_retention(leader.tp.topic):
