@@ -29,6 +29,12 @@ MOVING = (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AV
 OLD_FORMATS = {"format-0": "0.9.0.1", "format-1": "0.10.2"}
 
 
+def create_topic(admin: AdminClient, topic: NewTopic) -> None:
+    """Create a topic, by a request of its own: 2.1 may answer one for several topics much later."""
+    (created,) = admin.create_topics([topic], operation_timeout=10).values()
+    created.result(WITHIN_S)
+
+
 class Source:
     """What real clients do to the source."""
 
@@ -49,14 +55,13 @@ class Source:
         ]
         if self.has_old_formats:
             topics += [NewTopic(n, 3, factor, config={"message.format.version": v}) for n, v in OLD_FORMATS.items()]
-        for topic in topics:  # In one request 2.1 answers when its time is over, though all are there at once.
+        for topic in topics:
             self.create(topic)
         return [topic.topic for topic in topics]
 
     def create(self, topic: NewTopic) -> None:
         """Create a topic."""
-        (created,) = self.admin.create_topics([topic], operation_timeout=10).values()
-        created.result(WITHIN_S)
+        create_topic(self.admin, topic)
 
     def partition(self, topic: str) -> PartitionMetadata:
         """Return what the cluster tells of a topic's first partition."""

@@ -27,6 +27,7 @@ from tests.interop.jvm import SHORT_LIVED
 from tests.interop.mirror.applications import Ledger, Reader, faults_of_reading, halves
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.door import Door
+from tests.interop.mirror.source import create_topic
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
 from tests.load import Load, faults_of
 
@@ -192,10 +193,8 @@ def test_clients_that_nobody_restarts_carry_on(
         c = stack.enter_context(TcpCluster(name="c", brokers=1, configs=OURS, mirror_version=1))
         door = stack.enter_context(Door())
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-        topics = [NewTopic(topic, 2, 1) for topic in TOPICS]
-        # 2.1 may answer at the end of that time only, though the topics are there at once.
-        for created in admin.create_topics(topics, operation_timeout=10).values():
-            created.result(WITHIN_S)
+        for topic in TOPICS:
+            create_topic(admin, NewTopic(topic, 2, 1))
         door.lead_to(kafka.bootstrap_servers)
         applications = Applications(door.servers)
         stack.callback(applications.end)

@@ -32,6 +32,7 @@ from tests.interop.mirror.secured import (
     sasl_of_listener,
     scram_credentials,
 )
+from tests.interop.mirror.source import create_topic
 
 TOPIC = "secured"
 LISTENERS = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
@@ -114,9 +115,7 @@ def source(
     configs = broker_configs(release, folder, authority)
     with RealCluster(release, class_path, folder / "kafka", brokers=1, listeners=LISTENERS, configs=configs) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-        # 2.1 may answer at the end of that time only, though the topic is there at once.
-        (created,) = admin.create_topics([NewTopic(TOPIC, 2, 1)], operation_timeout=10).values()
-        created.result(60)
+        create_topic(admin, NewTopic(TOPIC, 2, 1))
         add_users(kafka, class_path)
         yield Source(kafka, authority, authority.issue("mirror"))
 
