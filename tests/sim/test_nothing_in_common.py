@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.failback import FailbackFacts, LogOutline, failback_cut
 from kmirror.sim.simulation import Simulation
 from tests.builders import marker
 from tests.sim.stage import (
@@ -184,6 +185,62 @@ def test_a_leader_that_missed_the_cut_and_has_nothing_from_below_it() -> None:
     assert_equal(p.back)
     for found in logs_of(p.a):
         assert start_of(found) == start_of(p.b.log())
+
+
+def shortened() -> Pair:
+    """Return B failed over with records 0 to 3, and A without the first two: its own retention deletes earlier."""
+    often = {"log.retention.check.interval.ms": "5000"}
+    p = pair(9, a_configs=often, b_configs=often)
+    p.a.create_topic(TOPIC, configs={"retention.ms": "300000", "internal.segment.bytes": "150"})
+    for half in range(2):
+        p.a.write(f"r{2 * half}")
+        p.a.write(f"r{2 * half + 1}")
+        p.simulation.run_for(span_s=150 * (1 - half))
+    p.begin()
+    p.fail_over()
+    p.b.alter(TOPIC, {"retention.ms": "86400000"})
+    p.run_until(lambda: starts(p.a) == [2, 2, 2], "A to delete what is old", within_s=200)
+    assert starts(p.b) == [0, 0, 0]
+    return p
+
+
+def starts(cluster: StagedCluster) -> list[int]:
+    return [log.log_start_offset for log in logs_of(cluster)]
+
+
+@pytest.mark.decision("D46")
+@pytest.mark.decision("D56")
+def test_a_log_that_retention_has_shortened_keeps_its_start_in_the_failback_and_its_mirror_follows_it() -> None:
+    """What is gone at the old source is not copied again, and the cluster that serves decides where the log begins."""
+    p = shortened()
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    p.back.catch_up()
+    assert (starts(p.a), starts(p.b)) == ([2, 2, 2], [0, 0, 0])
+    assert values(p.a.log()) == values(p.b.log())[2:]
+    difference = p.back.difference()
+    assert difference is not None
+    assert (difference.field, difference.expected, difference.found) == ("log start offset", 0, 2)
+    p.fail_over(p.back)
+    ours, theirs = (
+        LogOutline(log.epochs.entries, log.log_start_offset, log.log_end_offset) for log in (p.b.log(), p.a.log())
+    )
+    (row,) = p.back.describe()
+    assert failback_cut(FailbackFacts(ours, theirs, row.last_mirrored_epoch)).start == 2, "the preview tells it"
+    p.there.add_topics([TOPIC])
+    assert_equal(p.there)
+    assert starts(p.b) == [2, 2, 2]
+
+
+@pytest.mark.decision("D46")
+def test_a_topic_that_is_deleted_before_the_failback_gets_all_that_the_source_has() -> None:
+    p = shortened()
+    p.a.delete(TOPIC)
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    p.back.catch_up()
+    assert_equal(p.back)
+    assert starts(p.a) == [0, 0, 0]
 
 
 def unclean_below_the_start(p: Pair) -> None:

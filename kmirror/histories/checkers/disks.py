@@ -1,8 +1,8 @@
 """Does a cluster keep no more than it has to? What is on the disks when all has come to rest.
 
-A log that is mirrored begins where its source's does, whatever the configs on either side say, and holds the same bytes
-from there on (D46). In no mirror, or after its stop, a log obeys its topic's own `retention.ms` and `retention.bytes`.
-What lies below a log start may stay as part of the one segment that the log start lies in.
+A log that is mirrored begins no earlier than its source's, whatever the configs on either side say, and holds the same
+bytes from there on (D46). In no mirror, or after its stop, it obeys its topic's own `retention.ms` and
+`retention.bytes`. What lies below a log start may stay as part of the one segment that the log start lies in.
 """
 
 from __future__ import annotations
