@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.facts import ReasonChanged, StateEntered
-from kmirror.mirror.lineage import Stretches, lineages_in, written_by
+from kmirror.mirror.lineage import Stretches, known_here, lineages_in, written_by
 from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.refresh_plan import RefreshPlan
@@ -145,6 +145,10 @@ class MirrorContext:
             return mp.lineage.stretches
         kept = lineages_in(self.broker.image.topic_config(tp.topic).get(MIRROR_LINEAGE, ""))
         return kept.get(tp.partition) or written_by(self.broker.cluster_id)
+
+    def source_writers_of(self, mp: MirrorPartition) -> Stretches:
+        """Return which clusters wrote the source's log, under the names that they have in our lineage (D45, D71)."""
+        return known_here(mp.source_lineage, self.source_cluster_id(mp.assignment.mirror), self.writers_of(mp.tp))
 
     def is_present(self, mp: MirrorPartition) -> bool:
         """Return whether `mp` is still in use: the broker leads, in the same leader epoch and the same mirror."""

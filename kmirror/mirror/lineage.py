@@ -10,6 +10,9 @@ log that was never mirrored has one stretch, its own cluster's.
 A cluster that copies a compacted log from scratch writes no epoch of its own, but the new copy may lack what the former
 one had. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if the copy holds from its leader epoch e on.
 A cluster reports its own copy to its mirrors, and remembers the one of its source that it has followed (D69).
+
+A topic without an id at its source may be another one with each copy from scratch. So what such a source wrote has, in
+place of the source's id, a name that the copy got here; it goes down the chain of mirrors with the log (D71).
 """
 
 from __future__ import annotations
@@ -87,6 +90,25 @@ def is_copied_again(ours: Stretches, source: Stretches, cluster_id: str) -> bool
 
 def _without_copy(stretches: Stretches, cluster_id: str) -> Stretches:
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id != cluster_id)
+
+
+def without_id(source: Stretches, source_id: str, cluster_id: str, since: int) -> Stretches:
+    """Return the lineage that `cluster_id` adopts of a source without topic ids: what that one wrote has a new name.
+
+    No other copy has the name: `since` is the leader epoch here from which on the lineage holds, and the epochs of a
+    topic that is created again under its former id go on above the former ones (D49).
+    """
+    return _renamed(source, source_id, f"{source_id}/{cluster_id}/{since}")
+
+
+def known_here(source: Stretches, source_id: str, ours: Stretches) -> Stretches:
+    """Return the source's lineage with the name that our copy of its log has got, if it has one."""
+    name = _writer(ours, 0) or ""
+    return _renamed(source, source_id, name) if name.startswith(f"{source_id}/") else source
+
+
+def _renamed(source: Stretches, source_id: str, name: str) -> Stretches:
+    return tuple(Stretch(0, name) if row == (0, source_id) else row for row in source)
 
 
 def shared_epoch(one: Stretches, other: Stretches) -> int | None:

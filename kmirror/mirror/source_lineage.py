@@ -16,7 +16,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.lineage import OWN, Lineage, adopted, copy_begun, is_copied_again, shared_epoch
+from kmirror.mirror.lineage import OWN, Lineage, adopted, copy_begun, is_copied_again, shared_epoch, without_id
 from kmirror.mirror.log_cuts import least_cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
@@ -24,6 +24,7 @@ from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
+from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.mirror.upstream import told_ring
 from kmirror.mirror.upstream_check import ring_of
 
@@ -54,22 +55,29 @@ class LineageCheck:
         ours = self._context.writers_of(mp.tp)
         if mp.state is MirrorState.MIRRORING and is_copied_again(ours, mp.source_lineage, self._cluster_id):
             return FROM_SCRATCH
-        return shared_epoch(ours, mp.source_lineage)
+        return shared_epoch(ours, self._context.source_writers_of(mp))
 
     def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.
 
         That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used, or
-        if they have nothing new to hear. A cut from scratch of a compacted log begins a copy (D69).
+        if they have nothing new to hear. A cut from scratch of a compacted log begins a copy (D69), and one of a topic
+        without an id at the source may begin another topic (D71).
         """
-        epoch, is_copy = partition.leader_epoch, cut_epoch < 0 and partition.log.config.compact
-        stretches = adopted(self._context.writers_of(mp.tp), mp.source_lineage, self._cluster_id)
-        if is_copy:
+        log, epoch = partition.log, partition.leader_epoch
+        untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
+        since = epoch if untouched else epoch + 1
+        begins, source = cut_epoch < 0 or log.log_end_offset == 0, self._context.source_writers_of(mp)
+        source_id = self._context.source_cluster_id(mp.assignment.mirror)
+        is_named = begins and mp.topic_id == made_topic_id(source_id, mp.tp.topic)
+        if is_named:
+            source = without_id(mp.source_lineage, source_id, self._cluster_id, since)
+        stretches = adopted(self._context.writers_of(mp.tp), source, self._cluster_id)
+        if cut_epoch < 0 and log.config.compact:
             return copy_begun(stretches, epoch, self._cluster_id)
-        if self.shared_with_source(mp) is None:
+        if not is_named and self.shared_with_source(mp) is None:
             return Lineage(stretches, mp.lineage.since)
-        untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
-        return Lineage(stretches, epoch if untouched else epoch + 1)
+        return Lineage(stretches, since)
 
     @property
     def _cluster_id(self) -> str:

@@ -97,7 +97,7 @@ class CutRules:
             states = [state for other, state in persisted_states(scene, cluster) if other == key]
             settled = [row.last_mirrored_epoch for row in states if row.state is MirrorState.STOPPED]
             theirs = max(settled, default=-1)
-        shared = shared_epoch(now.context.writers_of(mp.tp), mp.source_lineage)
+        shared = shared_epoch(now.context.writers_of(mp.tp), now.context.source_writers_of(mp))
         return max(own, theirs) if shared is None else min(max(own, theirs), shared)
 
     def _look_at_begin(self, now: Seen) -> None:
