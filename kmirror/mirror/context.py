@@ -147,7 +147,7 @@ class MirrorContext:
         return kept.get(tp.partition) or written_by(self.broker.cluster_id)
 
     def source_writers_of(self, mp: MirrorPartition) -> Stretches:
-        """Return which clusters wrote the source's log, under the names that they have in our lineage (D45, D71)."""
+        """Return which clusters wrote the source's log, under the names that they have in our lineage (D45, D53)."""
         return known_here(mp.source_lineage, self.source_cluster_id(mp.assignment.mirror), self.writers_of(mp.tp))
 
     def is_present(self, mp: MirrorPartition) -> bool:

@@ -12,7 +12,7 @@ one had. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if th
 A cluster reports its own copy to its mirrors, and remembers the one of its source that it has followed (D69).
 
 A topic without an id at its source may be another one with each copy from scratch. So what such a source wrote has, in
-place of the source's id, a name that the copy got here; it goes down the chain of mirrors with the log (D71).
+place of the source's id, a name that the copy got here; it goes down the chain of mirrors with the log (D53).
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class LineageCheck:
 
         That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used, or
         if they have nothing new to hear. A cut from scratch of a compacted log begins a copy (D69), and one of a topic
-        without an id at the source may begin another topic (D71).
+        without an id at the source may begin another topic (D53).
         """
         log, epoch = partition.log, partition.leader_epoch
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and log.log_end_offset == 0

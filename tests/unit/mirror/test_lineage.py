@@ -14,9 +14,11 @@ from kmirror.mirror.lineage import (
     adopted,
     copied_in,
     is_copied_again,
+    known_here,
     reported,
     shared_epoch,
     stretches_from,
+    without_id,
     written_by,
     written_on,
 )
@@ -108,3 +110,22 @@ def test_a_copy_writes_no_epoch(before: Stretches, copied: int, more: int) -> No
     after, epoch = copied_in(before, copied, "b"), before[-1].first_epoch + more
     assert shared_epoch(before, after) is None
     assert shared_epoch(written_on(before, epoch, "x"), written_on(after, epoch, "x")) is None
+
+
+# -- sources without topic ids ----------------------------------------------------------------------
+
+
+@pytest.mark.decision("D53")
+def test_two_copies_of_a_topic_without_an_id_have_nothing_in_common() -> None:
+    first, second = without_id(A, "a", "b", 0), without_id(A, "a", "b", 3)
+    assert shared_epoch(first, second) == shared_epoch(first, without_id(A, "a", "c", 0)) == -1
+    assert shared_epoch(written_on(first, 2, "b"), written_on(first, 4, "c")) == 1, "one copy, in a chain"
+
+
+@pytest.mark.decision("D53")
+def test_a_source_without_topic_ids_goes_on_with_the_log_that_was_copied() -> None:
+    ours = written_on(without_id(A, "a", "b", 0), 2, "b")
+    assert shared_epoch(ours, known_here(A, "a", ours)) == 1
+    assert known_here(written_on(ours, 4, "a"), "a", ours) == written_on(ours, 4, "a"), "it mirrored ours"
+    assert known_here(A, "a", B) == known_here(A, "a", A) == known_here(A, "a", ()) == A
+    assert known_here(B, "b", ours) == B, "of another cluster than our source"
