@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from kmirror.records.record import RecordData
@@ -20,7 +18,6 @@ from tests.sim.stage import (
     plain,
     settle,
     stopped,
-    values,
 )
 from tests.sim.test_log_life import BY_KEY
 from tests.sim.test_old_sources import OldMirror, OldPair, old_pair, recreate
@@ -69,11 +66,10 @@ def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, up
     mirrored(p.there)
 
 
-def assert_copied(source: StagedCluster, mirrors: Sequence[Mirror]) -> None:
+def assert_copied(*mirrors: Mirror) -> None:
     """Every replica of the chain has what the source has, and nothing of the former topic."""
     for mirror in mirrors:
         assert_equal(mirror)
-        assert values(mirror.destination.log()) == values(source.log())
 
 
 @pytest.mark.parametrize("deleted", [False, True])
@@ -84,7 +80,7 @@ def test_a_mirror_that_was_removed_meanwhile_copies_the_later_topic(deleted: boo
     stopped(onward)
     copy_the_later_one(p, deleted=deleted, compacted=how == "compacted", upgraded=how == "upgraded")
     onward.add_topics([TOPIC])
-    assert_copied(p.a, [p.there, onward])
+    assert_copied(p.there, onward)
 
 
 @pytest.mark.parametrize("away", [False, True])
@@ -98,7 +94,7 @@ def test_a_chain_of_four_copies_the_later_topic(away: bool, deleted: bool) -> No
     copy_the_later_one(p, deleted=deleted)
     if away:
         p.simulation.line(p.b, c).bring_up()
-    assert_copied(p.a, [p.there, onward, last])
+    assert_copied(p.there, onward, last)
 
 
 def test_leaders_that_change_do_not_forget_which_copy_it_is() -> None:
@@ -113,13 +109,13 @@ def test_leaders_that_change_do_not_forget_which_copy_it_is() -> None:
         cluster.restart(cluster.elect())
         settle(cluster)
     p.simulation.line(p.b, c).bring_up()
-    assert_copied(p.a, [p.there, onward])
+    assert_copied(p.there, onward)
     before = p.cuts_of(p.b), p.cuts_of(c)
     for cluster in (p.b, c):
         cluster.restart(cluster.elect())
         settle(cluster)
     p.a.write("more")
-    assert_copied(p.a, [p.there, onward])
+    assert_copied(p.there, onward)
     assert (p.cuts_of(p.b), p.cuts_of(c)) == before, "it is one copy"
 
 
@@ -135,7 +131,7 @@ def test_two_mirrors_of_the_source_may_have_copies_of_two_topics() -> None:
     stopped(other)
     copy_the_later_one(p, deleted=True)
     again = mirror_of(p.b, c, "p")
-    assert_copied(p.a, [again])
+    assert_copied(p.there, again)
 
 
 def test_a_failback_within_the_chain_copies_what_is_new() -> None:
@@ -173,7 +169,7 @@ def test_nothing_is_copied_again_when_the_source_is_upgraded(release: str) -> No
         cluster.restart(cluster.elect())
         settle(cluster)
     p.a.write("after the upgrade")
-    assert_copied(p.a, [p.there, onward])
+    assert_copied(p.there, onward)
     assert p.cuts_of(p.b) == p.cuts_of(c) == []
 
 
@@ -188,5 +184,5 @@ def test_a_mirror_that_follows_a_failback_to_the_upgraded_source() -> None:
     p.a.write("at the old one")
     before = len(p.cuts_of(p.b))
     p.there.add_topics([TOPIC])
-    assert_copied(p.a, [p.there, onward])
+    assert_copied(p.there, onward)
     assert all(offset > 0 for offset, _ in p.cuts_of(p.b)[before:]), "it was mirrored from here"
