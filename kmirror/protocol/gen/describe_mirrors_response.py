@@ -613,7 +613,8 @@ class DescribeMirrorsResponse(Message):
         mirrors: list[DescribedMirror] = UNSET,  # []DescribedMirror
         # The lineages that were asked for.
         lineages: list[TopicLineage] = UNSET,  # []TopicLineage, tag 0
-        # The clusters that wrote the logs whose lineages were asked for, and those upstream of them.
+        # The clusters that wrote the logs whose lineages were asked for, and those upstream of them; of a
+        # source without topic ids a name of the copy (D53).
         cluster_ids: list[str] = UNSET,  # []string, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -60,7 +60,10 @@ class MirroredStage:
         self.mp = MirrorPartition(TP, TOPIC_ID, Assignment("m", Wish.MIRROR))
         source = SimpleNamespace(cluster_id="id-b", topics={TP.topic: SimpleNamespace(topic_id=TOPIC_ID)})
         self.context: Any = SimpleNamespace(
-            assignments={}, sources={"m": source}, writers_of=lambda tp: written_by("id-b")
+            assignments={},
+            sources={"m": source},
+            writers_of=lambda tp: written_by("id-b"),
+            source_writers_of=lambda mp: mp.source_lineage,
         )
         self.before: Seen | None = None
 
