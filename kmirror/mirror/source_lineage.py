@@ -61,8 +61,8 @@ class LineageCheck:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.
 
         That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used, or
-        if they have nothing new to hear. A cut from scratch of a compacted log begins a copy (D69), and one of a topic
-        without an id at the source may begin another topic (D53).
+        if they have nothing new to hear. From scratch begins a copy of a compacted log (D69), and perhaps another topic
+        if it has no id at the source (D53): with a cut, or with a log of which there is nothing.
         """
         log, epoch = partition.log, partition.leader_epoch
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
@@ -73,7 +73,7 @@ class LineageCheck:
         if is_named:
             source = without_id(mp.source_lineage, source_id, self._cluster_id, since)
         stretches = adopted(self._context.writers_of(mp.tp), source, self._cluster_id)
-        if cut_epoch < 0 and log.config.compact:
+        if begins and log.config.compact and not untouched:
             return copy_begun(stretches, epoch, self._cluster_id)
         if not is_named and self.shared_with_source(mp) is None:
             return Lineage(stretches, mp.lineage.since)

@@ -7,6 +7,7 @@ import pytest
 from kmirror.records.record import RecordData
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
+from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_compacted_failbacks import NO_CLEANER, STAY_MS, clean, logs_of
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
@@ -125,3 +126,17 @@ def test_a_copy_that_another_mirror_begins_with_counts_for_a_compacted_log(compa
     p.run_until(lambda: c.log().log_end_offset == 3, "the rest")
     assert p.cuts_of(p.b) == [(0, 3)]
     assert p.cuts_of(c) == ([(0, 2)] if compacted else [])
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_mirror_whose_topic_was_deleted_and_created_again_with_its_id(away: bool) -> None:
+    p, c = chain()
+    p.fail_over()
+    p.run_until(lambda: c.log().log_end_offset == p.b.log().log_end_offset, "all of b")
+    if away:
+        p.simulation.line(p.b, c).take_down()
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    p.simulation.line(p.b, c).bring_up()
+    assert_followed(p, c)
