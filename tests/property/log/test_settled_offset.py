@@ -11,14 +11,12 @@ from kmirror.log.partition_log import PartitionLog
 from tests.builders import idempotent, marker
 from tests.unit.log.partitions import lead, open_log
 
-KINDS = ["write", "write", "end", "hold", "cut", "anew", "open"]
+KINDS = ["write", "write", "end", "hold", "cut", "open"]
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 3)), max_size=40)
 BEGUN = [("write", 0), ("write", 1)]
 TWO_BEFORE = [*BEGUN, ("write", 2), ("end", 0), ("end", 1)]
 ENDED_ON_THIS_BROKER_ALONE = [*BEGUN, ("end", 0), ("hold", 1), ("end", 1)]
-ALL_ABOVE_THE_HIGH_WATERMARK = [("hold", 3), *BEGUN, ("end", 0)]
 READ_FROM_A_SNAPSHOT = [*BEGUN, ("end", 0), ("open", 0)]
-OFFSETS_USED_AGAIN = [("write", 3), *BEGUN, ("end", 0), ("anew", 0), ("write", 3), ("write", 1)]
 
 
 def reopened(log: PartitionLog) -> list[int]:
@@ -37,9 +35,7 @@ def reopened(log: PartitionLog) -> list[int]:
 @given(STEPS)
 @example(TWO_BEFORE)
 @example(ENDED_ON_THIS_BROKER_ALONE)
-@example(ALL_ABOVE_THE_HIGH_WATERMARK)
 @example(READ_FROM_A_SNAPSHOT)
-@example(OFFSETS_USED_AGAIN)
 def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int]]) -> None:
     store, is_exact = MemoryStore(), True
     log = open_log(store)
@@ -56,9 +52,6 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
             log.truncate_to(log.last_stable_offset)
             sequences = {pid: known.last_sequence + 1 for pid, known in log.producers.entries.items()}
             sequences = {pid: sequences.get(pid, 0) for pid in range(4)}
-        elif what == "anew":
-            log.truncate_fully_and_start_at(pid)
-            sequences = dict.fromkeys(range(4), 0)
         elif what == "open":
             log.close()
             log, is_exact = open_log(store), False
@@ -68,3 +61,40 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
         assert set(log.producers.overlapped) <= {*log.producers.ongoing, *log.producers.unreplicated}
         if not log.producers.ongoing and not log.producers.unreplicated:
             assert log.settled_offset == log.high_watermark, "nothing is held back for ever"
+
+
+def with_one_that_began_before() -> PartitionLog:
+    """Return a log of segments of one record: a transaction that is over begins at 1, and one that is open at 2."""
+    log = open_log()
+    lead(log, idempotent(0, pid=3))
+    for pid in (0, 1):
+        log.roll(log.log_end_offset)
+        lead(log, idempotent(0, pid=pid, txn=True))
+    log.roll(log.log_end_offset)
+    lead(log, marker(commit=True, pid=0), coordinator=True)
+    log.update_high_watermark(4)
+    assert (log.last_stable_offset, log.settled_offset) == (2, 1)
+    return log
+
+
+@pytest.mark.decision("D46")
+def test_the_settled_offset_is_not_above_the_last_stable_offset() -> None:
+    """A follower's high watermark falls if its new leader has a lower one."""
+    log = with_one_that_began_before()
+    log.update_high_watermark(0)
+    assert log.settled_offset == log.last_stable_offset == 0
+
+
+@pytest.mark.decision("D46")
+def test_a_log_that_begins_anew_knows_nothing_of_transactions_that_were_there() -> None:
+    log = with_one_that_began_before()
+    log.truncate_fully_and_start_at(2)
+    lead(log, idempotent(0, pid=1, txn=True))
+    assert log.settled_offset == log.last_stable_offset == 2
+
+
+@pytest.mark.decision("D46")
+def test_only_the_cleaner_of_a_mirrored_log_stays_below_it() -> None:
+    log = with_one_that_began_before()
+    assert log.cleanable(0).first_uncleanable_offset == log.last_stable_offset
+    assert log.cleanable(0, is_mirrored=True).first_uncleanable_offset == log.settled_offset
