@@ -30,7 +30,10 @@ class PowerLooks:
         for tp in scene.partitions(cluster):
             if scene.image(cluster).topic_config(tp.topic).get("flush.messages", "1") == "1":
                 continue
-            stores = {broker_id: store for broker_id in found.living() for store in stores_of(found, broker_id, tp)}
+            topic_id = scene.image(cluster).topics[tp.topic].topic_id
+            stores = {
+                broker_id: store for broker_id in found.living() for store in stores_of(found, broker_id, tp, topic_id)
+            }
             kept = {broker_id: end_of(store, flushed=True) for broker_id, store in stores.items()}
             ends = {broker_id: end_of(store, flushed=False) for broker_id, store in stores.items()}
             loss = PowerLoss(cluster, tp, kept, ends, scene.now)

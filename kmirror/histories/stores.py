@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from kmirror.cluster.replication.log_recovery import is_of_topic
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.store import PartitionStore
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.sim.cluster import Cluster
 
 
-def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> list[MemoryStore]:
-    """Return the stores of a partition at a broker; none on a disk that has failed."""
+def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uuid) -> list[MemoryStore]:
+    """Return the stores of a partition at a broker; none on a disk that has failed.
+
+    What a broker that is away has of a topic that was deleted does not count: it deletes that when it starts.
+    """
     found = []
     for disk in cluster.log_dirs[broker_id]:
         if disk.is_open(tp):
             with suppress(OSError):
                 found.append(disk.open(tp))
-    return found
+    return [store for store in found if is_of_topic(store, topic_id) is not False]
 
 
 def whole_batches(store: PartitionStore) -> Iterator[AnyBatch]:

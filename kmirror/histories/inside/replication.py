@@ -122,19 +122,19 @@ class ReplicationLook(Look):
         if len(isr) < min_isr:
             return f"ISR {list(isr)} is smaller than {min_isr}"
         for broker_id in isr:
-            end = self._end(cluster, broker_id, leader.tp)
+            end = self._end(cluster, broker_id, leader)
             if end is not None and end < high_watermark:
                 return f"ISR {list(isr)}, broker {broker_id} has the log end {end}"
         return ""
 
-    def _end(self, cluster: str, broker_id: int, tp: TopicPartition) -> int | None:
+    def _end(self, cluster: str, broker_id: int, leader: Partition) -> int | None:
         """Return where the log of a broker ends, also of one that is down; None if it is on none of its disks."""
-        found = self._scene.clusters[cluster]
+        found, tp = self._scene.clusters[cluster], leader.tp
         if found.runs(broker_id):
             replica = found.broker(broker_id).parts.replicas.partitions.get(tp)
             if replica is not None:
                 return replica.log.log_end_offset
-        stores = stores_of(found, broker_id, tp)
+        stores = stores_of(found, broker_id, tp, leader.topic_id)
         return end_of(stores[0], flushed=False) if stores else None
 
     # -- controllers --------------------------------------------------------------------------

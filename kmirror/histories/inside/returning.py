@@ -16,7 +16,6 @@ from kmirror.errors import CorruptBatch
 from kmirror.histories.describing import persisted_states
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import stores_of
-from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.state_records import StateKey
@@ -39,7 +38,7 @@ def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, 
 def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign: bool) -> str:
     """Return which follower would keep what its leader does not have, though it makes the cuts in `owed`."""
     for broker_id in leader.followers:
-        batches = batches_of(scene.clusters[cluster], broker_id, leader.tp)
+        batches = batches_of(scene.clusters[cluster], broker_id, leader)
         if batches is None:
             continue
         if broker_id in owed:
@@ -50,9 +49,9 @@ def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign
     return ""
 
 
-def batches_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> Sequence[Batch] | None:
+def batches_of(cluster: Cluster, broker_id: int, leader: Partition) -> Sequence[Batch] | None:
     """Return the batches on a broker's disks up to one that a power cut has torn; None if no disk has the log."""
-    stores = stores_of(cluster, broker_id, tp)
+    stores = stores_of(cluster, broker_id, leader.tp, leader.topic_id)
     if len(stores) != 1:
         return None
     found: list[Batch] = []

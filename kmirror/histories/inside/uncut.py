@@ -107,7 +107,7 @@ class UncutRules:
         for replica, row in before.must_cut.items():
             if replica in now.must_cut:
                 continue
-            batches = batches_of(self._scene.clusters[now.cluster], replica, now.mp.tp) or ()
+            batches = batches_of(self._scene.clusters[now.cluster], replica, now.partition) or ()
             readable = (batch for batch in batches if batch.last_offset >= start)
             later = next((batch for batch in readable if batch.partition_leader_epoch > row), None)
             if later is not None:
@@ -137,7 +137,7 @@ class UncutRules:
         if may_be_compacted(scene.plan, scene.account, now.cluster, tp.topic, scene.now):
             return
         for replica in now.partition.followers:
-            batches = None if replica in now.uncut else batches_of(scene.clusters[now.cluster], replica, tp)
+            batches = None if replica in now.uncut else batches_of(scene.clusters[now.cluster], replica, now.partition)
             where = "" if batches is None else lacking(now.partition.log, batches)
             if where:
                 self._note(
