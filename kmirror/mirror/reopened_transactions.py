@@ -93,7 +93,7 @@ def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMar
 def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
     """Return the last stable offset as if every open transaction with a known outcome had its marker (D42)."""
     undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
-    return min([log.high_watermark, *undecided[:1]])
+    return max(min([log.high_watermark, *undecided[:1]]), log.log_start_offset)  # DeleteRecords may pass an open one.
 
 
 def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:

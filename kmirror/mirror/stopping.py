@@ -136,9 +136,9 @@ class Stopping:
         if epoch == NOT_SETTLED:
             # Transactions that this session's own cuts reopened count as ended, as they were before (D42).
             offset = decided_offset(log, mp.cut_markers)
-            latest = epoch_below(log, offset)
-            if latest < 0 and offset == log.log_start_offset == log.log_end_offset:
-                latest = log.latest_epoch  # Deletion has taken what was mirrored, and not its epoch (D23).
+            # Deletion may have taken all that was mirrored, and not its epoch (D23).
+            is_empty = log.log_start_offset == log.log_end_offset
+            latest = log.latest_epoch if is_empty else epoch_below(log, offset)
             epoch = NEVER_MIRRORED if latest < 0 else latest
         else:
             offset = log.log_end_offset

@@ -8,6 +8,7 @@ import pytest
 
 from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.state_records import NEVER_MIRRORED
 from kmirror.protocol.gen.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -19,8 +20,21 @@ from kmirror.protocol.registry import key_of
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
+from tests.builders import marker
 from tests.sim.random_requests import RawClient
-from tests.sim.stage import SMALL, TOPIC, TP, assert_equal, mirrored, pair, values
+from tests.sim.stage import (
+    ONE_BATCH,
+    SMALL,
+    TOPIC,
+    TP,
+    WrittenLogs,
+    assert_equal,
+    mirrored,
+    pair,
+    plain,
+    transactional,
+    values,
+)
 
 T = TopicPartition("t", 0)
 
@@ -205,3 +219,31 @@ def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
     mirrored(made.back)
     assert_equal(made.back)
     assert [value for _, value in values(made.a.log())] == ["next"]
+
+
+@pytest.mark.decision("D15")
+@pytest.mark.decision("D23")
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_a_stop_cuts_a_transaction_of_which_the_beginning_was_deleted_at_the_log_start(start: int) -> None:
+    """The log would else begin lower than before. What is cut does not count as mirrored."""
+    first = [plain(0, 0, "r0")] if start else []
+    begins = len(first)
+    rest = [transactional(begins + n, 0, 4001, f"x{n}", sequence=n) for n in range(60)]
+    made = pair(logs=WrittenLogs({TOPIC: [*first, *rest, marker(offset=begins + 60, epoch=0, pid=4001, commit=True)]}),
+                b_configs=ONE_BATCH)  # fmt: skip
+    made.there.create()
+    made.there.add_topics([TOPIC])
+    made.run_until(lambda: made.b.leader(TP) is not None and made.b.log().high_watermark >= 4, "its first records")
+    if start:
+        leader = made.a.leader(TP)
+        assert leader is not None
+        row = row_of(RawClient(made.a).ask(made.a.endpoint(leader.broker_id), request(start, TOPIC), 2))
+        assert row.low_watermark == start
+        made.run_until(lambda: made.b.log().log_start_offset == start, "the log start to be taken over")
+    made.simulation.line(made.a, made.b).take_down()
+    log = made.b.log()
+    assert list(log.producers.ongoing) == [begins] and log.last_stable_offset == start < log.log_end_offset
+    made.fail_over()
+    assert [offset for offset, _ in made.cuts_of(made.b)] == [start]
+    assert made.b.log().log_start_offset == start
+    assert made.b.persisted().last_mirrored_epoch == NEVER_MIRRORED
