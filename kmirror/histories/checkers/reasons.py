@@ -317,7 +317,7 @@ def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
     It is not in the mirror that we ask for any more: that one tells nothing of what it had of us (D25).
     """
     return any(
-        other.mirror != back.mirror and back.ended <= other.began <= until
+        other.mirror != back.mirror and back.began < other.began <= until and back.ended <= other.seen
         for other in facts.stays((back.destination, back.tp))
     )
 

@@ -105,8 +105,15 @@ def test_deleting_that_mirror_is_how_an_operator_insists() -> None:
 @pytest.mark.decision("D25")
 @pytest.mark.parametrize(
     ("name", "at", "found"),
-    [("n", 8, []), ("n", 11, []), ("m", 8, ["acked-lost"]), ("n", 4, ["acked-lost"]), ("n", 13, ["acked-lost"])],
-    ids=["before it", "while it prepares", "the same mirror", "before that mirror", "too late"],
+    [
+        ("n", 8, []),
+        ("n", 6.9, []),
+        ("n", 11, []),
+        ("m", 8, ["acked-lost"]),
+        ("n", 4, ["acked-lost"]),
+        ("n", 13, ["acked-lost"]),
+    ],
+    ids=["before it", "sent while it stops", "while it prepares", "the same mirror", "before that mirror", "too late"],
 )
 def test_a_topic_that_went_into_another_mirror_over_there_is_told_of_no_more(
     name: str, at: float, found: list[str]
