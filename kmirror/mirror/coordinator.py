@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
-from kmirror.cluster.images import NO_LEADER
+from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -80,6 +80,14 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
     return records, ErrorCode.NONE
 
 
+def is_of_former_topic(image: MetadataImage, key: StateKey, known: PartitionState) -> bool:
+    """Return whether a state is that of a topic that was deleted before the one that now has its id was created.
+
+    A mirror may bring the id of a deleted topic back; its leader epochs go on above the former ones (D49).
+    """
+    return 0 <= known.leader_epoch < image.first_leader_epoch(key.topic_id)
+
+
 class MirrorCoordinator:
     """The shards of `__mirror_state` that this broker leads."""
 
@@ -144,7 +152,8 @@ class MirrorCoordinator:
 
         def look(state: MirrorShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             nonlocal found
-            found = state.get(key) or NOTHING
+            known = state.get(key) or NOTHING
+            found = NOTHING if is_of_former_topic(self._broker.image, key, known) else known
             return (), ErrorCode.NONE
 
         self.runtime.submit(shard.partition, look, lambda later, error: on_read(later, None if error else found, error))
@@ -166,7 +175,14 @@ class MirrorCoordinator:
         if not self._has_mirror(write.key.mirror):
             on_done(now, ErrorCode.UNKNOWN_MIRROR)
             return
-        self.runtime.submit(shard.partition, lambda state: decide(state.get(write.key) or NOTHING, write), on_done)
+        self.runtime.submit(shard.partition, lambda state: self._decide(state, write), on_done)
+
+    def _decide(self, state: MirrorShard, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
+        known = state.get(write.key) or NOTHING
+        if not is_of_former_topic(self._broker.image, write.key, known):
+            return decide(known, write)
+        records, error = decide(NOTHING, write)  # The state is still to be removed.
+        return () if error else (*tombstones(write.key), *records), error
 
     def _has_mirror(self, mirror: str) -> bool:
         return (ResourceType.MIRROR, mirror) in self._broker.image.configs
@@ -188,8 +204,7 @@ class MirrorCoordinator:
         image, known = self._broker.image, state.get(key)
         if known is None:
             return False
-        # A mirror may bring the id of a deleted topic back; its leader epochs go on above the former ones (D49).
-        is_former = 0 <= known.leader_epoch < image.first_leader_epoch(key.topic_id)
+        is_former = is_of_former_topic(image, key, known)
         return is_former or key.topic_id not in image.topic_names or not self._has_mirror(key.mirror)
 
     def topic_id(self, topic: str) -> Uuid | None:

@@ -18,12 +18,12 @@ from dataclasses import replace
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.coordinator import StateWrite
+from kmirror.mirror.coordinator import StateWrite, is_of_former_topic
 from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
 from kmirror.mirror.lineage import OWN
 from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
+from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import apply_uncut
@@ -53,8 +53,9 @@ class StateLoader:
         def on_read(later: Instant, key: StateKey, state: PartitionState | None) -> None:
             nonlocal left
             left -= 1
-            if state is not None:
-                found[key] = state
+            if state is not None:  # The coordinator may not know yet that there is another topic.
+                is_former = is_of_former_topic(self._context.broker.image, key, state)
+                found[key] = NOTHING if is_former else state
             if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):

@@ -11,6 +11,12 @@ from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror import coordinator
+from kmirror.mirror.coordinator import MirrorCoordinator
+from kmirror.mirror.state_loader import StateLoader
+from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, PartitionState, StateKey
+from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.partition_record import PartitionRecord
@@ -18,12 +24,13 @@ from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.facts import StateEntered
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from tests.builders import batch
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, pair, plain, records
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, mirrored, pair, plain, records
 
 OLD, NEW = ("old 0", "old 1", "old 2"), ("new 0", "new 1")
 
@@ -346,3 +353,67 @@ def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedClu
     for value in NEW:
         cluster.write(value)
     cluster.simulation.run_until(lambda: all_have(cluster, NEW), what="the new records everywhere")
+
+
+@pytest.mark.decision("D49")
+@pytest.mark.parametrize("knows", [True, False], ids=["it knows", "it has not heard of the deletion"])
+@pytest.mark.parametrize("stops", [True, False], ids=["STOPPED", "MIRRORING"])
+def test_a_topic_that_is_mirrored_again_has_no_state_although_its_coordinator_kept_the_former_one(
+    stops: bool, knows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator could not remove that in time: too few replicas of `__mirror_state` were in the ISR."""
+    p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    monkeypatch.setattr(MirrorCoordinator, "remove_orphans", lambda *_: None)
+    if stops:
+        p.fail_over()
+    else:
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(StateWriter, "transition", lambda *_: None)  # It is deleted before the stop begins.
+            p.there.remove_topics([TOPIC])
+    former = p.b.persisted()
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    if not knows:
+        monkeypatch.setattr(coordinator, "is_of_former_topic", lambda *_: False)
+    p.there.add_topics([TOPIC])
+    if knows:
+        p.run_until(lambda: TOPIC in p.b.image.topics and p.b.persisted().state is MirrorState.PREPARING, "PREPARING")
+        assert p.b.persisted().last_mirrored_epoch == NOT_SETTLED
+    else:
+        p.simulation.run_for(span_s=2)
+        monkeypatch.undo()
+        p.b.component(1).context.coordinator.remove_orphans(lambda *_: None)
+    mirrored(p.there)
+    found = p.b.persisted()
+    assert found.state is MirrorState.MIRRORING
+    assert found.leader_epoch > former.leader_epoch and found.last_mirrored_epoch == NOT_SETTLED
+    entered = [seen.fact for seen in p.simulation.facts(StateEntered) if seen.cluster == "b"]
+    prepared = [fact.last_mirrored_epoch for fact in entered if fact.state is MirrorState.PREPARING]
+    assert prepared == [NOT_SETTLED, NOT_SETTLED]
+    assert all_have(p.b, ("r0", "r1"))
+
+
+@pytest.mark.decision("D49")
+def test_a_coordinator_does_not_answer_with_a_state_of_a_former_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failback would cut to the last mirrored epoch of the topic that was deleted."""
+    p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    monkeypatch.setattr(MirrorCoordinator, "remove_orphans", lambda *_: None)
+    p.fail_over()
+    key = StateKey("m", p.b.image.topics[TOPIC].topic_id, 0)
+    found: list[PartitionState | None] = []
+
+    def read() -> PartitionState | None:
+        p.b.component(1).context.coordinator.read(0, key, lambda now, state, error: found.append(state))
+        p.run_until(lambda: bool(found), "an answer")
+        return found.pop()
+
+    assert read() == p.b.persisted() != NOTHING
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    monkeypatch.setattr(StateLoader, "load", lambda *_: None)
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: TOPIC in p.b.image.topics and p.b.leader(TP) is not None, "the topic to come back")
+    assert p.b.image.topics[TOPIC].topic_id == key.topic_id
+    assert read() == NOTHING
