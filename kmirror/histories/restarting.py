@@ -17,6 +17,8 @@ from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.mirror.naming import MIRROR_NAME
+from kmirror.mirror.states import MirrorState
 from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 
@@ -129,14 +131,18 @@ class Restart:
                     found.states[name, tp] = mp.state.name, max(mp.last_mirrored_epoch, -1)
         return found
 
+    def _takes_writes(self, cluster: str, tp: TopicPartition) -> bool:
+        """Return whether a partition is in no mirror, or stopped; one that a mirror has just created has no state."""
+        state = self.scene.account.after_restart.states.get((cluster, tp))
+        if state is None:
+            return MIRROR_NAME not in self.scene.image(cluster).topic_config(tp.topic)
+        return state[0] == MirrorState.STOPPED.name
+
     def _write(self) -> None:
         """Have a fresh producer write to each partition that is in no mirror, or stopped."""
         account = self.scene.account
         for name, cluster in self.scene.clusters.items():
-            writable = [
-                tp for tp in self.scene.partitions(name)
-                if account.after_restart.states.get((name, tp), ("STOPPED", -1))[0] == "STOPPED"
-            ]  # fmt: skip
+            writable = [tp for tp in self.scene.partitions(name) if self._takes_writes(name, tp)]
             if not writable:
                 continue
             try:

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.histories import run
-from kmirror.histories.account import Account
+from kmirror.histories.account import Account, Snapshot
 from kmirror.histories.checkers import judge
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import Plan
@@ -75,6 +75,20 @@ def test_a_state_that_is_not_read_again_is_found_whatever_the_topic_owes(monkeyp
     (found,) = outcome.anomalies
     assert (found.cluster, found.tp) == ("b", T0)
     assert found.text.startswith("after a restart: its state has not been read")
+
+
+def test_nothing_is_written_to_a_topic_that_a_mirror_has_just_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its state may not be written yet (full 800573)."""
+    snapshot = Restart._snapshot
+
+    def without_states(self: Restart) -> Snapshot:
+        return replace(snapshot(self), states={})
+
+    monkeypatch.setattr(Restart, "_snapshot", without_states)
+    plan = killed_in_the_end()
+    steps = tuple(step for step in plan.steps if step.action != "remove")
+    account = run_history(replace(plan, steps=steps, clients=plan.clients[:2])).account
+    assert account.unsettled_again == [] and account.refused_again == []
 
 
 def without_the_last_row(account: Account) -> Account:
