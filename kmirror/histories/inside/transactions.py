@@ -155,6 +155,15 @@ class TransactionLook(FrameLook, Look):
         recent = takewhile(lambda row: row.at >= since, reversed(self._scene.account.elections))
         return any(row.unclean and (row.cluster, row.tp) == (cluster, tp) for row in recent)
 
+    def _is_fenced_out(self, cluster: str, tp: TopicPartition, marked: _State, one: _Open) -> bool:
+        """Return whether a leader of `tp` from outside the ISR lacks the epoch in which the producer wrote since.
+
+        The partition refuses the marker for ever, and counts as done.
+        """
+        entry = one.leader.log.producers.entries.get(marked.producer_id)
+        is_newer = entry is not None and entry.producer_epoch > marked.epoch
+        return is_newer and any((row.cluster, row.tp) == (cluster, tp) for row in self._scene.account.groups.logs_lost)
+
     def _broken_now(
         self, cluster: str, leader: Partition, name: str, before: _State | None, after: _State
     ) -> Iterator[tuple[str, str]]:
@@ -169,6 +178,7 @@ class TransactionLook(FrameLook, Look):
                 is_same = self._leader(cluster, one.leader.tp) is one.leader
                 is_same = is_same and one.leader.leader_epoch == one.leader_epoch
                 is_same = is_same and not self._was_elected_uncleanly(cluster, one.leader.tp)
+                is_same = is_same and not self._is_fenced_out(cluster, leader.tp, before, one)
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
                     yield (
                         "transaction-markers",

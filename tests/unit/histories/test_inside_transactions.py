@@ -15,6 +15,7 @@ from kmirror.cluster.coordinators.transactions.transitions import (
     prepared,
     with_partitions,
 )
+from kmirror.histories.group_account import CoordinatorLogLost
 from kmirror.histories.inside.log_model import LogModel
 from kmirror.histories.inside.transactions import TransactionLook
 from kmirror.kernel.ids import TopicPartition
@@ -137,3 +138,33 @@ def test_who_asks_once_more_for_the_same_end_is_not_fenced(
     stage.end(ONGOING, commit=commit, version=5)
     answer(stage.look, stage.pending, EndTxnResponse(error_code=error))
     assert broken(stage.scene) == (["transaction-again"] if is_wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("epoch", "elected", "is_wrong"),
+    [
+        (0, 0, True),
+        (1, 0, True),  # The marker ends it.
+        (2, 0, False),
+        (2, 1, True),  # The election was of another coordinator's partition.
+        (2, None, True),
+    ],
+)
+def test_what_a_producer_wrote_in_an_epoch_that_an_election_took_stays_open(
+    stage: Stage, epoch: int, elected: int | None, is_wrong: bool
+) -> None:
+    """Its partition refuses the marker with INVALID_PRODUCER_EPOCH, and the transaction is complete without it."""
+    log = open_log()
+    lead(
+        log, build_batch([RecordData(b"")], producer_id=7, producer_epoch=epoch, base_sequence=0, is_transactional=True)
+    )
+    leader = SimpleNamespace(broker_id=2, tp=TP, log=log, leader_epoch=0)
+    components = SimpleNamespace(foreign_epochs=lambda _: None)
+    broker = SimpleNamespace(parts=SimpleNamespace(components=components))
+    stage.scene.leader = lambda cluster, tp: leader
+    stage.scene.clusters = {"a": SimpleNamespace(broker=lambda _: broker)}
+    if elected is not None:
+        lost = CoordinatorLogLost("a", TopicPartition(TRANSACTION_TOPIC, elected), 0)
+        stage.scene.account.groups.logs_lost.append(lost)
+    found = stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
+    assert found == (["transaction-markers"] if is_wrong else [])
