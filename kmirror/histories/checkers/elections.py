@@ -16,6 +16,8 @@ def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant,
     """Return UNCLEAN or POWER if one of them took the record that had `offset` at `begin`; empty if none did."""
     if lost_by_election(facts, place, value, offset, begin, end):
         return UNCLEAN
+    if _taken_for_another(facts, place, value, offset, end):
+        return UNCLEAN
     return POWER if lost_with_power(facts, place, value, offset, begin, end) else ""
 
 
@@ -25,6 +27,31 @@ def lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin:
         heir is None or (not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin))
         for heir in facts.unclean(place, begin, end)
     )
+
+
+def is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
+    """Return whether one producer wrote both, and an unclean election took its newest epoch from the coordinator.
+
+    Then it gets that epoch again, and its first batches count as those of before.
+    """
+    writes = [facts.account.writes[value] for value in values if value in facts.account.writes]
+    ids = {(row.producer_id, row.producer_epoch) for row in writes}
+    return len(writes) == 2 and len(ids) == 1 and facts.account.groups.lost_transactions(
+        place[0], (writes[0].producer_id,), 0, until + facts.clocks_differ_by
+    )  # fmt: skip
+
+
+def _taken_for_another(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
+    """Return whether the leader took the record for one that its producer had written in the epoch that it got twice.
+
+    It answers with the offset of that one, and appends nothing.
+    """
+    look, writes = facts.look_before(place, end), facts.account.writes
+    row = None if look is None else look.by_offset.get(offset)
+    if row is None or value not in writes or row.value not in writes:
+        return False
+    is_earlier = writes[row.value].sent_at < writes[value].sent_at
+    return is_earlier and is_of_an_epoch_given_twice(facts, place, (row.value, value), writes[value].sent_at)
 
 
 def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.histories.account import NO_NODE, UNAWARE, Election, LogRow, Marks
-from kmirror.histories.checkers.elections import left_open, may_be_shorter
+from kmirror.histories.checkers.elections import is_of_an_epoch_given_twice, left_open, may_be_shorter
 from kmirror.histories.checkers.facts import (
     LATE,
     Facts,
@@ -338,7 +338,7 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
             continue
         if in_a_stay and facts.may_be_deleted(before.value, offset, end):
             continue  # A log of which nothing is left begins anew where its source does.
-        if _is_of_an_epoch_given_twice(facts, place, (before.value, after.value), end):
+        if is_of_an_epoch_given_twice(facts, place, (before.value, after.value), end):
             continue
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
         if reasons == [None, None] or (reasons[0] is None and _is_too_late(facts, place, before, after)):
@@ -348,18 +348,6 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
             )
             return Anomaly("duplicate-at-offset", *place, offset, text, after.end)
     return None
-
-
-def _is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
-    """Return whether one producer wrote both, and an unclean election took its newest epoch from the coordinator.
-
-    Then it gets that epoch again, and its first batches count as those of before.
-    """
-    writes = [facts.account.writes[value] for value in values if value in facts.account.writes]
-    ids = {(row.producer_id, row.producer_epoch) for row in writes}
-    return len(writes) == 2 and len(ids) == 1 and facts.account.groups.lost_transactions(
-        place[0], (writes[0].producer_id,), 0, until + facts.clocks_differ_by
-    )  # fmt: skip
 
 
 def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting) -> bool:

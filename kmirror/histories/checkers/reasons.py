@@ -1,8 +1,9 @@
 """What entitled a cluster to lose a record that it had? One answer for all checkers.
 
 A record that was committed in a cluster may go there for these reasons only:
-1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead; or a loss
-   of the site's power, if the first leader afterwards lacked it and had not flushed it (Kafka flushes when it likes);
+1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead, or if the
+   new coordinator gave its producer an epoch twice, so that it was taken for an earlier record; or a loss of the site's
+   power, if the first leader afterwards lacked it and had not flushed it (Kafka flushes when it likes);
 2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
 3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source

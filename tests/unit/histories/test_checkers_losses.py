@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kmirror.histories.checkers.reasons import may_cut
+from kmirror.histories.group_account import TransactionsLost
+from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand, row, rows
 
 X0, X1 = rows("x0", "x1")
@@ -54,6 +56,27 @@ def test_a_clean_election_excuses_nothing() -> None:
 def test_an_unclean_election_after_the_loss_excuses_nothing() -> None:
     hand = two_written().look("a", [X0], at=5).elected(2, 1, at=50, unclean=True)
     assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "first_at", "first_pid", "excused"),
+    [
+        (7, 5, 7, True),
+        (8, 5, 7, False),  # The election took another producer's epoch.
+        (None, 5, 7, False),
+        (7, 12, 7, False),  # What is there now was written later.
+        (7, 5, 8, False),  # It is another producer's.
+    ],
+)
+def test_what_a_leader_takes_for_an_earlier_record_is_lost_by_an_epoch_that_was_given_twice(
+    lost: int | None, first_at: int, first_pid: int, excused: bool
+) -> None:
+    """An unclean election took the newest epoch of a producer, which begins again with its first sequence number."""
+    hand = Hand().wrote("x0", 0, at=first_at, pid=first_pid).wrote("y0", 0, at=9, pid=7)
+    if lost is not None:
+        hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))
+    hand.final("a", [row(0, "x0", pid=first_pid)])
+    assert ("acked-lost" in hand.found()) is not excused
 
 
 def test_a_mirror_may_take_what_its_source_lacks() -> None:
