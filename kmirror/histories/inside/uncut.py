@@ -25,7 +25,8 @@ class UncutRules:
         self._listed: dict[tuple[str, Uuid, int], tuple[int, Uncut]] = {}
         """Leader epoch in which a partition's list was last seen, and the list."""
         self._finished: dict[tuple[str, Uuid, int], list[int]] = {}
-        """Replicas out of the ISR that were wanted in it when a leader last asked for MIRRORING to be written."""
+        """Replicas out of the ISR that were wanted in it when a leader asked for a state after its cut, until it has an
+        answer."""
 
     def judge(self, now: Seen, before: Seen | None) -> None:
         """Look at what has changed."""
@@ -38,6 +39,7 @@ class UncutRules:
             if now.state in AT_REST:
                 self._look_at_away(now)
         if before is None:
+            self._finished.pop(now.key, None)
             return
         if before.must_cut is not now.must_cut:
             self._look_at_confirmed(now, before)
@@ -45,11 +47,14 @@ class UncutRules:
             return
         if now.state is MirrorState.MIRRORING:
             self._look_at_late(now)
-        elif now.state is MirrorState.PREPARING and now.cut_at is not None:
-            if before.cut_at is None:
-                self._look_at_cut(now, before)
-            if now.busy and not (before.busy and before.cut_at is not None):
-                self._finished[now.key] = _missing(now)
+            return
+        has_cut = now.state is MirrorState.PREPARING and now.cut_at is not None
+        if has_cut and before.cut_at is None:
+            self._look_at_cut(now, before)
+        if not (has_cut and now.busy):
+            self._finished.pop(now.key, None)  # Another state was written, such as STOPPING, or none.
+        elif not before.busy or before.cut_at is None:
+            self._finished[now.key] = _missing(now)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the lists of a topic that was deleted."""
@@ -128,7 +133,9 @@ class UncutRules:
     def _look_at_late(self, now: Seen) -> None:
         """A replica that is not listed when MIRRORING begins has confirmed, and has no record that the leader lacks."""
         scene, tp = self._scene, now.mp.tp
-        missing = self._finished.pop(now.key, [])
+        missing = self._finished.pop(now.key, None)
+        if missing is None:  # It was asked for and written in this event.
+            missing = _missing(now)
         if missing:  # Who left the ISR while the state was being written does not count.
             self._note(now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, {ALL_REPLICAS} is true")
         late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
@@ -164,5 +171,7 @@ def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
 
 def _missing(now: Seen) -> list[int]:
     """Return the replicas out of the ISR if unclean elections are supported; else none."""
-    topic = now.context.broker.image.topic_config(now.mp.tp.topic)
-    return [r for r in now.partition.image.replicas if r not in now.partition.isr and topic.get(ALL_REPLICAS) == "true"]
+    missing = [r for r in now.partition.image.replicas if r not in now.partition.isr]
+    if not missing or now.context.broker.image.topic_config(now.mp.tp.topic).get(ALL_REPLICAS) != "true":
+        return []
+    return missing

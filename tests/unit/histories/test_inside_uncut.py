@@ -217,3 +217,21 @@ def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage
     stage.leader.apply(0, left)
     found = stage.look(stage.judge.judge, MIRRORING, uncut={2: 5, 3: 5})
     assert ("all-replicas" in found) == (short == "at the write")
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_replicas_that_were_out_of_the_isr_at_a_stop_count_no_more_in_the_next_session(
+    stage: Stage, comes_back: bool
+) -> None:
+    """The leader persists the state within the event in which it cuts, so no write is seen under way."""
+    stage.context.broker = SimpleNamespace(image=SimpleNamespace(topic_config=lambda topic: {ALL_REPLICAS: "true"}))
+    image = stage.leader.image
+    stage.look(stage.judge.judge, PREPARING, cut_at=0)
+    stage.leader.apply(0, replace(image, isr=(1, 2), partition_epoch=1))
+    stage.look(stage.judge.judge, PREPARING, cut_at=0, busy=True)
+    stage.look(stage.judge.judge, MirrorState.STOPPING)
+    if comes_back:
+        stage.leader.apply(0, replace(image, partition_epoch=2))
+    stage.look(stage.judge.judge, PREPARING)
+    found = stage.look(stage.judge.judge, MIRRORING, uncut={2: 5, 3: 5})
+    assert ("all-replicas" in found) is not comes_back
