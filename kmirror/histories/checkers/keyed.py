@@ -41,9 +41,9 @@ def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
             found[row.value] = _seen(facts, row, look.at)
         undecided.update({(row.value, row.offset): (row.epoch, look.at) for row in look.log.rows})
     for ack in facts.acks.get(place, []):
-        known = found.get(ack.value)
-        if known is None or (known.last_seen < ack.at and known.offset < ack.offset):  # Written again.
-            found[ack.value] = _acknowledged(facts, ack, undecided.get((ack.value, ack.offset)))
+        known, there = found.get(ack.value), undecided.get((ack.value, ack.offset))
+        if known is None or _is_written_again(known, ack, there):
+            found[ack.value] = _acknowledged(facts, ack, there)
     by_key: dict[str, list[Keyed]] = {}
     for known in (*found.values(), *_in_doubt(facts, place, found)):
         sent, transaction = facts.account.writes.get(known.value), facts.transaction(known.value)
@@ -67,6 +67,16 @@ def _in_doubt(facts: Facts, place: Place, found: Container[str]) -> Iterator[Key
 def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
     write = facts.account.writes.get(row.value)
     return Keyed(row.offset, row.value, row.epoch, row.is_tombstone, at if write is None else write.sent_at, at, True)
+
+
+def _is_written_again(known: Keyed, ack: Ack, undecided: tuple[int, Instant] | None) -> bool:
+    """Return whether an acknowledgement is of a second copy above the known one, which was not seen alone since.
+
+    While a transaction between the two is open, a look shows both, and the first alone is decided.
+    """
+    if known.offset >= ack.offset:
+        return False
+    return known.last_seen < ack.at or (undecided is not None and known.last_seen <= undecided[1])
 
 
 def _acknowledged(facts: Facts, ack: Ack, undecided: tuple[int, Instant] | None) -> Keyed:

@@ -123,6 +123,23 @@ def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
     assert hand.final("a", [keyed(1, "other", "x")], at=60).found() == expected
 
 
+@pytest.mark.parametrize(
+    ("both", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])], ids=["both there", "the first alone"]
+)
+def test_a_record_written_again_supersedes_what_came_between_though_it_is_not_stable_yet(
+    both: bool, expected: list[str]
+) -> None:
+    """That look comes after the second is acknowledged, and a transaction below the second is still open."""
+    gone, back = keyed(0, "gone", "k", tombstone=True), keyed(1, "back", "k")
+    again = replace(gone, offset=3, visible=False)
+    hand = compacted(gone, back, OTHER)
+    del hand.account.acks[0]
+    hand.wrote("gone", 3, at=1, retried=9)
+    hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k", is_tombstone=True)
+    hand.look("a", [gone, back, OTHER, *([again] if both else [])], at=10, stable=3)
+    assert hand.final("a", [OTHER], at=60).found() == expected
+
+
 @pytest.mark.decision("D29")
 @pytest.mark.parametrize(("hidden", "expected"), [(True, False), (False, True)])
 def test_what_a_record_superseded_that_a_stop_aborted_is_missed_by_right(hidden: bool, expected: bool) -> None:
