@@ -96,7 +96,8 @@ def create_topics(target: Target) -> Any:
 
 def describe_topics(target: Target) -> Any:
     client = admin(target)
-    names = [target.named("created"), target.named("defaults"), target.named("tried"), target.named("nowhere")]
+    created = [target.named("created"), target.named("defaults")]
+    names = TopicCollection([*created, target.named("tried"), target.named("nowhere")])
 
     def say(seen: Any) -> Any:
         return {
@@ -114,7 +115,10 @@ def describe_topics(target: Target) -> Any:
             "operations": sorted(one.name for one in seen.authorized_operations),
         }
 
-    return outcomes(client.describe_topics(TopicCollection(names), include_authorized_operations=True), say)
+    return eventually(  # A broker may hear of a topic after the controller has answered.
+        lambda: outcomes(client.describe_topics(names, include_authorized_operations=True), say),
+        lambda seen: all("partitions" in seen[name] for name in created),
+    )
 
 
 def create_partitions(target: Target) -> Any:

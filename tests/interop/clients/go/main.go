@@ -292,8 +292,12 @@ func configs(ctx context.Context, t *target) any {
 		return with(rows[0].Err, rows[0].ErrMessage)
 	}
 	more, wrong, compact := "888888", "soon", "compact"
+	isKnown := func(seen any) bool { // The broker that is asked may hear of the topic later than the others.
+		_, ok := seen.(object)
+		return ok
+	}
 	told := object{
-		"before":   describe(topic),
+		"before":   eventually(func() any { return describe(topic) }, isKnown),
 		"no such":  describe(named("no-such")),
 		"set":      alter(topic, "retention.ms", &more, kadm.SetConfig),
 		"append":   alter(topic, "cleanup.policy", &compact, kadm.AppendConfig),
