@@ -33,11 +33,11 @@ def described_wrong(facts: Facts) -> Iterator[Finding]:
     """DescribeMirrors says a state that the leader is not in, an offset or epoch that is not there, a lag that they do
     not give or that the source's acknowledged records contradict, a reason though nothing fails, or none for what does.
     """
-    last = max((row.at for row in facts.account.described), default=-1)
     for row in facts.account.described:
         place = (row.cluster, row.tp)
         wrong = _state(facts, place, row) or _offsets(facts, place, row) or _lag_and_reason(facts, place, row)
-        if not wrong and row.at == last and not facts.account.unsettled:
+        final = facts.account.final.get(place)
+        if not wrong and final is not None and row.at == final.at and not facts.account.unsettled:
             wrong = _at_rest(facts, place, row)
         if wrong:
             text = f"broker {row.broker} describes mirror {row.mirror} at {clock(row.at)}: {wrong}"

@@ -168,7 +168,20 @@ def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
 ) -> None:
     def at_rest(hand: Hand) -> None:
         hand.account.unsettled.clear()
-        hand.elected(1, 5, at=elected_at).final("a", []).final("b", [])
+        hand.elected(1, 5, at=elected_at).final("a", [], at=50).final("b", [], at=50)
 
     found = told(at_rest, began=47, mirroring=mirroring, source_offset=-1, destination_offset=0)
     assert ("lag -1, though all is mirrored up to 0" in found) is expected
+
+
+@pytest.mark.parametrize(("ends_at", "expected"), [(50, True), (60, False), (-1, False)])
+def test_only_the_answer_at_the_end_is_one_at_rest(ends_at: float, expected: bool) -> None:
+    """The topic may have been deleted, so that its last answer is one from the middle of the history."""
+
+    def at_rest(hand: Hand) -> None:
+        hand.account.unsettled.clear()
+        if ends_at >= 0:
+            hand.final("b", [], at=ends_at)
+
+    found = told(at_rest, state="UNKNOWN", destination_offset=0, persisted="STOPPING")
+    assert ("state UNKNOWN, where STOPPING is persisted" in found) is expected
