@@ -13,6 +13,7 @@ from kmirror.histories.group_account import OffsetsSeen, TransactionsLost
 from kmirror.histories.plan import Plan, Step
 from kmirror.histories.run import run_history
 from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.topics import TRANSACTION_TOPIC
 from tests.sim import test_planted_faults as plans
 from tests.sim.planted import planted
 
@@ -107,17 +108,16 @@ def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> No
 
 def coordinator_without_the_latest() -> Plan:
     """Broker 2 misses what transactions' coordinators wrote last, and leads their partition; t0 waits for broker 1."""
-    t0 = {"cluster": "a", "topic": "t0"}
+    topic = {"cluster": "a", "topic": TRANSACTION_TOPIC}
     steps = (
-        Step(0, "alter_topic", {**t0, "name": "unclean.leader.election.enable", "value": "false"}),
+        Step(1_000, "alter_topic", {**topic, "name": "unclean.leader.election.enable", "value": "true"}),
         Step(1_500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 6_000}),
         Step(6_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000}),
     )
     kinds = "abandoned", "short", "long"
     clients = [replace(plans.client(f"p{n}", kind), options={"timeout_ms": 9_000}) for n, kind in enumerate(kinds)]
     plan = plans.by_hand(steps, clients)
-    configs = {"unclean.leader.election.enable": "true", "transaction.state.log.num.partitions": "1"}
-    configs["transaction.state.log.min.isr"] = "1"
+    configs = {"transaction.state.log.num.partitions": "1", "transaction.state.log.min.isr": "1"}
     return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **configs}) for row in plan.clusters))
 
 

@@ -6,10 +6,15 @@ from collections.abc import Iterable
 
 import pytest
 
+from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, assert_equal, pair, settle, values
+from kmirror.spec.topics import TRANSACTION_TOPIC
+from tests.sim.stage import SMALL, TOPIC, TP, Pair, StagedCluster, assert_equal, pair, settle, values
 
+TRANSACTIONS = TopicPartition(TRANSACTION_TOPIC, 0)
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 A_CONFIGS = {"min.insync.replicas": "1", "mirror.topic.num.partitions": "1", "mirror.topic.replication.factor": "1"}
 
@@ -210,3 +215,24 @@ def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
     p.fail_back()
     p.run_until(lambda: values(p.a.log()) == right, "A to be what B is")
     assert_equal(p.back)
+
+
+def test_no_replica_that_lacks_transactions_becomes_their_coordinator() -> None:
+    """As in Kafka, `__transaction_state` has no unclean elections: a producer would get the same epoch twice."""
+    configs = {**SMALL, **UNCLEAN, "min.insync.replicas": "1", "transaction.state.log.min.isr": "1"}
+    a = StagedCluster(Simulation(1), "a", configs=configs)
+    a.start()
+    a.place_topic()
+    assert Producer(a, transactional_id="t").producer_epoch == 0
+    leader = a.await_leader(TRANSACTIONS).broker_id
+    behind, *others = (broker for broker in (1, 2, 3) if broker != leader)
+    a.kill(behind)
+    assert Producer(a, transactional_id="t").producer_epoch == 1
+    for broker in (*others, leader):
+        a.kill(broker)
+    a.restart(behind)
+    a.await_leader(TP)
+    a.simulation.run_for(span_s=10)
+    assert a.leader(TRANSACTIONS) is None
+    a.restart(leader)
+    assert Producer(a, transactional_id="t").producer_epoch == 2

@@ -33,7 +33,11 @@ ROWS: dict[str, InternalTopic] = {
         TRANSACTION_TOPIC,
         "transaction.state.log.num.partitions",
         "transaction.state.log.replication.factor",
-        (("cleanup.policy", "compact"), ("compression.type", "uncompressed")),
+        (
+            ("cleanup.policy", "compact"),
+            ("compression.type", "uncompressed"),
+            ("unclean.leader.election.enable", "false"),
+        ),
         (("min.insync.replicas", "transaction.state.log.min.isr"),),
     ),
     GROUP_TOPIC: InternalTopic(
