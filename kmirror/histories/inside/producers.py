@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_name, topic_of
 from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import clocks_differ_by
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records import layout
@@ -47,19 +50,23 @@ class _Stream:
 class ProducerLook(FrameLook):
     """Judges what the producers of `kmirror.client` send."""
 
-    APIS = ("Produce",)
+    APIS = ("Produce", "InitProducerId")
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._clients = library_clients(scene, KINDS)
         self._streams: dict[Subject, _Stream] = {}
+        self._given: dict[tuple[str, int], Instant] = {}
+        """(client, producer id) to when the client got an epoch of it last."""
 
     def wants(self, link: Link) -> bool:
         return link.client in self._clients
 
     def on_request(self, pending: PendingRequest) -> None:
         """Look at the batches of a request, one for each partition."""
+        if not isinstance(pending.body, ProduceRequest):
+            return
         for topic, index, batch, data in _batches(pending):
             stream = self._stream((pending.link.client, topic, index, batch.producer_id), batch.producer_epoch)
             if stream is None:
@@ -85,6 +92,10 @@ class ProducerLook(FrameLook):
 
     def on_response_received(self, pending: PendingRequest) -> None:
         """Remember which batches the client knows to be written, and that the request is no longer in flight."""
+        if isinstance(pending.answer, InitProducerIdResponse):
+            if pending.answer.error_code == ErrorCode.NONE:
+                self._epoch_given(pending.cluster, pending.link.client, pending.answer.producer_id)
+            return
         codes: dict[tuple[str, int], int] = {}
         if isinstance(pending.answer, ProduceResponse):
             for topic in pending.answer.responses:
@@ -97,6 +108,14 @@ class ProducerLook(FrameLook):
             stream.in_flight = [row for row in stream.in_flight if row[0] is not pending]
             if codes.get((name, index)) in TAKEN:
                 stream.taken[batch.base_sequence] = None
+
+    def _epoch_given(self, cluster: str, client: str, producer_id: int) -> None:
+        """Forget what was sent if the coordinator may give an epoch again, since it has lost what it knew of it."""
+        now, subject = self._scene.now, (client, producer_id)
+        since, until = self._given.get(subject, now), now + clocks_differ_by(self._scene.plan)
+        if self._scene.account.groups.lost_transactions(cluster, (producer_id,), since, until):
+            self._streams = {key: row for key, row in self._streams.items() if (key[0], key[3]) != subject}
+        self._given[subject] = now
 
     def _named(self, pending: PendingRequest, topic: str, index: int) -> TopicPartition:
         return TopicPartition(topic_of(self._scene.image(pending.cluster), topic) or topic, index)

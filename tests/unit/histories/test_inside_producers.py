@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.histories.group_account import TransactionsLost
 from kmirror.histories.inside.frames import PendingRequest
 from kmirror.histories.inside.producers import ProducerLook
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.records.build import build_batch
@@ -37,6 +40,12 @@ class Stage:
             pending,
             ProduceResponse(responses=[TopicProduceResponse(name="t0", partition_responses=[row])]),
         )
+
+    def get_epoch(self, epoch: int, *, at: int) -> None:
+        """Have the coordinator give an epoch."""
+        self.scene.now = at
+        pending = ask(self.look, self.links[0], InitProducerIdRequest("t", 1), version=5)
+        answer(self.look, pending, InitProducerIdResponse(producer_id=7, producer_epoch=epoch))
 
     @property
     def broken(self) -> list[str]:
@@ -92,6 +101,29 @@ def test_an_epoch_does_not_come_back(stage: Stage) -> None:
     stage.answer(stage.send("ab", 0, epoch=1))
     stage.send("c", 0, epoch=0)
     assert stage.broken == ["producer-epoch"]
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+@pytest.mark.parametrize(
+    ("lost", "is_excused"),
+    [
+        (TransactionsLost("a", {7: 11}, 15), True),
+        (TransactionsLost("a", {7: 5}, 9), False),  # It had the epoch that it gave since then.
+        (TransactionsLost("a", {8: 11}, 15), False),
+        (TransactionsLost("b", {7: 11}, 15), False),
+    ],
+)
+def test_a_coordinator_that_lost_an_epoch_gives_it_again(lost: TransactionsLost, epoch: int, is_excused: bool) -> None:
+    stage = Stage()
+    stage.get_epoch(epoch, at=10)
+    stage.answer(stage.send("ab", 0, epoch=epoch))
+    stage.scene.account.groups.lost.append(lost)
+    stage.get_epoch(1, at=20)
+    stage.answer(stage.send("xy", 0, epoch=1))
+    expected = ["producer-reused", "producer-acked"] if epoch == 1 else ["producer-epoch"]
+    assert stage.broken == ([] if is_excused else expected)
+    stage.send("z", 1, epoch=1)
+    assert ("producer-overlap" in stage.broken) is (is_excused or epoch == 1)
 
 
 def test_at_most_five_batches_are_under_way(stage: Stage) -> None:
