@@ -96,9 +96,8 @@ def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Insta
     # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
     return any(
         (row.sure or row.is_tombstone)
-        and row.value != value
         and row.sent_at <= at
-        and (min(row.offset, offset) < 0 or row.offset > offset)
+        and (row.value != value if min(row.offset, offset) < 0 else row.offset > offset)
         for row in keyed(facts, place).get(write.key, [])
     )
 

@@ -140,6 +140,18 @@ def test_a_record_written_again_supersedes_what_came_between_though_it_is_not_st
     assert hand.final("a", [OTHER], at=60).found() == expected
 
 
+@pytest.mark.parametrize(("end", "expected"), [(4, []), (3, ["key-lost"])], ids=["there", "cut"])
+def test_a_record_written_again_supersedes_its_first_copy(end: int, expected: list[str]) -> None:
+    """After a restart the second one is not readable yet: the new leader's high watermark is an older one."""
+    first, second = keyed(0, "twice", "k"), keyed(3, "twice", "k")
+    hand = compacted(first, OTHER).look("a", [first, OTHER], at=10)
+    del hand.account.acks[0]
+    hand.wrote("twice", 3, at=1, retried=12)
+    hand.account.writes["twice"] = replace(hand.account.writes["twice"], key="k")
+    hand.look("a", [OTHER], at=20, high=3, end=end)
+    assert hand.final("a", [OTHER, second][: end - 2], at=60).found() == expected
+
+
 @pytest.mark.decision("D29")
 @pytest.mark.parametrize(("hidden", "expected"), [(True, False), (False, True)])
 def test_what_a_record_superseded_that_a_stop_aborted_is_missed_by_right(hidden: bool, expected: bool) -> None:
