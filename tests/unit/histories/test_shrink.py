@@ -31,6 +31,14 @@ def test_the_two_steps_that_matter_are_left_and_the_sizes_are_the_least() -> Non
     assert run_history(plan).digest == best.digest
 
 
+def test_the_pace_of_mirrors_stays_since_a_plan_gives_no_time_for_the_default() -> None:
+    plan = draw(7, "full")
+    pace = {"mirror.metadata.refresh.interval.ms": "1500"}
+    clusters = tuple(replace(cluster, configs={**pace, "log.roll.ms": "400"}) for cluster in plan.clusters)
+    best = shrink(run_history(replace(plan, clusters=clusters)), run_history)
+    assert [dict(cluster.configs) for cluster in best.plan.clusters] == [pace, pace]
+
+
 def test_the_same_failure_shrinks_to_the_same_plan_and_no_plan_runs_twice() -> None:
     seen: list[str] = []
 
