@@ -417,6 +417,12 @@ class Account:
             for row in self.groups.logs_lost
         )
 
+    def was_led_uncleanly(self, cluster: str, tp: TopicPartition, since: Instant = 0) -> bool:
+        """Return whether a partition was led uncleanly, or is a coordinator's whose topic was deleted."""
+        elected = ((row.cluster, row.tp, row.at) for row in self.elections if row.unclean)
+        lost = ((row.cluster, row.tp, row.at) for row in self.groups.logs_lost)
+        return any(row[:2] == (cluster, tp) and row[2] >= since for row in (*elected, *lost))
+
     def stopped_unknowing(self, place: tuple[str, TopicPartition]) -> bool:
         """Return whether a leader that was elected since its cluster lost the states stopped the partition.
 

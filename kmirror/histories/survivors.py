@@ -83,7 +83,7 @@ def superseders_lost(account: Account, place: Place) -> bool:
 
     A replica whose cleaner had removed what they superseded lacks both then, and another has what they superseded.
     """
-    return any(row.unclean and (row.cluster, row.tp) == place for row in account.elections) or any(
+    return account.was_led_uncleanly(*place) or any(
         loss.has_cut and (loss.cluster, loss.tp) == place for loss in account.power_losses
     )
 

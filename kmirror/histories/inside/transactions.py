@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
@@ -149,12 +148,6 @@ class TransactionLook(FrameLook, Look):
                 for rule, text in broken:
                     self._rules.broken(cluster, leader.broker_id, leader.tp, rule, f"{name}: {text}")
 
-    def _was_elected_uncleanly(self, cluster: str, tp: TopicPartition) -> bool:
-        """Return whether the leader before this one, deposed by an unclean election, may have taken the marker."""
-        since = self._scene.now - UNAWARE
-        recent = takewhile(lambda row: row.at >= since, reversed(self._scene.account.elections))
-        return any(row.unclean and (row.cluster, row.tp) == (cluster, tp) for row in recent)
-
     def _is_fenced_out(self, cluster: str, tp: TopicPartition, marked: _State, one: _Open) -> bool:
         """Return whether a leader of `tp` from outside the ISR lacks the epoch in which the producer wrote since.
 
@@ -162,7 +155,7 @@ class TransactionLook(FrameLook, Look):
         """
         entry = one.leader.log.producers.entries.get(marked.producer_id)
         is_newer = entry is not None and entry.producer_epoch > marked.epoch
-        return is_newer and any((row.cluster, row.tp) == (cluster, tp) for row in self._scene.account.groups.logs_lost)
+        return is_newer and self._scene.account.was_led_uncleanly(cluster, tp)
 
     def _broken_now(
         self, cluster: str, leader: Partition, name: str, before: _State | None, after: _State
@@ -174,10 +167,12 @@ class TransactionLook(FrameLook, Look):
             if keeps and after.epoch < EPOCH_MAX and not self._is_asked(f"{cluster}-{leader.broker_id}", name):
                 yield "transaction-fence", f"no client asked for its end, and epoch {after.epoch} of its producer stays"
         elif after.status in COMPLETED and before is not None:
+            account = self._scene.account
             for one in self._open.pop((cluster, name), []):
                 is_same = self._leader(cluster, one.leader.tp) is one.leader
                 is_same = is_same and one.leader.leader_epoch == one.leader_epoch
-                is_same = is_same and not self._was_elected_uncleanly(cluster, one.leader.tp)
+                # A leader that an unclean election has deposed a moment ago may have taken the marker.
+                is_same = is_same and not account.was_led_uncleanly(cluster, one.leader.tp, self._scene.now - UNAWARE)
                 is_same = is_same and not self._is_fenced_out(cluster, leader.tp, before, one)
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
                     yield (

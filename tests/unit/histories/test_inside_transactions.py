@@ -15,16 +15,19 @@ from kmirror.cluster.coordinators.transactions.transitions import (
     prepared,
     with_partitions,
 )
+from kmirror.histories.account import UNAWARE, Election
 from kmirror.histories.group_account import CoordinatorLogLost
 from kmirror.histories.inside.log_model import LogModel
 from kmirror.histories.inside.transactions import TransactionLook
+from kmirror.kernel.clock import Duration
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.topics import TRANSACTION_TOPIC
+from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
 from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
 from tests.unit.log.partitions import lead, open_log
 
@@ -158,13 +161,46 @@ def test_what_a_producer_wrote_in_an_epoch_that_an_election_took_stays_open(
     lead(
         log, build_batch([RecordData(b"")], producer_id=7, producer_epoch=epoch, base_sequence=0, is_transactional=True)
     )
-    leader = SimpleNamespace(broker_id=2, tp=TP, log=log, leader_epoch=0)
-    components = SimpleNamespace(foreign_epochs=lambda _: None)
-    broker = SimpleNamespace(parts=SimpleNamespace(components=components))
-    stage.scene.leader = lambda cluster, tp: leader
-    stage.scene.clusters = {"a": SimpleNamespace(broker=lambda _: broker)}
+    lead_by_another_broker(stage, TP, log)
     if elected is not None:
         lost = CoordinatorLogLost("a", TopicPartition(TRANSACTION_TOPIC, elected), 0)
         stage.scene.account.groups.logs_lost.append(lost)
     found = stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
     assert found == (["transaction-markers"] if is_wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("topic", "unclean", "ago", "is_wrong"),
+    [
+        ("t", True, UNAWARE, False),
+        ("t", True, UNAWARE + 1, True),
+        ("t", False, 0, True),
+        ("u", True, 0, True),
+        (GROUP_TOPIC, True, UNAWARE, False),  # Offsets are committed in transactions as well.
+    ],
+)
+def test_a_leader_that_an_unclean_election_has_just_deposed_may_have_taken_the_marker(
+    stage: Stage, topic: str, unclean: bool, ago: Duration, is_wrong: bool
+) -> None:
+    tp, scene = TopicPartition(GROUP_TOPIC if topic == GROUP_TOPIC else "t", 0), stage.scene
+    log = open_log()
+    lead(log, build_batch([RecordData(b"")], producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    lead_by_another_broker(stage, tp, log)
+    scene.now = 2 * UNAWARE
+    if topic == GROUP_TOPIC:
+        scene.account.groups.logs_lost.append(CoordinatorLogLost("a", tp, scene.now - ago))
+    else:
+        scene.account.elections.append(Election("a", TopicPartition(topic, 0), 2, 1, unclean, scene.now - ago))
+    ongoing = with_partitions(EMPTY, (tp,), client_version=0, now_ms=2)
+    fenced = prepared(ongoing, commit=False, now_ms=5, client_version=0, fences=True)
+    found = stage.write(EMPTY, ongoing, fenced, completed(fenced, now_ms=6))
+    assert found == (["transaction-markers"] if is_wrong else [])
+
+
+def lead_by_another_broker(stage: Stage, tp: TopicPartition, log: PartitionLog) -> None:
+    """Let broker 2 lead a partition with this log."""
+    leader = SimpleNamespace(broker_id=2, tp=tp, log=log, leader_epoch=0)
+    components = SimpleNamespace(foreign_epochs=lambda _: None)
+    broker = SimpleNamespace(parts=SimpleNamespace(components=components))
+    stage.scene.leader = lambda cluster, tp: leader
+    stage.scene.clusters = {"a": SimpleNamespace(broker=lambda _: broker)}
