@@ -30,8 +30,8 @@ from kmirror.histories.inside.looks import InsideLooks
 from kmirror.histories.power_looks import PowerLooks
 from kmirror.histories.scene import Scene, Trap
 from kmirror.histories.survivors import (
+    keys_missed_by_replica,
     may_be_compacted,
-    missed_keys,
     parted,
     superseders_lost,
     was_away,
@@ -404,7 +404,8 @@ class Observer:
         scene, tp = self._scene, leader.tp
         ours, theirs = (self._rows_of(name, each, stable, until) for each in (leader, replica))
         missed = [
-            missed_keys(scene.plan, scene.account, (name, tp), each.broker_id, scene.now) for each in (leader, replica)
+            keys_missed_by_replica(scene.plan, scene.account, (name, tp), each.broker_id, scene.now)
+            for each in (leader, replica)
         ]
         found = parted(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"

@@ -71,7 +71,7 @@ def _outages(account: Account, cluster: str, broker: int) -> Iterator[Span]:
             yield span
 
 
-def missed_keys(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
+def keys_missed_by_replica(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
     """Return the keys whose tombstones, or markers of aborted records, a replica may lack that was away."""
     if not was_away(plan, account, place, broker, until):
         return []

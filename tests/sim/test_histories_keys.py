@@ -13,7 +13,7 @@ from kmirror.histories.draw_keys import TOPIC
 from kmirror.histories.draw_requests import COMPACTED, SMALL
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
-from kmirror.histories.survivors import missed_keys, parted, with_open_hidden
+from kmirror.histories.survivors import keys_missed_by_replica, parted, with_open_hidden
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -134,7 +134,7 @@ def test_tombstones_are_missed_by_a_replica_that_is_outside_the_isr_for_longer_t
         for value, tp, key, is_tombstone in (("1", TP, "k", True), ("2", TP, "l", False), ("3", other, "m", True))
     }
     account.absences.append(Absence("a", TP, broker, SECOND, SECOND + away_ms * MILLISECOND))
-    assert missed_keys(plan, account, ("a", TP), 1, 10 * SECOND) == expected
+    assert keys_missed_by_replica(plan, account, ("a", TP), 1, 10 * SECOND) == expected
 
 
 def test_a_replica_may_lack_markers_of_what_was_not_committed() -> None:
@@ -146,7 +146,7 @@ def test_a_replica_may_lack_markers_of_what_was_not_committed() -> None:
         account.writes[value] = Write(value, "p", "a", TP, 7, 0, 0, value, 0, key=value)
     account.writes["plain"] = Write("plain", "p", "a", TP, -1, 0, 0, "", 0, key="plain")
     account.absences.append(Absence("a", TP, 1, SECOND, 5 * SECOND))
-    assert missed_keys(plan, account, ("a", TP), 1, 10 * SECOND) == ["commit-False", "abort-True", "-False"]
+    assert keys_missed_by_replica(plan, account, ("a", TP), 1, 10 * SECOND) == ["commit-False", "abort-True", "-False"]
 
 
 def test_a_replica_that_missed_an_abort_gives_the_record_once_the_producer_commits_again() -> None:
