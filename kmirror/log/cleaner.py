@@ -377,7 +377,7 @@ class _Run:
     def _horizon_of(self, batch: Batch) -> int | None:
         """Return when tombstones and markers of a batch may go; None if no run here has seen them yet (D73)."""
         what = self.job.what
-        is_new = what.is_mirrored and batch.base_offset >= what.first_dirty_offset
+        is_new = what.is_mirrored and batch.last_offset >= what.first_dirty_offset
         return None if is_new else batch.delete_horizon_ms
 
     def _is_last_of_producer(self, batch: Batch) -> bool:

@@ -178,6 +178,20 @@ def test_the_horizon_of_a_mirrored_batch_begins_anew_with_the_first_run_here(is_
 
 
 @pytest.mark.decision("D73")
+def test_so_does_that_of_a_mirrored_batch_in_which_the_log_begins() -> None:
+    """A mirror gets whole batches, also one whose first records the source has deleted."""
+    log = compacted()
+    put(log, ("a", "1"), ("b", None), delete_horizon_ms=NOW_MS - 1)
+    put(log, ("c", "1"))
+    roll(log)
+    log.advance_log_start(1)
+    put(log, ("z", "1"))
+    roll(log)
+    run(log, NOW_MS, is_mirrored=True)
+    assert (1, "b", None) in left(log)
+
+
+@pytest.mark.decision("D73")
 def test_so_does_that_of_a_mirrored_marker() -> None:
     source = compacted()
     follow(source, marker(pid=1, commit=True, offset=0))
