@@ -31,6 +31,7 @@ from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.cleanable import Cleanable
 from kmirror.log.cleaner import Compaction, Rewrite
 from kmirror.log.disk import Disk
 from kmirror.log.flushing import Flush
@@ -217,27 +218,28 @@ class LogManager:
             self._delete_old_segments(now, self._with_compaction())
             self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
-        log = found.log
-        what = log.cleanable(to_ms(now), is_mirrored=self._is_mirrored(found))
-        job = log.begin_compaction(what, to_ms(now), self._keys_max())
-        self._cleaning = found
-        self._context.disk_jobs.order(found.log_dir, job, lambda now, done: self._on_cleaned(now, found, job, done))
+        partition, what = found
+        job = partition.log.begin_compaction(what, to_ms(now), self._keys_max())
+        self._cleaning = partition
+        self._context.disk_jobs.order(
+            partition.log_dir, job, lambda now, done: self._on_cleaned(now, partition, job, done)
+        )
 
     def _with_compaction(self) -> list[Partition]:
         held = self._replicas.partitions
         return [held[tp] for tp in self._compacted if tp in held]
 
-    def _dirtiest(self, now: Instant) -> Partition | None:
-        best: tuple[float, Partition] | None = None
+    def _dirtiest(self, now: Instant) -> tuple[Partition, Cleanable] | None:
+        best: tuple[Partition, Cleanable] | None = None
         for partition in self._with_compaction():
             log = partition.log
             if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
                 continue
             what = log.cleanable(to_ms(now), is_mirrored=self._is_mirrored(partition))
             dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
-            if dirty_enough and (best is None or what.dirty_ratio > best[0]):
-                best = what.dirty_ratio, partition
-        return None if best is None else best[1]
+            if dirty_enough and (best is None or what.dirty_ratio > best[1].dirty_ratio):
+                best = partition, what
+        return best
 
     def _may_compact(self, partition: Partition) -> bool:
         """Return whether no cut is decided on that goes by how far the cleaner had come; a follower decides on none."""
