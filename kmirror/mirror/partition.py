@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from kmirror.client.fetch_loop import Fetcher
 from kmirror.client.remote_cluster import RemoteCluster
@@ -27,14 +26,6 @@ from kmirror.mirror.upstream import Upstream
 NOT_AGREED = -2
 ADDED, ELECTED = -2, -1
 """Of `in_step_ms`: not known, to whoever added the topic, or to whoever was elected or resumed since."""
-
-
-class Former(NamedTuple):
-    """What a leader knew at the end of the leader epoch before, if no other broker has led since."""
-
-    state: PartitionState
-    settled_before: Mapping[str, int]
-    kept_in: Uuid
 
 
 @dataclass(slots=True)
@@ -59,8 +50,9 @@ class MirrorPartition:
     """A question or a write is under way; its answer looks at the partition again."""
     kept_in: Uuid = Uuid.ZERO
     """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
-    former: Former | None = None
-    """What holds if the state turns out to be lost; None once a state is known, or if another broker may know more."""
+    former: PartitionState | None = None
+    """What was persisted in the leader epoch before: it holds if the state turns out to be lost. None once a state is
+    known, or if another broker may have led since."""
     is_unsure: bool = False
     """The outcome of the last write is not known: another state than `state` may be persisted."""
     retry_at: Instant = 0
@@ -132,7 +124,7 @@ class MirrorPartition:
         former = self.former
         if self.state is not None:
             last = (self.last_mirrored_epoch, self.uncut, self.stop, self.lineage)
-            former = Former(PartitionState(self.tp.topic, self.state, -1, *last), self.settled_before, self.kept_in)
+            former = PartitionState(self.tp.topic, self.state, -1, *last)
         return MirrorPartition(
             self.tp,
             self.topic_id,

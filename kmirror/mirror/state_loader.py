@@ -12,10 +12,11 @@ Until all that is done its `state` is None, so the broker withholds the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite, is_of_former_topic
@@ -72,10 +73,9 @@ class StateLoader:
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
         """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter it."""
-        own, former = found[mp.key], mp.former
-        settled_before: Mapping[str, int] = {}
-        if former is not None and own.state is MirrorState.UNKNOWN and former.kept_in != mp.kept_in:
-            own, settled_before, mp.kept_in = former  # It was lost, and is written again (D68).
+        own = found[mp.key]
+        if own.state is MirrorState.UNKNOWN and mp.former is not None:
+            own, mp.kept_in = mp.former, Uuid.ZERO  # It was lost, and is written again (D68).
         elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
         listed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
@@ -83,7 +83,7 @@ class StateLoader:
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN else lineage
         own = replace(own, uncut=listed, lineage=lineage)
-        mp.settled_before = dict(settled_before) | {
+        mp.settled_before = {
             key.mirror: state.last_mirrored_epoch
             for key, state in found.items()
             if key != mp.key and state.state is MirrorState.STOPPED and state.last_mirrored_epoch >= 0

@@ -290,6 +290,25 @@ def test_a_mirrored_topic_goes_on_though_its_leader_epoch_is_raised_as_its_state
     assert entered.count(MirrorState.PREPARING) == 1, "nothing is copied again"
 
 
+@pytest.mark.decision("D9")
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize("is_elected", [False, True], ids=["raised", "elected"])
+def test_a_state_that_is_there_is_read_in_a_new_leader_epoch_and_not_written_again(is_elected: bool) -> None:
+    p = stage.pair()
+    p.a.place_topic()
+    p.a.write("m0")
+    p.begin()
+    p.fail_over()
+    persisted = p.b.persisted()
+    if is_elected:
+        p.b.elect()
+    else:
+        p.b.bump(p.b.await_leader(stage.TP).leader_epoch + 1)
+    p.run_until(lambda: p.b.state() == "STOPPED", "the state to be read")
+    p.simulation.run_for(span_s=2)
+    assert p.b.persisted() == persisted, "with the leader epoch of before"
+
+
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D68")
 def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> None:

@@ -119,6 +119,22 @@ def test_a_new_leader_forgets_what_it_knew_of_followers_and_a_bumped_one_does_no
     assert p.epoch_start_offset == 2
 
 
+@pytest.mark.decision("D68")
+@pytest.mark.parametrize(
+    ("leader_before", "leader_epoch", "partition_epoch", "led_before"),
+    [(1, 6, 11, True), (1, 6, 12, True), (1, 9, 11, True), (1, 7, 12, False), (2, 6, 11, False)],
+    ids=["raised", "raised as the ISR changed", "raised by more than one", "raised twice", "elected"],
+)
+def test_a_leader_led_before_if_no_other_broker_can_have_led_in_between(
+    leader_before: int, leader_epoch: int, partition_epoch: int, led_before: bool
+) -> None:
+    """It hears of some changes together: of an election and the next one, too."""
+    p = partition(leader_epoch=4)
+    p.apply(1, replace(p.image, leader=leader_before, leader_epoch=5, partition_epoch=10))
+    p.apply(2, replace(p.image, leader=1, leader_epoch=leader_epoch, partition_epoch=partition_epoch))
+    assert p.led_before is led_before
+
+
 def test_older_news_of_the_controller_is_ignored() -> None:
     p = partition(leader_epoch=5)
     p.apply(1, replace(p.image, leader_epoch=6, partition_epoch=4))
