@@ -34,7 +34,6 @@ from kmirror.mirror.failback import (
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.missed_deletions import tombstones_may_be_gone
 from kmirror.mirror.source_answers import Described
-from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.mirror.upstream import Upstream, ring, told_ring, told_unknown
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
@@ -150,20 +149,13 @@ class FailbackPreview:
         ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
         own = ours.rows.get(tp)
         own_epoch = -1 if own is None else own.last_mirrored_epoch
-        told_epoch = None if row is None else row.last_mirrored_epoch
-        if (
-            len(ids) > 1
-            and own_epoch < 0
-            and was_copied_without_id(theirs.topics[tp.topic].topic_id, self._ids[0], tp.topic)
-        ):
-            told_epoch = -1  # It may be about another topic (D53).
         shared = None
         if tp in theirs.lineages and tp in ours.lineages:
             shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
         return FailbackFacts(
             outline,
             their_outline,
-            told_epoch,
+            None if row is None else row.last_mirrored_epoch,
             own_epoch if len(ids) == 1 else -1,
             shared,
         )

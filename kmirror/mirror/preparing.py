@@ -28,7 +28,6 @@ from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
-from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.mirror.upstream import told_ring, told_unknown
 from kmirror.mirror.upstream_check import ring_of
 from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
@@ -204,23 +203,9 @@ class Preparing:
                 "ours cut"
             )
             self._context.retry_later(now, mp, reason)
-        elif not self._is_told_of_ours(mp):
-            self._decide(now, mp, FROM_SCRATCH)
         else:
             # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
             self._confirm(now, inquiry, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
-
-    def _is_told_of_ours(self, mp: MirrorPartition) -> bool:
-        """Return whether the source's epoch is about the very topic that is here (D53).
-
-        What was copied when our topics had no ids may have been a topic of this name that was deleted since, unless
-        ours was mirrored from there before.
-        """
-        source, name = self._context.sources.get(mp.assignment.mirror), mp.tp.topic
-        theirs = mp.topic_id if source is None or name not in source.topics else source.topics[name].topic_id
-        if theirs == mp.topic_id or mp.last_mirrored_epoch >= 0:
-            return True
-        return not was_copied_without_id(theirs, self._context.broker.cluster_id, name)
 
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
