@@ -84,6 +84,20 @@ def test_two_clusters_under_two_names_close_a_ring_too() -> None:
 
 
 @pytest.mark.decision("D58")
+def test_a_link_that_is_paused_is_one_as_well() -> None:
+    """It goes on where it was, so what it has copied is its source's."""
+    p, c = of_three()
+    to_b = link(p.a, p.b)
+    mirrored(to_b)
+    mirrored(link(p.b, c))
+    to_b.pause([TOPIC])
+    p.run_until(lambda: p.b.state() == "PAUSED", "PAUSED")
+    link(c, p.a)
+    p.run_until(lambda: ring(p.a, c, p.b, p.a) in p.a.reason(), "the reason")
+    p.hold(20, lambda: values(p.a.log()) == KEPT, "nothing is cut")
+
+
+@pytest.mark.decision("D58")
 def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
     p, c = of_three(LOGS)
     p.b.write("of b alone")
@@ -127,6 +141,15 @@ def test_what_a_source_knew_before_is_no_reason_to_cut(closes: bool) -> None:
 
 
 @pytest.mark.decision("D58")
+def test_a_mirror_that_has_never_reached_its_source_holds_up_no_mirror_of_its_log() -> None:
+    p, c = of_three(LOGS)
+    p.simulation.line(p.a, p.b).take_down()
+    link(p.a, p.b)
+    p.run_until(lambda: "no answer from the source" in p.b.reason(), "the reason")
+    assert_equal(link(p.b, c))
+
+
+@pytest.mark.decision("D58")
 def test_a_mirror_that_finds_another_cluster_is_a_link_all_the_same() -> None:
     """It goes on as soon as its own source is back (D16)."""
     p, c = of_three()
@@ -161,6 +184,19 @@ def test_a_ring_that_is_closed_already_stands_still_until_it_is_opened(monkeypat
     p.b.write("from b")
     assert_equal(to_c)
     p.run_until(lambda: values(p.a.log()) == values(p.b.log()), "the records of b")
+
+
+@pytest.mark.decision("D58")
+def test_a_ring_that_has_been_closed_is_noticed_as_its_mirrors_ask_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, c = of_three()
+    mirrored(link(p.a, p.b))
+    mirrored(link(p.b, c))
+    with monkeypatch.context() as patch:
+        patch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+        mirrored(link(c, p.a))
+    p.run_until(lambda: all("in a ring" in x.reason() for x in (p.a, p.b, c)), "the reason in each of them")
+    fetched_by = [mp.fetcher for x in (p.a, p.b, c) if (mp := x.mirror_partition()) is not None]
+    assert fetched_by == [None, None, None], "nothing is fetched"
 
 
 @pytest.mark.decision("D58")
