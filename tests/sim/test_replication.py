@@ -78,3 +78,18 @@ def test_it_knows_soon_what_was_decided_meanwhile() -> None:
     line.bring_up()
     cluster.simulation.run_for(span_s=2.2)
     assert "u" in cluster.broker(2).parts.context.image.topics
+
+
+@pytest.mark.decision("D74")
+def test_a_broker_that_restarts_out_of_its_controllers_reach_is_unfenced_soon_after() -> None:
+    """Its registration was lost: it is sent again after half a session, and not after `request.timeout.ms`."""
+    cluster = cluster_of(3)
+    cluster.kill(2)
+    cluster.simulation.run_until(lambda: not cluster.image.is_alive(2), what="the end of its session")
+    line = cluster.simulation.line("a-2", "a-controller")
+    line.take_down()
+    cluster.restart(2)
+    cluster.simulation.run_for(span_s=3)
+    line.bring_up()
+    cluster.simulation.run_for(span_s=4)
+    assert cluster.image.is_alive(2)
