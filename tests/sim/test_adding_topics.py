@@ -68,13 +68,21 @@ def test_a_partition_that_is_not_stopped_yet_is_a_request_that_is_refused() -> N
 
 
 @pytest.mark.decision("D26")
-def test_topics_of_the_cluster_itself_are_in_no_mirror() -> None:
+def test_topics_of_the_cluster_itself_and_what_no_topic_is_called_are_in_no_mirror() -> None:
     p = begun()
-    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=name) for name in SYSTEM_TOPICS])
+    names = [*SYSTEM_TOPICS, "or/ders"]
+    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=name) for name in names])
     reply = p.b.client.call(p.b.endpoint(1), request)
     assert isinstance(reply, AddTopicsToMirrorResponse)
     assert "__cluster_metadata" in SYSTEM_TOPICS
-    assert {row.name: row.error_code for row in reply.topics} == dict.fromkeys(SYSTEM_TOPICS, E.INVALID_TOPIC_EXCEPTION)
+    assert {row.name: row.error_code for row in reply.topics} == dict.fromkeys(names, E.INVALID_TOPIC_EXCEPTION)
+
+
+def test_a_paused_topic_is_in_its_mirror_still() -> None:
+    p = begun()
+    p.there.pause([TOPIC])
+    assert [row.error_code for row in add(p, to=p.b.living()[0]).topics] == [E.TOPIC_ALREADY_IN_MIRROR]
+    assert p.b.delete(TOPIC) == [E.READ_ONLY_TOPIC]
 
 
 @pytest.mark.decision("D26")
@@ -90,6 +98,9 @@ def test_a_client_does_not_create_what_a_mirror_is_to_create() -> None:
     assert refused.value.code is E.READ_ONLY_TOPIC
     mirrored(p.there)
     assert_equal(p.there)
+    with pytest.raises(KafkaError) as refused:
+        p.b.create_topic(TOPIC)
+    assert refused.value.code is E.TOPIC_ALREADY_EXISTS, "as of any topic that is there"
     p.fail_over()
 
 
