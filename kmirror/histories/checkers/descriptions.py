@@ -24,7 +24,7 @@ HEARS: Duration = 6 * SECOND
 SILENT: Duration = 5 * SECOND
 """So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
 FIRST_ANSWER: Duration = 2 * SECOND
-"""Time from MIRRORING to the first answer of the source."""
+"""Time from MIRRORING to the first answer of the source; HEARS if the line to it may have lost a request before."""
 REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has", "ISR ")
 """Beginnings of reasons that may stand although all is mirrored (D38)."""
 
@@ -192,6 +192,18 @@ def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> 
     return all(f"{stay.source}-{number}" in down for number in range(1, facts.brokers.get(stay.source, 1) + 1))
 
 
+def _was_line_down(facts: Facts, stay: Stay, at: Instant) -> bool:
+    """Return whether a line to the source came up a short time before, so that a fetch may still wait in vain.
+
+    A new partition is in the fetch after the one that is under way, and that one has to time out first.
+    """
+    ends = {stay.source, stay.destination}
+    return any(
+        at - HEARS < span.end <= at and {end.partition("-")[0] for end in span.ends} == ends
+        for span in facts.account.spans
+    )
+
+
 # -- at the end ---------------------------------------------------------------------------------
 
 
@@ -211,7 +223,8 @@ def _at_rest(facts: Facts, place: Place, row: Described) -> str:
         return ""  # It waits for a transaction, or for a source that it may not follow.
     news = [state.at for state in facts.states.get(place, [])]
     news += [election.at for election in facts.elections.get((stays[0].source, row.tp), [])]
-    if any(row.at - FIRST_ANSWER < at <= row.at for at in news):
+    time = HEARS if row.lag < 0 and _was_line_down(facts, stays[0], row.at) else FIRST_ANSWER
+    if any(row.at - time < at <= row.at for at in news):
         return ""  # A topic, or a leader of the source, that came at the last moment: it has not answered yet.
     if row.lag:
         return f"lag {row.lag}, though all is mirrored up to {end}"

@@ -174,6 +174,31 @@ def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
     assert ("lag -1, though all is mirrored up to 0" in found) is expected
 
 
+@pytest.mark.parametrize(
+    ("mirroring", "line", "up_at", "expected"),
+    [
+        (46, "a|b", 45, False),
+        (46, "a-2|b", 45, False),
+        (46, "a>b", 45, False),
+        (43.5, "a|b", 45, True),  # That request has timed out since then, too.
+        (46, "a|b", 43.5, True),
+        (46, "a-2|a-100", 45, True),
+        (46, "c|b", 45, True),
+    ],
+)
+def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
+    mirroring: float, line: str, up_at: float, expected: bool
+) -> None:
+    """A new partition is in the fetch after the one that is under way."""
+
+    def at_rest(hand: Hand) -> None:
+        hand.account.unsettled.clear()
+        hand.away("line", line, 40, up_at).final("a", [], at=50).final("b", [], at=50)
+
+    found = told(at_rest, began=43, mirroring=mirroring, source_offset=-1, destination_offset=0)
+    assert ("lag -1, though all is mirrored up to 0" in found) is expected
+
+
 @pytest.mark.parametrize(("ends_at", "expected"), [(50, True), (60, False), (-1, False)])
 def test_only_the_answer_at_the_end_is_one_at_rest(ends_at: float, expected: bool) -> None:
     """The topic may have been deleted, so that its last answer is one from the middle of the history."""
