@@ -43,7 +43,8 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
     for place, log in account.before_restart.logs.items():
         again = account.after_restart.logs.get(place)
         if again is not None:
-            yield from _changed(facts, place, log, again)
+            if not _follows_another_topic(facts, place, log, again):
+                yield from _changed(facts, place, log, again)
         elif not account.unsettled_again:
             yield Anomaly(NAME, *place, -1, "after a restart nobody leads the partition")
     yield from _states(facts)
@@ -93,6 +94,21 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         yield Anomaly(NAME, *place, new[0].offset, text, after.at)
     elif heir is None:
         yield from _back_again(facts, place, before, after)
+
+
+def _follows_another_topic(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
+    """Return whether a mirror went on with the topic that its source has under this name now (D53).
+
+    While that one's leader epochs are low it waits; a restart raises them, and then it can tell the two no more.
+    All that it did not have before has to stand in the source's log.
+    """
+    sources = [stay.source for stay in facts.stays(place) if stay.ended == NEVER and facts.may_be_another_topic(stay)]
+    theirs = [log for source in sources if (log := facts.account.after_restart.logs.get((source, place[1])))]
+    return any(_contents(after) - _contents(before) <= _contents(log) for log in theirs)
+
+
+def _contents(log: LogSeen) -> set[tuple[int, int, str]]:
+    return {(row.offset, row.epoch, row.value) for row in log.rows}
 
 
 def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:

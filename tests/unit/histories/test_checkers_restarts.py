@@ -270,3 +270,34 @@ def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: 
     hand.account.before_restart.states["a", TP] = "STOPPED", 1
     hand.account.after_restart.states["a", TP] = "STOPPED", epoch
     assert hand.found() == found
+
+
+FORMER = [row(0, "o0"), row(1, "o1"), row(3, "o3", epoch=1)]
+NEWER = [row(1, "n1"), row(2, "n2")]
+"""What a topic has that was created again."""
+
+
+@pytest.mark.decision("D53")
+@pytest.mark.parametrize(
+    ("release", "deleted_at", "theirs", "ours", "expected"),
+    [
+        ("2.1", 10, NEWER, NEWER, []),
+        ("2.1", 10, NEWER, [FORMER[0], *NEWER], []),
+        ("", 10, NEWER, NEWER, CHANGED),
+        ("2.1", 1, NEWER, NEWER, CHANGED),
+        ("2.1", 10, NEWER[:1], NEWER, CHANGED),
+        ("2.1", 10, FORMER, NEWER, CHANGED),
+    ],
+    ids=["copied", "cut where they part", "its id tells", "deleted before", "the source has less", "has others"],
+)
+def test_a_mirror_of_an_old_source_may_go_on_with_a_topic_that_was_created_again(
+    release: str, deleted_at: float, theirs: list[LogRow], ours: list[LogRow], expected: list[str]
+) -> None:
+    """A restart raises the leader epochs of that one, by which the two were told apart."""
+    hand = Hand().plays("b", release).topic("b", "id", at=0.5).topic("b", "id", at=deleted_at, exists=False)
+    hand.topic("b", "id", at=deleted_at + 1).stay("b", "a", began=2, mirroring=3)
+    hand.restarted(FORMER, ours, brokers=(1, 1))
+    before, after = hand.account.before_restart, hand.account.after_restart
+    after.logs["b", TP] = replace(after.logs["a", TP], cluster="b", rows=tuple(theirs))
+    before.states["a", TP] = after.states["a", TP] = "MIRRORING", -1
+    assert hand.found() == expected
