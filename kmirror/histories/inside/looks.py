@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.facts import BrokerFenced
 from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import MetadataImage
@@ -43,6 +44,8 @@ MIRRORS_EVERY = 150
 """Events from one look at the metrics of mirrors to the next, at the broker that handled the event."""
 NODES_EVERY = 1_500
 """The same for the metrics of nodes."""
+TURNS = 16
+"""Events of brokers after which all looks begin their turns together: a multiple of the `EVERY` of each."""
 
 
 class InsideLooks:
@@ -50,7 +53,9 @@ class InsideLooks:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._world = scene.simulation.world
         self._events = 0
+        self._broker_events = 0
         self._nodes: dict[str, tuple[str, int]] = {}
         """Name of a process to (cluster, node id)."""
         self._images: dict[str, MetadataImage] = {}
@@ -70,19 +75,15 @@ class InsideLooks:
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
         registrations, source_news = RegistrationLook(scene, rules), SourceNewsLook(scene, rules, self._nodes)
         transactions, self._cleaning = TransactionLook(scene, rules), CleaningLook(scene, rules)
-        self._looks: list[Look] = [
-            ReplicationLook(scene, rules, self._moved),
-            MatchingLook(scene, rules, self._moved),
-            groups,
-            offsets,
-            self._syncs,
-            LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read),
-            transactions,
-            mirroring,
-            RetentionLook(scene, rules),
-            registrations,
-            source_news,
-        ]
+        replication, matching = ReplicationLook(scene, rules), MatchingLook(scene, rules)
+        self._at_moves = replication.moved, matching.moved
+        logs = LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read)
+        at_brokers: list[Look] = [
+            groups, offsets, self._syncs, logs, transactions, mirroring, RetentionLook(scene, rules), source_news
+        ]  # fmt: skip
+        self._turns = [[look.broker_handled for look in at_brokers if not turn % look.EVERY] for turn in range(TURNS)]
+        """What looks at a broker, by the number of its event modulo TURNS."""
+        self._at_controllers: list[Look] = [replication, self._syncs, mirroring, registrations, source_news]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         refusals = RefusalLook(scene, rules)
         frame_looks: list[FrameLook] = [
@@ -100,7 +101,7 @@ class InsideLooks:
             self._views[name] = view_of(self._images[name], None)
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 self._nodes[cluster.process(node_id)] = name, node_id
-        self._scene.simulation.world.on_frame.append(self._frames.on_frame)
+        self._world.on_frame.append(self._frames.on_frame)
         self._works.attach(self._nodes)
 
     def on_fact(self, process: str, fact: object) -> None:
@@ -121,24 +122,29 @@ class InsideLooks:
         self._events += 1
         if not self._events % AWAY_EVERY:
             self._look_at_away()
-        process = self._scene.simulation.world.handled_by
-        found = None if process is None or process.node is None else self._nodes.get(process.name)
-        if found is None:
+        process = self._world.handled_by
+        node = None if process is None else process.inside
+        if process is None or node is None or process.name not in self._nodes:
             return
-        name, node_id = found
-        if node_id != CONTROLLER_ID:
-            broker = self._scene.clusters[name].broker(node_id)
-            self._moved.look(name, broker)
-            for look in self._looks:
-                look.broker_handled(name, broker)
-            if not self._events % MIRRORS_EVERY:
-                self._metrics.look_at_mirrors(name, broker)
-            if not self._events % NODES_EVERY:
-                self._metrics.look_at_nodes(name, broker)
-                self._controllers.look_at_broker(name, broker)
-            return
-        self._look_at_controller(name, self._scene.image(name))
-        self._answers.look_at_waiting(name)
+        name, _ = self._nodes[process.name]
+        if isinstance(node, Broker):
+            self._look_at_broker(name, node)
+        else:
+            self._look_at_controller(name, self._scene.image(name))
+            self._answers.look_at_waiting(name)
+
+    def _look_at_broker(self, name: str, broker: Broker) -> None:
+        moved = self._moved.look(name, broker)
+        for at_moves in self._at_moves if moved else ():
+            at_moves(name, broker, moved)
+        self._broker_events += 1
+        for handled in self._turns[self._broker_events % TURNS]:
+            handled(name, broker)
+        if not self._events % MIRRORS_EVERY:
+            self._metrics.look_at_mirrors(name, broker)
+        if not self._events % NODES_EVERY:
+            self._metrics.look_at_nodes(name, broker)
+            self._controllers.look_at_broker(name, broker)
 
     def _look_at_controller(self, name: str, image: MetadataImage) -> None:
         before = self._views[name]
@@ -149,7 +155,7 @@ class InsideLooks:
         elif image.offset != before.offset:
             self._views[name] = after = view_of(image, before)
             self._controllers.changed(name, before, after)
-            for look in self._looks:
+            for look in self._at_controllers:
                 look.controller_handled(name, before, after)
 
     def look_at_rest(self) -> None:

@@ -7,13 +7,13 @@ the leader sends, nothing of that can change.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
 from kmirror.histories.inside.difference import parts
-from kmirror.histories.inside.moved import Moved
-from kmirror.histories.inside.rules import Look, Rules
+from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene
 from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.ids import TopicPartition
@@ -31,18 +31,18 @@ class _Held:
     """Of a follower: its log was held against the leader's in this leader epoch, since the last cut of either."""
 
 
-class MatchingLook(Look):
+class MatchingLook:
     """Judges followers by their leaders' logs."""
 
-    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
+    def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._moved = moved
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
 
-    def broker_handled(self, cluster: str, broker: Broker) -> None:
+    def moved(self, cluster: str, broker: Broker, partitions: Sequence[Partition]) -> None:
+        """Look at the partitions that have moved at a broker."""
         broker_id = broker.context.node_id
-        for partition in self._moved.partitions:
+        for partition in partitions:
             tp, end, epoch = partition.tp, partition.log.log_end_offset, partition.image.leader_epoch
             if is_internal(tp.topic):
                 continue

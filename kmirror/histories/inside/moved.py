@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
@@ -26,23 +27,6 @@ class _Row:
     log_end: int = -1
     log_start: int = -1
 
-    def moves(self) -> bool:
-        """Return whether something has changed, and remember what there is now."""
-        partition, log = self.partition, self.partition.log
-        end = log.segments.end_offset
-        if (
-            self.log_end == end
-            and self.high_watermark == log.high_watermark
-            and self.image is partition.image
-            and self.pending_isr is partition.pending_isr
-            and self.log_start == log.log_start_offset
-            and self.log is log
-        ):
-            return False
-        self.log, self.image, self.pending_isr = log, partition.image, partition.pending_isr
-        self.high_watermark, self.log_end, self.log_start = log.high_watermark, end, log.log_start_offset
-        return True
-
 
 @dataclass(slots=True)
 class _Held:
@@ -60,12 +44,10 @@ class Moved:
     """Finds what has moved; looks share it, so that partitions are gone over once for all of them."""
 
     def __init__(self) -> None:
-        self.partitions: list[Partition] = []
-        """What has moved at the broker that was looked at last."""
         self._held: dict[tuple[str, int], _Held] = {}
 
-    def look(self, cluster: str, broker: Broker) -> None:
-        """Find what has moved at a broker that has just handled an event."""
+    def look(self, cluster: str, broker: Broker) -> list[Partition]:
+        """Return what has moved at a broker that has just handled an event."""
         place = cluster, broker.context.node_id
         held = self._held.get(place)
         if held is None or held.broker is not broker:
@@ -79,6 +61,21 @@ class Moved:
             held.rows = [row for row in rows if not is_internal(row.partition.tp.topic)]
             held.internal = [row for row in rows if is_internal(row.partition.tp.topic)]
             held.count, held.image_offset = len(partitions), image_offset
-        self.partitions = [row.partition for row in held.rows if row.moves()]
-        if looks_at_internal:
-            self.partitions += [row.partition for row in held.internal if row.moves()]
+        moved = []
+        for row in chain(held.rows, held.internal) if looks_at_internal else held.rows:
+            partition = row.partition
+            log = partition.log
+            end = log.segments.end_offset
+            if (
+                row.log_end == end
+                and row.high_watermark == log.high_watermark
+                and row.image is partition.image
+                and row.pending_isr is partition.pending_isr
+                and row.log_start == log.log_start_offset
+                and row.log is log
+            ):
+                continue
+            row.log, row.image, row.pending_isr = log, partition.image, partition.pending_isr
+            row.high_watermark, row.log_end, row.log_start = log.high_watermark, end, log.log_start_offset
+            moved.append(partition)
+        return moved

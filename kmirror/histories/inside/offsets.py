@@ -24,8 +24,6 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 from kmirror.spec.topics import GROUP_TOPIC
 
-LOOK_EVERY = 8
-"""Events from one look to the next."""
 MINUTE_MS = 60_000
 OFFSET_COMMIT = OffsetCommitKey.API_KEY
 MARKERS = (ControlType.COMMIT, ControlType.ABORT)
@@ -97,11 +95,12 @@ class OffsetLook(FrameLook, Look):
     """Judges the offsets that coordinators hold, whenever the log of a shard has grown."""
 
     APIS = ("OffsetDelete", "DeleteGroups")
+    EVERY = 8
+    """What is held has to agree with the log after any event: it is enough to look at some."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._events = 0
         self._models: dict[tuple[str, int, int], _Model] = {}
         """By cluster, broker and partition."""
         self._ordered: dict[tuple[str, str], None] = {}
@@ -119,10 +118,6 @@ class OffsetLook(FrameLook, Look):
     # -- coordinators -------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        # What is held has to agree with the log after any event: it is enough to look at some.
-        self._events += 1
-        if self._events % LOOK_EVERY:
-            return
         for partition, shard in broker.parts.groups.runtime.led().items():
             key = cluster, broker.context.node_id, partition
             model, tp = self._models.get(key), TopicPartition(GROUP_TOPIC, partition)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage, PartitionImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.histories.inside.moved import Moved
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import end_of, stores_of
@@ -33,18 +32,18 @@ class _Held:
 class ReplicationLook(Look):
     """Judges the partitions that a broker leads, and the ISRs that a controller decides."""
 
-    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
+    def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._moved = moved
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
         self._leads: dict[tuple[str, Uuid, int, int], int] = {}
         """Broker that led a partition, by (cluster, topic id, partition, leader epoch)."""
         self._keeps_disks = not scene.plan.steps_that(*LOSES_POWER)
 
-    def broker_handled(self, cluster: str, broker: Broker) -> None:
+    def moved(self, cluster: str, broker: Broker, partitions: Sequence[Partition]) -> None:
+        """Look at the partitions that have moved at a broker."""
         broker_id = broker.context.node_id
-        for partition in self._moved.partitions:
+        for partition in partitions:
             tp, log = partition.tp, partition.log
             if partition.image.leader != broker_id:
                 continue

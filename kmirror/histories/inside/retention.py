@@ -14,8 +14,6 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.states import FED
 
 LOOKS_EVERY: Duration = SECOND
-LOOKS_AT_ONE_IN = 16
-"""Events of brokers: most come long before the next look."""
 CHECKS = 3
 """Number of checks after which a segment that is too old must be gone, and a dirty log be cleaned."""
 SLACK: Duration = SECOND
@@ -35,18 +33,17 @@ class Due(NamedTuple):
 class RetentionLook(Look):
     """Judges whether old segments go, and whether dirty logs are cleaned."""
 
+    EVERY = 16
+    """Most events come long before the next look."""
+
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._events = 0
         self._looked_at: dict[tuple[str, int], Instant] = {}
         self._due: dict[Partition, dict[str, tuple[int, Instant]]] = {}
         """By rule the offset of what is due, and since when it is."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        self._events += 1
-        if self._events % LOOKS_AT_ONE_IN:
-            return
         key, now = (cluster, broker.context.node_id), self._scene.now
         if now - self._looked_at.get(key, -LOOKS_EVERY) >= LOOKS_EVERY:
             self._looked_at[key] = now

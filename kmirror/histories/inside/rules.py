@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
 from kmirror.histories.account import Broken
@@ -29,7 +31,10 @@ class Rules:
 
 
 class Look:
-    """Judges one subject after each event, at the node that handled it; it changes nothing, and draws nothing."""
+    """Judges one subject after events, at the node that handled them; it changes nothing, and draws nothing."""
+
+    EVERY: ClassVar[int] = 1
+    """Events of brokers from one look at the broker that handled an event to the next."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         """Look at a broker that has just handled an event, and runs."""

@@ -40,8 +40,6 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 OLD: Duration = 15 * SECOND
 """Answers from before something was replaced this long ago have been carried out by now."""
-LOOK_EVERY = 8
-"""Events from one look at the logs of group coordinators to the next."""
 
 
 class _Dated(Protocol):
@@ -90,13 +88,14 @@ class SourceNewsLook(FrameLook, Look):
     """Judges what brokers ask of their controller for a mirror, and the offsets of groups that a mirror commits."""
 
     APIS = ("CreateTopics", "IncrementalAlterConfigs", "RemoveTopicsFromMirror", "OffsetFetch")
+    EVERY = 8
+    """What is in the log of a coordinator stays there: it is enough to look after some events."""
 
     def __init__(self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]]) -> None:
         self._scene = scene
         self._rules = rules
         self._nodes = nodes
         self._sources = Sources(scene)
-        self._events = 0
         self._logs: dict[tuple[str, int], _GroupLog] = {}
         """By cluster and partition of its groups' topic, of the leader with the highest epoch."""
         self._heard: dict[tuple[str, OffsetKey, str], _Heard] = {}
@@ -171,10 +170,6 @@ class SourceNewsLook(FrameLook, Look):
     # -- offsets of groups ------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        # What is in the log stays there: it is enough to look after some events.
-        self._events += 1
-        if self._events % LOOK_EVERY:
-            return
         for index in broker.parts.groups.runtime.led():
             led = broker.parts.replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
             if led is not None:

@@ -60,13 +60,13 @@ class SyncLook(Look):
         context = self._context(cluster, broker)
         if context is None:
             return
-        now = self._scene.local_time(cluster, broker_id)
         for mirror, plan in context.refreshes.items():
             source = context.sources.get(mirror)
-            wants = source is not None and not source.refreshing and (plan.wants_all or bool(plan.wanted))
-            if wants and (plan.timer_at is None or plan.timer_at > max(plan.not_before, now)):
-                text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
-                self._broken(cluster, broker_id, "refresh-late", text)
+            if source is not None and not source.refreshing and (plan.wants_all or plan.wanted):
+                now = self._scene.local_time(cluster, broker_id)
+                if plan.timer_at is None or plan.timer_at > max(plan.not_before, now):
+                    text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
+                    self._broken(cluster, broker_id, "refresh-late", text)
             self._count_missing((cluster, broker_id, mirror), broker, plan.regular_at, source)
         offset = broker.context.image.offset
         if self._image_offsets.get((cluster, broker_id)) != (broker, offset) and broker.parts.lifecycle.recovered:

@@ -82,6 +82,7 @@ class TransactionLook(FrameLook, Look):
     """Judges transaction coordinators."""
 
     APIS = ("EndTxn",)
+    EVERY = 8
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
@@ -93,7 +94,6 @@ class TransactionLook(FrameLook, Look):
         """EndTxn requests without a response."""
         self._ended: dict[tuple[str, str], int] = {}
         """(process, transactional id) to the number of the last event in which such a request was answered."""
-        self._events = 0
         self._looked_at: dict[tuple[str, int], Instant] = {}
 
     # -- requests -----------------------------------------------------------------------------
@@ -212,9 +212,6 @@ class TransactionLook(FrameLook, Look):
     # -- time ---------------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        self._events += 1
-        if self._events % 8:
-            return
         key, now = (cluster, broker.context.node_id), self._scene.now
         if now - self._looked_at.get(key, 0) >= LOOKS_EVERY:
             self._looked_at[key] = now

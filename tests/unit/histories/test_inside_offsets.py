@@ -12,7 +12,7 @@ from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.histories.account import TopicSeen
-from kmirror.histories.inside.offsets import LOOK_EVERY, MINUTE_MS, OffsetLook
+from kmirror.histories.inside.offsets import MINUTE_MS, OffsetLook
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
 from kmirror.records.batch import Batch, iter_batches
@@ -64,7 +64,7 @@ class Stage:
 
     def handle(self) -> None:
         """Let the broker have handled as many events as it takes to be looked at."""
-        for _ in range(LOOK_EVERY):
+        for _ in range(OffsetLook.EVERY):
             self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
 
     def write(self, record: KeyValue, *, producer_id: int = -1, at_ms: int = 0) -> None:

@@ -39,8 +39,8 @@ class Stage:
         simulation.world.run_for(span_us=2_000_000)
         rules = Rules(self.scene)
         self.moved = Moved()
-        self.replication = ReplicationLook(self.scene, rules, self.moved)
-        self.matching = MatchingLook(self.scene, rules, self.moved)
+        self.replication = ReplicationLook(self.scene, rules)
+        self.matching = MatchingLook(self.scene, rules)
         self.leader = self.led()
         self.followers = [broker_id for broker_id in (1, 2, 3) if broker_id != self.leader.broker_id]
 
@@ -55,9 +55,10 @@ class Stage:
     def look(self) -> set[str]:
         """Return the rules that are broken, once all brokers have been looked at."""
         for broker_id in (1, 2, 3):
-            self.moved.look("a", self.broker(broker_id))
+            broker = self.broker(broker_id)
+            moved = self.moved.look("a", broker)
             for look in (self.replication, self.matching):
-                look.broker_handled("a", self.broker(broker_id))
+                look.moved("a", broker, moved)
         return {rule for _, _, rule in self.scene.account.broken}
 
 

@@ -12,7 +12,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey
 from kmirror.histories.account import ConfigsSeen, TopicSeen
 from kmirror.histories.inside.frames import PendingRequest
-from kmirror.histories.inside.source_news import LOOK_EVERY, Commit, SourceNewsLook, is_replaced
+from kmirror.histories.inside.source_news import Commit, SourceNewsLook, is_replaced
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -113,7 +113,7 @@ class Stage:
 
     def handle(self, cluster: str, node: Node) -> list[str]:
         """Let a node have handled as many events as it takes to be looked at; return the rules that are broken."""
-        for _ in range(LOOK_EVERY):
+        for _ in range(SourceNewsLook.EVERY):
             self.look.broker_handled(cluster, node)  # type: ignore[arg-type]
         return broken(self.scene)
 
