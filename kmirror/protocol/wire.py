@@ -184,6 +184,9 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
 
 def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
     """Return a length that travels plus one, negative for null; wraps around where Java's int does."""
+    n = buf[pos]
+    if n < 0x80:  # As `read_uvarint` returns it, without a call: most lengths take one byte.
+        return n - 1, pos + 1
     n, pos = read_uvarint(buf, pos)
     return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
 
