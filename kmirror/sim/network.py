@@ -293,7 +293,7 @@ class Network:
 
     def is_down(self, sender: str, receiver: str) -> bool:
         """Is what one node sends to another lost, whether their own line is down or that of a site?"""
-        return any(pair in self.down for pair in self._ends(sender, receiver))
+        return not self.down.keys().isdisjoint(self._ends(sender, receiver))
 
     def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
         """Return every pair of node or site that a line between two nodes belongs to."""

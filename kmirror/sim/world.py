@@ -498,15 +498,15 @@ class World:
         link = self._served.get(effect.link)
         if link is None:
             return
+        frame = b"".join(effect.chunks)
         is_lost = bool(self.network.down) and self.network.is_down(link.server, link.client)
         for watch in self.on_frame:
-            watch(Passing.LOST if is_lost else Passing.SENT, link, b"".join(effect.chunks))
+            watch(Passing.LOST if is_lost else Passing.SENT, link, frame)
         if is_lost:
             return
         if effect.timed is not None:
             local = process.local(self.now)
             process.told.answered(effect.timed, local, local, local)
-        frame = b"".join(effect.chunks)
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         self._plan(link.back_at, self._come_back, link, frame)
 
