@@ -16,6 +16,7 @@ from kmirror.histories.disk_account import DiskAccount
 from kmirror.histories.group_account import GroupAccount
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.values import value
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 OPEN_TRANSACTIONS = "transactions are open"
@@ -183,7 +184,7 @@ class Absence:
     end: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogRow:
     """One record of a committed log."""
 

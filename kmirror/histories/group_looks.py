@@ -17,6 +17,7 @@ class CoordinatorLooks:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._transactions = TransactionLooks(scene)
+        self.after_event = self._transactions.after_event
         self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
         self._ids: dict[tuple[str, str], Uuid] = {}
 
@@ -44,10 +45,6 @@ class CoordinatorLooks:
         for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
             del self._known[cluster, tp]
             self._scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, self._scene.now))
-
-    def after_event(self) -> None:
-        """Look at what unclean elections of transactions' partitions took."""
-        self._transactions.after_event()
 
     def look_at_offsets(self) -> None:
         """Write down what every group that was seen has committed, in each cluster."""

@@ -47,18 +47,12 @@ class ValueReader:
     def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[ValueRow]:
         """Yield the records of `batches` in order; `aborted` is (producer id, first offset), as a fetch has it."""
         for batch, is_aborted in with_aborted(batches, aborted):
-            for offset, value, record_key, is_tombstone in self._contents(batch):
+            epoch, producer_id, crc = batch.partition_leader_epoch, batch.producer_id, batch.crc
+            is_control = batch.is_control
+            for offset, value, key, is_tombstone in self._contents(batch):
                 yield ValueRow(
-                    offset,
-                    batch.partition_leader_epoch,
-                    value,
-                    batch.producer_id,
-                    batch.is_control,
-                    is_aborted,
-                    batch.crc,
-                    record_key,
-                    is_tombstone,
-                )
+                    offset, epoch, value, producer_id, is_control, is_aborted, crc, key, is_tombstone
+                )  # fmt: skip
 
     def _contents(self, batch: Batch) -> Contents:
         # A checksum covers neither the offset nor the epoch; the epoch is not part of what is remembered.

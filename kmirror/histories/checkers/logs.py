@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from kmirror.assembly.inside import CONTROLLER_ID
@@ -28,6 +28,7 @@ from kmirror.histories.survivors import parted, superseders_lost
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
+from kmirror.kernel.values import value
 from kmirror.log.config import DAY_MS
 
 SETTLING: Duration = 10 * SECOND
@@ -229,7 +230,7 @@ def _row(row: LogRow | None) -> str:
 # -- duplicate-at-offset --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Sighting:
     """A value at an offset: as early as `begin`, seen at `end`."""
 

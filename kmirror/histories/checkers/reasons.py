@@ -27,6 +27,7 @@ from kmirror.histories.checkers.ring_links import is_in_a_ring
 from kmirror.histories.checkers.sessions import NEVER, NOBODY, Stay
 from kmirror.histories.survivors import deleted_keys, tombstones_stay
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.values import value
 
 DELETED = "topic deleted"
 SCRATCH = "KIP: from scratch"
@@ -39,7 +40,7 @@ CHAIN_MAX = 4
 """Links of a chain that are followed back: four clusters have no more, a ring of them included."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Record:
     """A record as it was last seen in a cluster."""
 

@@ -11,6 +11,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.histories.inside.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.sharing import NOTHING
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.headers import decode_body, decode_response, find_head
 from kmirror.protocol.message import Message
@@ -71,16 +72,19 @@ class Frames:
                 self._by_key.setdefault(API_KEYS[api], []).append(look)
         self._wanted: dict[tuple[int, int], list[FrameLook]] = {}
         """Looks that want requests of an API, by (link number, API key)."""
-        self._under_way: dict[int, dict[int, tuple[PendingRequest, list[FrameLook]]]] = {}
+        self._under_way: dict[int, dict[bytes, tuple[PendingRequest, list[FrameLook]]]] = {}
         """Requests without a response, by link number and correlation id."""
-        self._unanswered: dict[int, deque[tuple[int, int]]] = {}
+        self._unanswered: dict[int, deque[tuple[bytes, int]]] = {}
         """(correlation id, API key) of all requests without a response, oldest first, by link number."""
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
         """Hand a frame to the looks that want requests of its API."""
         if passing is Passing.REQUEST:
             key = frame[0] << 8 | frame[1]
-            self._unanswered.setdefault(link.number, deque()).append((int.from_bytes(frame[4:8], "big"), key))
+            waiting = self._unanswered.get(link.number)
+            if waiting is None:
+                waiting = self._unanswered[link.number] = deque()
+            waiting.append((frame[4:8], key))
             if key in self._by_key:
                 wanted = self._wanted.get((link.number, key))
                 if wanted is None:
@@ -89,11 +93,15 @@ class Frames:
                 if wanted:
                     self._on_request(link, frame, wanted)
             return
-        number = int.from_bytes(frame[:4], "big")
-        under_way = self._under_way.get(link.number, {})
+        number = frame[:4]
+        under_way = self._under_way.get(link.number, NOTHING)
         is_sent = passing is Passing.SENT or passing is Passing.LOST
         if is_sent:
-            self._look_at_order(link, number, under_way)
+            waiting = self._unanswered.get(link.number)
+            if waiting and waiting[0][0] == number:
+                waiting.popleft()
+            elif waiting:
+                self._look_at_order(link, number, waiting, under_way)
         found = under_way.get(number)
         if found is None:
             return
@@ -103,18 +111,19 @@ class Frames:
             for look in looks:
                 look.on_response_sent(pending)
         if passing is not Passing.SENT:
-            del under_way[number]
+            del self._under_way[link.number][number]
             if passing is Passing.RECEIVED:
                 for look in looks:
                     look.on_response_received(pending)
 
-    def _look_at_order(self, link: Link, number: int, under_way: Container[int]) -> None:
-        """Look whether the requests of a link are answered in their order.
+    def _look_at_order(
+        self, link: Link, number: bytes, waiting: deque[tuple[bytes, int]], under_way: Container[bytes]
+    ) -> None:
+        """Look why a response is not that to the oldest request of its link.
 
         A Produce with acks=0 has no response. Of those that no look wants the acks are not known.
         """
-        waiting = self._unanswered.get(link.number)
-        if waiting is None or not any(number == other for other, _ in waiting):
+        if not any(number == other for other, _ in waiting):
             return  # The request came before the first look.
         while waiting[0][0] != number and waiting[0][1] == PRODUCE and waiting[0][0] not in under_way:
             waiting.popleft()
@@ -133,7 +142,7 @@ class Frames:
         pending = PendingRequest(*place, link, head.api_key, head.api_version, body, self._world.now)
         for look in looks:
             look.on_request(pending)
-        self._under_way.setdefault(link.number, {})[head.correlation_id] = pending, looks
+        self._under_way.setdefault(link.number, {})[frame[4:8]] = pending, looks
 
 
 def topic_name(name: str, topic_id: Uuid) -> str:
