@@ -61,12 +61,12 @@ class TransactionLooks:
 
     def after_event(self) -> None:
         """Look at the leaders that have begun since, and at those deposed that have stopped."""
-        for (cluster, tp), epoch in list(self._awaited.items()):
+        for (cluster, tp), epoch in list(self._awaited.items()) if self._awaited else ():
             leader = self._scene.leader(cluster, tp)
             if leader is not None and leader.leader_epoch >= epoch:
                 del self._awaited[cluster, tp]
                 self._begins(cluster, tp, leader.broker_id)
-        for one in list(self._deposed):
+        for one in list(self._deposed) if self._deposed else ():
             if not self._leads(one.cluster, one.tp, one.broker):
                 self._deposed.remove(one)
                 self._compare(one.cluster, one.tp, one.heir, one.broker)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.inside.copies import copies_of
 from kmirror.histories.inside.mirrored import Seen
@@ -31,22 +30,17 @@ class LineageRules:
         self._sources = sources
         self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str, Instant]] = {}
         """Leader epoch in which a partition's lineage was last seen, the lineage, the mirror that had it, and when."""
-        self._seen_at: dict[tuple[str, int], tuple[Broker, int]] = {}
-        """Broker that runs there, and the offset of its image when its partitions were looked at last."""
         self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         """Leader epoch of a partition, and where its log began when its leader heard of it."""
 
     # -- where leaders began ------------------------------------------------------------------
 
-    def see_starts(self, cluster: str, broker: Broker) -> None:
+    def see_starts(self, cluster: str, moved: Sequence[Partition]) -> None:
         """Remember where the logs begin that a broker has just come to lead."""
-        place, now = (cluster, broker.context.node_id), (broker, broker.context.image.offset)
-        if self._seen_at.get(place) == now:
-            return
-        self._seen_at[place] = now
-        for tp, partition in broker.parts.replicas.partitions.items():
-            if partition.is_leader and self._starts.get((cluster, tp), (-1, 0))[0] < partition.leader_epoch:
-                self._starts[cluster, tp] = partition.leader_epoch, partition.log.log_start_offset
+        for partition in moved:
+            place = cluster, partition.tp
+            if partition.is_leader and self._starts.get(place, (-1, 0))[0] < partition.leader_epoch:
+                self._starts[place] = partition.leader_epoch, partition.log.log_start_offset
 
     def mirrors_deleted(self, cluster: str, mirrors: Sequence[str]) -> None:
         """Forget the lineages of mirrors that were deleted: the configs of topics have them from then on (D51)."""

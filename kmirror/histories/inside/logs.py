@@ -69,7 +69,20 @@ class LogLook(Look):
         self._led: dict[tuple[str, int], _Led] = {}
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for held in self._of(cluster, broker):
+        context = broker.context
+        led = self._led.get((cluster, context.node_id))
+        if led is not None and led.broker is broker:
+            led.events += 1
+        if (
+            led is None
+            or led.broker is not broker
+            or led.image_offset != context.image.offset
+            or led.count != len(broker.parts.replicas.partitions)
+            or led.events <= SETTLES_IN
+            or not led.events % FOUND_AGAIN_EVERY
+        ):
+            led = self._find(cluster, broker, led)
+        for held in led.held:
             partition = held.partition
             log = partition.log
             if (
@@ -79,24 +92,18 @@ class LogLook(Look):
                 or held.log_start != log.log_start_offset
                 or held.producers != len(log.producers.entries)
             ):
-                self._look_at(cluster, broker.context.node_id, held)
+                self._look_at(cluster, context.node_id, held)
 
-    def _of(self, cluster: str, broker: Broker) -> list[_Held]:
-        """Return what the broker leads; it is found again when it may be something else."""
+    def _find(self, cluster: str, broker: Broker, led: _Led | None) -> _Led:
+        """Return what the broker leads now, when it may be something else than before."""
         context, partitions = broker.context, broker.parts.replicas.partitions
-        led = self._led.get((cluster, context.node_id))
-        if led is not None and led.broker is broker:
-            led.events += 1
-            is_due = led.events <= SETTLES_IN or not led.events % FOUND_AGAIN_EVERY
-            if led.image_offset == context.image.offset and led.count == len(partitions) and not is_due:
-                return led.held
         known = {held.partition: held for held in led.held} if led is not None and led.broker is broker else {}
         leads = [one for one in partitions.values() if one.image.leader == context.node_id]
         held = [known.get(one) or _Held(one, self._judge(one)) for one in leads]
         if led is None or led.broker is not broker or led.image_offset != context.image.offset:
             led = self._led[cluster, context.node_id] = _Led(broker, context.image.offset)
         led.count, led.held = len(partitions), held
-        return held
+        return led
 
     def _judge(self, partition: Partition) -> LogJudge:
         return LogJudge(partition.log, has_right_clock=self._has_right_clocks)

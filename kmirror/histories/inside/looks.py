@@ -76,10 +76,11 @@ class InsideLooks:
         registrations, source_news = RegistrationLook(scene, rules), SourceNewsLook(scene, rules, self._nodes)
         transactions, self._cleaning = TransactionLook(scene, rules), CleaningLook(scene, rules)
         replication, matching = ReplicationLook(scene, rules), MatchingLook(scene, rules)
-        self._at_moves = replication.moved, matching.moved
+        self._at_moves = replication.moved, matching.moved, mirroring.moved
         logs = LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read)
         at_brokers: list[Look] = [
-            groups, offsets, self._syncs, logs, transactions, mirroring, RetentionLook(scene, rules), source_news
+            groups, offsets, self._syncs, logs, transactions, mirroring.mirrored,
+            RetentionLook(scene, rules), source_news,
         ]  # fmt: skip
         self._turns = [[look.broker_handled for look in at_brokers if not turn % look.EVERY] for turn in range(TURNS)]
         """What looks at a broker, by the number of its event modulo TURNS."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
+from kmirror.histories.inside.rules import Look
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -56,7 +57,7 @@ class _Node:
     seen: dict[TopicPartition, Seen]
 
 
-class MirroredLook:
+class MirroredLook(Look):
     """Has judges look at the mirrored partitions that a broker leads, each when something of it has changed."""
 
     def __init__(self, scene: Scene, judges: list[Judge]) -> None:
@@ -64,8 +65,7 @@ class MirroredLook:
         self._judges = judges
         self._nodes: dict[tuple[str, int], _Node] = {}
 
-    def look(self, cluster: str, broker: Broker) -> None:
-        """Look at the partitions that a broker leads after an event."""
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
         place = cluster, broker.context.node_id
         node = self._nodes.get(place)
         if node is None or node.broker is not broker:

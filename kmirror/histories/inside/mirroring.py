@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
@@ -32,11 +34,11 @@ class MirroringLook(Look):
             CopyRules(scene, rules, sources),
             self._lineages,
         )
-        self._mirrored = MirroredLook(scene, [one.judge for one in self._rules])
+        self.mirrored = MirroredLook(scene, [one.judge for one in self._rules])
 
-    def broker_handled(self, cluster: str, broker: Broker) -> None:
-        self._lineages.see_starts(cluster, broker)
-        self._mirrored.look(cluster, broker)
+    def moved(self, cluster: str, _: Broker, partitions: Sequence[Partition]) -> None:
+        """Look at the partitions that have moved at a broker."""
+        self._lineages.see_starts(cluster, partitions)
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         gone = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.client.remote_cluster import RemoteCluster
@@ -30,19 +31,28 @@ MISSED_MIN = 2
 """Number of cycles in a row that must miss a topic before the topic is stopped (D16)."""
 
 
+@dataclass(slots=True)
+class _Place:
+    """A broker as long as it runs, with what it knows of mirrors."""
+
+    broker: Broker
+    context: MirrorContext | None
+    image_offset: int = -1
+    """Of the image for which its assignments were looked at."""
+    cycles: dict[str, Instant] = field(default_factory=dict)
+    """By mirror when it will ask about all topics next."""
+
+
 class SyncLook(Look):
     """Judges what the brokers of a cluster do about the sources of its mirrors."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._contexts: dict[tuple[str, int], tuple[Broker, MirrorContext | None]] = {}
-        """By cluster and broker the node that runs there, with what it knows of mirrors."""
-        self._cycles: dict[tuple[str, int, str], tuple[Broker, Instant]] = {}
-        """(cluster, broker, mirror) to when the broker will ask about all topics next."""
+        self._places: dict[tuple[str, int], _Place] = {}
+        """By cluster and broker."""
         self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
-        """The same to the topics that the source has not had, and how often in a row."""
-        self._image_offsets: dict[tuple[str, int], tuple[Broker, int]] = {}
+        """(cluster, broker, mirror) to the topics that the source has not had, and how often in a row."""
         self._problems: dict[tuple[str, int, str, str], int] = {}
         """Number of reported problems that may not be over, by (cluster, broker, mirror, subject). Several syncs may
         have one subject, such as the offsets of several groups for a partition."""
@@ -57,7 +67,11 @@ class SyncLook(Look):
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         broker_id = broker.context.node_id
-        context = self._context(cluster, broker)
+        place = self._places.get((cluster, broker_id))
+        if place is None or place.broker is not broker:
+            context = self._scene.mirror_context(cluster, broker_id)
+            place = self._places[cluster, broker_id] = _Place(broker, context)
+        context = place.context
         if context is None:
             return
         for mirror, plan in context.refreshes.items():
@@ -67,21 +81,18 @@ class SyncLook(Look):
                 if plan.timer_at is None or plan.timer_at > max(plan.not_before, now):
                     text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
                     self._broken(cluster, broker_id, "refresh-late", text)
-            self._count_missing((cluster, broker_id, mirror), broker, plan.regular_at, source)
+            cycle = place.cycles.get(mirror)
+            if cycle != plan.regular_at:
+                place.cycles[mirror] = plan.regular_at
+                self._count_missing((cluster, broker_id, mirror), source, is_first=cycle is None)
         offset = broker.context.image.offset
-        if self._image_offsets.get((cluster, broker_id)) != (broker, offset) and broker.parts.lifecycle.recovered:
-            self._image_offsets[cluster, broker_id] = broker, offset
+        if place.image_offset != offset and broker.parts.lifecycle.recovered:
+            place.image_offset = offset
             self._look_at_assignments(cluster, broker, context)
 
-    def _count_missing(
-        self, key: tuple[str, int, str], broker: Broker, regular_at: Instant, source: RemoteCluster | None
-    ) -> None:
-        """Count the cycles in a row in which a source lacked each topic, once per cycle."""
-        known = self._cycles.get(key)
-        if known is not None and known[0] is broker and known[1] == regular_at:
-            return
-        self._cycles[key] = broker, regular_at
-        before = self._missing.get(key, {}) if known is not None and known[0] is broker else {}
+    def _count_missing(self, key: tuple[str, int, str], source: RemoteCluster | None, *, is_first: bool) -> None:
+        """Count the cycles in a row in which a source lacked each topic, when a cycle of a broker begins."""
+        before = {} if is_first else self._missing.get(key, {})
         missing = () if source is None else source.missing
         self._missing[key] = {topic: before.get(topic, 0) + 1 for topic in missing}
 
@@ -109,13 +120,6 @@ class SyncLook(Look):
             self._broken(cluster, broker_id, "synced-again", text)
         else:
             self._problems[key] -= 1
-
-    def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
-        key = cluster, broker.context.node_id
-        known = self._contexts.get(key)
-        if known is None or known[0] is not broker:
-            known = self._contexts[key] = broker, self._scene.mirror_context(cluster, key[1])
-        return known[1]
 
     def _look_at_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
         image = broker.context.image

@@ -293,9 +293,7 @@ def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, cu
     source = stage.leaders["b"]
     stage.fill(source.log, batch(0, 1), batch(2, 1))
     source.log.advance_log_start(2)
-    parts = SimpleNamespace(replicas=SimpleNamespace(partitions={TP: source}))
-    broker = SimpleNamespace(context=SimpleNamespace(node_id=1, image=SimpleNamespace(offset=7)), parts=parts)
-    stage.lineages.see_starts("b", broker)  # type: ignore[arg-type]
+    stage.lineages.see_starts("b", [source])
     stage.context.partitions = {TP: stage.mp}
     stage.scene.mirror_context = lambda *_: stage.context
     if cut:
