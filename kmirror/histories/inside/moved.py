@@ -20,6 +20,7 @@ class _Row:
     """A partition as it was when it was looked at last."""
 
     partition: Partition
+    is_internal: bool
     log: PartitionLog | None = None
     image: PartitionImage | None = None
     pending_isr: tuple[int, ...] | None = None
@@ -57,9 +58,9 @@ class Moved:
         looks_at_internal = not held.events % INTERNAL_EVERY
         if held.count != len(partitions) or held.image_offset != image_offset or looks_at_internal:
             known = {row.partition: row for row in (*held.rows, *held.internal)}
-            rows = [known.get(partition) or _Row(partition) for partition in partitions.values()]
-            held.rows = [row for row in rows if not is_internal(row.partition.tp.topic)]
-            held.internal = [row for row in rows if is_internal(row.partition.tp.topic)]
+            rows = [known.get(one) or _Row(one, is_internal(one.tp.topic)) for one in partitions.values()]
+            held.rows = [row for row in rows if not row.is_internal]
+            held.internal = [row for row in rows if row.is_internal]
             held.count, held.image_offset = len(partitions), image_offset
         moved = []
         for row in chain(held.rows, held.internal) if looks_at_internal else held.rows:
