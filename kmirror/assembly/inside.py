@@ -131,8 +131,9 @@ class ClusterInside:
 
     def broker(self, broker_id: int) -> Broker:
         """Return a broker's node; UsageError while it is down."""
-        self._check_is_broker(broker_id)
-        self._check_runs(broker_id)
+        if broker_id == CONTROLLER_ID or not self.runs(broker_id):
+            self._check_is_broker(broker_id)
+            self._check_runs(broker_id)
         node = self._nodes[broker_id]
         assert isinstance(node, Broker), node
         return node
