@@ -154,7 +154,7 @@ class ClusterInside:
 
         None too while there is no such topic, so that a script can wait for one that a mirror makes.
         """
-        image = self.image.partition(arguments.partition(tp))
+        image = self.image.topics.partition(arguments.partition(tp))
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
         partition = self.broker(image.leader).parts.replicas.led(tp)
@@ -163,7 +163,7 @@ class ClusterInside:
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
         """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
         found = {}
-        image = self.image.partition(arguments.partition(tp))
+        image = self.image.topics.partition(arguments.partition(tp))
         if image is None:
             raise self.unknown_partition(tp)
         for broker_id in image.replicas:
@@ -196,11 +196,11 @@ class ClusterInside:
         A replica in a log directory that is offline is not waited for, nor is a partition that nobody else may lead.
         """
         image = self.image
-        if any(not image.is_alive(b) for b in self.broker_ids):
+        if any(not image.brokers.is_alive(b) for b in self.broker_ids):
             return False
         for topic in image.topics.values():
             for index, partition in topic.partitions.items():
-                offline = image.offline(partition)
+                offline = image.brokers.offline(partition)
                 if offline and all(replica in offline for replica in partition.isr):
                     continue
                 if len(partition.isr) != len(partition.replicas) - len(offline):

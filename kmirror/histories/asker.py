@@ -69,7 +69,7 @@ class Asker:
 
     def epoch(self, tp: TopicPartition) -> int:
         """Return a leader epoch for a request about a partition: the present one, one near it, or none."""
-        known = self.image.partition(tp)
+        known = self.image.topics.partition(tp)
         return -1 if known is None else known.leader_epoch + self.rng.choice((-1, 0, 0, 1))
 
     # -- who is asked -------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Asker:
 
     def leader(self, tp: TopicPartition) -> Endpoint:
         """Return the leader's address as the controller has it; in one of three cases any broker's."""
-        known = self.image.partition(tp)
+        known = self.image.topics.partition(tp)
         found = self.desk.scene.clusters[self.cluster]
         if known is None or known.leader not in found.broker_ids or self.rng.chance(1, 3):
             return self.any_broker()

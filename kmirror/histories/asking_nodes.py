@@ -70,7 +70,7 @@ def _former(asker: Asker) -> Script[None]:
 def _proposal(asker: Asker) -> Script[None]:
     """Propose an ISR of members that have restarted since, of this partition epoch or of one that is still to come."""
     tp = asker.partition()
-    known, topic_id = asker.image.partition(tp), asker.topic_id(tp.topic)
+    known, topic_id = asker.image.topics.partition(tp), asker.topic_id(tp.topic)
     leader = None if known is None else asker.image.brokers.get(known.leader)
     if known is None or leader is None:
         return
@@ -89,7 +89,7 @@ def _directories(asker: Asker) -> Script[None]:
     broker = _broker(asker)
     tp = asker.partition()
     topic = asker.image.topics.get(tp.topic)
-    known = asker.image.partition(tp)
+    known = asker.image.topics.partition(tp)
     if broker is None or topic is None or (known is not None and broker[0] in known.replicas):
         return
     rows = [AssignedTopic(topic.topic_id, [AssignedPartition(tp.partition)])]

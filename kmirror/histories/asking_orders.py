@@ -75,7 +75,7 @@ def _mirror_topics(asker: Asker) -> Script[None]:
 def _removed_topics(asker: Asker) -> Script[None]:
     """Want topics that were removed from a mirror in another one that there is not: they may not have stopped yet."""
     image = asker.image
-    wishes = {name: parse(image.topic_config(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
+    wishes = {name: parse(image.configs.topic(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
     removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
     if removed:
         topics = [AddedTopic(topic_name=name) for name in (NO_TOPIC, *removed)]

@@ -58,7 +58,7 @@ class DiskLooks:
 
     def look_at_segments(self, cluster: str, tp: TopicPartition) -> None:
         """Note where the segments of a partition begin now, at each replica."""
-        if self._scene.image(cluster).partition(tp) is not None:
+        if self._scene.image(cluster).topics.partition(tp) is not None:
             for broker_id, partition in self._scene.clusters[cluster].replicas(tp).items():
                 self._look_at_segments(cluster, broker_id, partition)
 
@@ -85,7 +85,7 @@ class DiskLooks:
     def _look_at(self, cluster: str, broker_id: int, partition: Partition) -> _Since:
         scene, tp, start = self._scene, partition.tp, partition.log.log_start_offset
         process = scene.clusters[cluster].broker(broker_id)
-        present = self._state_of(cluster, tp), dict(scene.image(cluster).topic_config(tp.topic))
+        present = self._state_of(cluster, tp), dict(scene.image(cluster).configs.topic(tp.topic))
         key = (cluster, broker_id, tp)
         since = self._since.get(key)
         if since is None or since.process is not process or since.present != present:
@@ -98,7 +98,7 @@ class DiskLooks:
         scene, log, tp = self._scene, partition.log, partition.tp
         found, since = scene.clusters[cluster], self._look_at(cluster, broker_id, partition)
         of_broker = Configs(Scope.BROKER, found.configs)
-        configs = Configs(Scope.TOPIC, dict(scene.image(cluster).topic_config(tp.topic)), of_broker)
+        configs = Configs(Scope.TOPIC, dict(scene.image(cluster).configs.topic(tp.topic)), of_broker)
         policies = tuple(configs.names("cleanup.policy"))
         bases = log.store.segments()
         timestamps = [batch.max_timestamp for batch in iter_any_batches(log.store.view(bases[0]))]
@@ -139,7 +139,7 @@ class DiskLooks:
                 seen: dict[TopicPartition, None] = {}
                 for disk in cluster.log_dirs[broker_id]:
                     for tp in disk.partitions():
-                        topic, partition = image.topics.get(tp.topic), image.partition(tp)
+                        topic, partition = image.topics.get(tp.topic), image.topics.partition(tp)
                         if tp.topic == METADATA_TOPIC:
                             continue
                         if topic is None or partition is None:

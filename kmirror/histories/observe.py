@@ -286,7 +286,7 @@ class Observer:
                 known[topic] = topic_id
                 self._topic_seen(name, topic, topic_id, exists=True)
                 self._configs.pop((name, topic), None)
-            configs = scene.image(name).topic_config(topic)
+            configs = scene.image(name).configs.topic(topic)
             if self._configs.get((name, topic)) != configs:
                 self._configs[name, topic] = dict(configs)
                 scene.account.topic_configs.append(ConfigsSeen(name, topic, self._configs[name, topic], scene.now))

@@ -128,7 +128,9 @@ class Operator:
             return ""
         for name, topic in ((name, topic) for name in self.scene.clusters for topic in topics_of(step.args)):
             image = self.scene.image(name)
-            partitions = image.topics[topic].partitions if topic in image.topics and image.keeps_eligible else {}
+            partitions = (
+                image.topics[topic].partitions if topic in image.topics and image.features.has_eligible_replicas else {}
+            )
             for tp in (TopicPartition(topic, index) for index in partitions):
                 if self.scene.leader(name, tp) is None:
                     return f"{tp} of {name} has no leader, and the order would end the eligibility of all replicas"
@@ -192,7 +194,7 @@ class Operator:
         """Return whether what a repeated order is refused for is what it orders: not a topic in another mirror."""
         if error is not ALREADY_DONE.get(action):
             return False
-        assignment = parse(self.scene.image(self.cluster).topic_config(topic).get(MIRROR_NAME, ""))
+        assignment = parse(self.scene.image(self.cluster).configs.topic(topic).get(MIRROR_NAME, ""))
         return action != "add" or (assignment is not None and assignment.mirror == args["mirror"])
 
 
@@ -326,7 +328,7 @@ def _altered_topic(scene: Scene, cluster: str, topic: str, name: str, value: str
     if scene.last_version(cluster, "IncrementalAlterConfigs") > NOT_SERVED:
         return _alter(ResourceType.TOPIC, topic, name, value)
     # Tools of such a release read what is set, and say all of it anew.
-    values = {key: old for key, old in scene.image(cluster).topic_config(topic).items() if key != name}
+    values = {key: old for key, old in scene.image(cluster).configs.topic(topic).items() if key != name}
     values |= {} if value is None else {name: value}
     rows = [LegacyConfig(name=key, value=text) for key, text in values.items()]
     resource = LegacyResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=rows)

@@ -28,7 +28,7 @@ class PowerLooks:
         """
         scene, found = self._scene, self._scene.clusters[cluster]
         for tp in scene.partitions(cluster):
-            if scene.image(cluster).topic_config(tp.topic).get("flush.messages", "1") == "1":
+            if scene.image(cluster).configs.topic(tp.topic).get("flush.messages", "1") == "1":
                 continue
             topic_id = scene.image(cluster).topics[tp.topic].topic_id
             stores = {

@@ -135,7 +135,7 @@ class Restart:
         """Return whether a partition is in no mirror, or stopped; one that a mirror has just created has no state."""
         state = self.scene.account.after_restart.states.get((cluster, tp))
         if state is None:
-            return MIRROR_NAME not in self.scene.image(cluster).topic_config(tp.topic)
+            return MIRROR_NAME not in self.scene.image(cluster).configs.topic(tp.topic)
         return state[0] == MirrorState.STOPPED.name
 
     def _write(self) -> None:

@@ -81,7 +81,7 @@ class RingWatch:
     def _mirror_of(self, cluster: str, topic: str) -> str:
         """Return the mirror that has a topic, also while it stops; empty if none has it."""
         image = self.scene.image(cluster)
-        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
         if assignment is None:
             return ""
         known = image.topics.get(topic)

@@ -417,7 +417,7 @@ class Rest:
             if index not in here.topics[row.topic].partitions:
                 found.append((row.cluster, TopicPartition(row.topic, index), "the source's partition is not here"))
         excluded = _excluded_configs(here, row.mirror)
-        wanted, have = (_copied_configs(image.topic_config(row.topic), excluded) for image in (there, here))
+        wanted, have = (_copied_configs(image.configs.topic(row.topic), excluded) for image in (there, here))
         if wanted != have:
             text = f"the topic's configs are {have}, the source's are {wanted}"
             found.append((row.cluster, TopicPartition(row.topic, 0), text))

@@ -80,7 +80,7 @@ class InsideCluster(Inside):
 
     @property
     def topic_names(self) -> Mapping[Uuid, str]:
-        return self._node.context.image.topic_names
+        return self._node.context.image.topics.names
 
     @property
     def partitions(self) -> Mapping[str, Iterable[int]]:

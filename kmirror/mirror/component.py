@@ -94,7 +94,7 @@ class MirrorComponent(BrokerComponent):
             if kind != ResourceType.TOPIC:
                 continue
             before = self.context.assignments.get(topic)
-            assignment = parse(self.context.broker.image.topic_config(topic).get(MIRROR_NAME, ""))
+            assignment = parse(self.context.broker.image.configs.topic(topic).get(MIRROR_NAME, ""))
             if assignment != before:
                 self.context.assign(topic, assignment)
                 self._altered[topic] = None

@@ -22,7 +22,7 @@ def mirror_configs(image: MetadataImage, mirror: str) -> Configs | None:
 
 def mirror_names(image: MetadataImage) -> list[str]:
     """Return the names of all mirrors, sorted."""
-    return sorted(image.configured(ResourceType.MIRROR))
+    return sorted(image.configs.names(ResourceType.MIRROR))
 
 
 def problem_with_security(values: Mapping[str, str]) -> str | None:

@@ -143,7 +143,7 @@ class MirrorContext:
         mp = self.partitions.get(tp)
         if mp is not None and mp.lineage.stretches:
             return mp.lineage.stretches
-        kept = lineages_in(self.broker.image.topic_config(tp.topic).get(MIRROR_LINEAGE, ""))
+        kept = lineages_in(self.broker.image.configs.topic(tp.topic).get(MIRROR_LINEAGE, ""))
         return kept.get(tp.partition) or written_by(self.broker.cluster_id)
 
     def source_writers_of(self, mp: MirrorPartition) -> Stretches:

@@ -85,7 +85,7 @@ def is_of_former_topic(image: MetadataImage, key: StateKey, known: PartitionStat
 
     A mirror may bring the id of a deleted topic back; its leader epochs go on above the former ones (D49).
     """
-    return 0 <= known.leader_epoch < image.first_leader_epoch(key.topic_id)
+    return 0 <= known.leader_epoch < image.topics.first_leader_epoch(key.topic_id)
 
 
 class MirrorCoordinator:
@@ -124,7 +124,7 @@ class MirrorCoordinator:
         min_isr = self._replicas.min_insync_replicas(MIRROR_STATE_TOPIC)
         found = []
         for shard in sorted({shard for shard in shards if shard is not None}):
-            partition = self._broker.image.partition(shard)
+            partition = self._broker.image.topics.partition(shard)
             if partition is None:  # The topic was deleted, and comes again.
                 continue
             if partition.leader == NO_LEADER:
@@ -205,7 +205,7 @@ class MirrorCoordinator:
         if known is None:
             return False
         is_former = is_of_former_topic(image, key, known)
-        return is_former or key.topic_id not in image.topic_names or not self._has_mirror(key.mirror)
+        return is_former or key.topic_id not in image.topics.names or not self._has_mirror(key.mirror)
 
     def topic_id(self, topic: str) -> Uuid | None:
         """Return the id of a topic in this cluster, or None if it does not exist."""

@@ -299,7 +299,7 @@ class Preparing:
         Those are the ISR, and with `mirror.support.unclean.leader.election` every assigned replica.
         """
         topic = mp.tp.topic
-        configs = Configs(Scope.TOPIC, self._context.broker.image.topic_config(topic), self._context.broker.configs)
+        configs = Configs(Scope.TOPIC, self._context.broker.image.configs.topic(topic), self._context.broker.configs)
         return missing_of(mp, partition, all_replicas=configs.flag("mirror.support.unclean.leader.election"))
 
 

@@ -33,7 +33,7 @@ class ReplicationQuota:
 
     def is_throttled(self, tp: TopicPartition) -> bool:
         """Return whether the topic's configs list this broker's replica of `tp`."""
-        listed = self._broker.image.topic_config(tp.topic).get(REPLICAS, "")
+        listed = self._broker.image.configs.topic(tp.topic).get(REPLICAS, "")
         if not listed:
             return False
         return listed.strip() == ALL or (tp.partition, self._broker.node_id) in _replicas(listed)

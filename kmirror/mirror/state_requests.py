@@ -116,7 +116,7 @@ class StateRequests(ABC, Generic[R, A]):
         shard = self.coordinator.shard_of(row.key)
         if shard is None:
             self.coordinator.ensure(now)
-        image = None if shard is None else self._broker.image.partition(shard)
+        image = None if shard is None else self._broker.image.topics.partition(shard)
         if image is None or not row.is_wanted():
             self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif image.leader == self._broker.node_id:

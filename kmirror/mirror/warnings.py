@@ -33,7 +33,7 @@ def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
     return [
         name
         for name in topics
-        if not Configs(Scope.TOPIC, broker.image.topic_config(name), broker.configs).flag(SUPPORTS_UNCLEAN)
+        if not Configs(Scope.TOPIC, broker.image.configs.topic(name), broker.configs).flag(SUPPORTS_UNCLEAN)
     ]
 
 

@@ -142,7 +142,7 @@ def _chosen_partitions(cluster: Copied, partitions: Collection[TopicPartition] |
 
 
 def _who_has(cluster: Copied, tp: TopicPartition) -> str:
-    image = cluster.image.partition(tp)
+    image = cluster.image.topics.partition(tp)
     return f"its replicas are on {', '.join(map(str, image.replicas if image else ()))}"
 
 
@@ -161,7 +161,7 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
     live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
     if live is None:
         config = log_config(
-            image.topic_config(tp.topic), broker_configs(cluster.configs, image.broker_config(broker_id))
+            image.configs.topic(tp.topic), broker_configs(cluster.configs, image.configs.broker(broker_id))
         )
     else:
         config = live.log.config
@@ -184,7 +184,7 @@ def _records(
     for topic in dict.fromkeys(tp.topic for tp in replicas):
         yield TopicRecord(name=topic, topic_id=image.topics[topic].topic_id), 0
         # The simulated clock is not the machine's: a broker would delete what it takes for old.
-        for name, value in {"retention.ms": "-1", **image.topic_config(topic)}.items():
+        for name, value in {"retention.ms": "-1", **image.configs.topic(topic)}.items():
             if not name.startswith(_MIRRORING):
                 yield ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic, name=name, value=value), 0
     for tp, copy in replicas.items():
@@ -200,7 +200,10 @@ def _records(
             directories=[directory_id],
         )
         yield record, 1
-    yield ProducerIdsRecord(broker_id=broker_id, broker_epoch=-1, next_producer_id=image.next_producer_id), 0
+    yield (
+        ProducerIdsRecord(broker_id=broker_id, broker_epoch=-1, next_producer_id=image.producer_ids.next_producer_id),
+        0,
+    )
     yield EndTransactionRecord(), 0
 
 

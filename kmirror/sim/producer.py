@@ -140,7 +140,7 @@ class Producer:
             arguments.byte_view(f"the batch for {tp}", data)
         by_leader: dict[int, list[TopicPartition]] = {}
         for tp in batches:
-            image = self._cluster.image.partition(tp)
+            image = self._cluster.image.topics.partition(tp)
             if image is not None and image.leader in self._cluster.living():
                 by_leader.setdefault(image.leader, []).append(tp)
         found: dict[TopicPartition, tuple[int, int, str | None]] = {}
@@ -206,7 +206,7 @@ class Producer:
 
     def _check_there(self, partitions: Iterable[TopicPartition]) -> None:
         for tp in partitions:
-            if self._cluster.image.partition(tp) is None:
+            if self._cluster.image.topics.partition(tp) is None:
                 raise self._cluster.unknown_partition(tp)
 
     def _check_begun(self) -> None:

@@ -98,7 +98,9 @@ class Rounds:
                 self._cluster.stop(broker_id)
             else:
                 self._cluster.kill(broker_id)
-        self._cluster.until(lambda: not any(map(self._cluster.image.is_alive, BROKERS)), what="the ends of sessions")
+        self._cluster.until(
+            lambda: not any(map(self._cluster.image.brokers.is_alive, BROKERS)), what="the ends of sessions"
+        )
         may_be_torn = [torn] if others_stop else [b for b in BROKERS if b not in self._last_leaders()]
         for path in self._logs(self._chance.sample(may_be_torn, min(1, len(may_be_torn)))):
             written = path.stat().st_size - before.get(path, 0)

@@ -284,7 +284,7 @@ class Trip:
         self.order: Pending[None] | None = None
         self.epoch_before = self._leader_epoch()
         self.bumps = 0
-        self._last_leader = -1 if (found := self.destination.image.partition(TP)) is None else found.leader
+        self._last_leader = -1 if (found := self.destination.image.topics.partition(TP)) is None else found.leader
         self.pair.simulation.on(LeaderElected, self._on_elected)
 
     def _key(self) -> StateKey:
@@ -296,7 +296,7 @@ class Trip:
         return TopicPartition(MIRROR_STATE_TOPIC, state_partition(key, count))
 
     def _leader_epoch(self) -> int:
-        found = self.destination.image.partition(TP)
+        found = self.destination.image.topics.partition(TP)
         return -1 if found is None else found.leader_epoch
 
     def _on_elected(self, seen: Seen[LeaderElected]) -> None:
@@ -472,7 +472,7 @@ def _strike(trip: Trip, death: Death) -> tuple[StagedCluster, int]:
         cluster = trip.journey.source(trip.pair)
     elif death.victim == "coordinator":
         tp = trip.shard
-    known = cluster.image.partition(tp)
+    known = cluster.image.topics.partition(tp)
     node_id = CONTROLLER_ID if death.victim == "controller" else 1 if known is None else known.leader
     cluster.kill(node_id)
     return cluster, node_id

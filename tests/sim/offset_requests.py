@@ -188,7 +188,7 @@ class OffsetRequests:
         error = reply.error_code if version < 8 else reply.groups[0].error_code
         if error:
             return {TP: Found(-1, error=ErrorCode(error))}
-        names = self.cluster.image.topic_names
+        names = self.cluster.image.topics.names
         found = {}
         for topic in reply.topics if version < 8 else reply.groups[0].topics:
             name = names.get(topic.topic_id, "?") if version >= 10 else topic.name  # type: ignore[union-attr]

@@ -17,7 +17,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from kmirror.cluster.broker.apis import write_txn_markers as markers
-from kmirror.cluster.images import NO_LEADER, MetadataImage
+from kmirror.cluster.images import NO_LEADER
+from kmirror.cluster.images.topics import Topics
 from kmirror.cluster.replication import follower
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -352,13 +353,13 @@ def epochs_begin_anew(patch: Patch) -> None:
     """The controller elects in epoch 0 again where no broker has led for a while."""
 
     def change(self: Any, record: Any, delta: Any) -> None:
-        partitions = self.topics[self.topic_names[record.topic_id]].partitions
+        partitions = self[self.names[record.topic_id]].partitions
         led = partitions[record.partition_id].leader != NO_LEADER
         original(self, record, delta)
         if not led:
             partitions[record.partition_id] = replace(partitions[record.partition_id], leader_epoch=0)
 
-    original = patch(MetadataImage, "_change_partition", change)
+    original = patch(Topics, "_change_partition", change)
 
 
 # -- replication ----------------------------------------------------------------------------------

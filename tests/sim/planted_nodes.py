@@ -46,7 +46,7 @@ def shutdowns_wait_for_nobody(patch: Patch) -> None:
     """A broker in controlled shutdown may stop before the others have heard that it leads nothing."""
 
     def next_state(self: Heartbeats, image: Any, broker: Any, request: Any) -> BrokerState:
-        leaves = self.state_of(broker) is BrokerState.CONTROLLED_SHUTDOWN and not image.leads(broker.broker_id)
+        leaves = self.state_of(broker) is BrokerState.CONTROLLED_SHUTDOWN and not image.topics.leads(broker.broker_id)
         return BrokerState.SHUTDOWN_NOW if leaves else original(self, image, broker, request)
 
     original = patch(Heartbeats, "next_state", next_state)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kmirror.cluster.coordinators import runtime
 from kmirror.cluster.coordinators.groups.offsets import Offsets
-from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.images.topics import Topics
 from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import driver, metadata_sync
@@ -113,7 +113,7 @@ def another_topic_is_followed(patch: Patch) -> None:
 @fault("epoch-regression", profile="mirrored_again")
 def epochs_of_a_deleted_topic_are_forgotten(patch: Patch) -> None:
     """A topic that is mirrored again begins in epoch 0, as if its id had never been there (D49)."""
-    patch(MetadataImage, "first_leader_epoch", lambda self, topic_id: 0)
+    patch(Topics, "first_leader_epoch", lambda self, topic_id: 0)
 
 
 @fault("changed-by-restart", profile="killed_in_the_end")

@@ -102,7 +102,7 @@ def test_an_internal_topic_gets_the_size_and_configs_of_its_own() -> None:
     cluster = started()
     assert ask(cluster, TRANSACTION_TOPIC) == [UNKNOWN]
     cluster.simulation.run_until(lambda: TRANSACTION_TOPIC in cluster.image.topics, what="the topic")
-    assert cluster.image.topic_config(TRANSACTION_TOPIC)["cleanup.policy"] == "compact"
+    assert cluster.image.configs.topic(TRANSACTION_TOPIC)["cleanup.policy"] == "compact"
     assert len(cluster.image.topics[TRANSACTION_TOPIC].partitions) == 1
 
 
@@ -111,7 +111,7 @@ def test_a_broker_that_is_away_is_left_out_or_told_as_fenced() -> None:
     cluster.place_topic("t", replicas=((1, 2, 3),))
     cluster.kill(3)
     cluster.simulation.run_until(
-        lambda: 3 in cluster.broker(1).context.image.brokers and not cluster.broker(1).context.image.is_alive(3)
+        lambda: 3 in cluster.broker(1).context.image.brokers and not cluster.broker(1).context.image.brokers.is_alive(3)
     )
     request = MetadataRequest(topics=[MetadataRequestTopic(name="t")])
     old: Any = cluster.client.call(cluster.endpoint(1), request, 0)

@@ -103,12 +103,12 @@ def test_an_answer_waits_for_a_slow_follower_and_other_shards_do_not() -> None:
     cluster = first.cluster
     assert first.commit(7) is ErrorCode.NONE
     leader = cluster.await_leader(first.shard).broker_id
-    (follower,) = [one for one in cluster.image.partition(first.shard).replicas if one != leader]
+    (follower,) = [one for one in cluster.image.topics.partition(first.shard).replicas if one != leader]
     second = next(
         other
         for other in (OffsetRequests(cluster, f"n{n}") for n in range(99))
         if cluster.await_leader(other.shard).broker_id == leader
-        and follower not in cluster.image.partition(other.shard).replicas
+        and follower not in cluster.image.topics.partition(other.shard).replicas
     )
     line = cluster.simulation.line(cluster.process(leader), cluster.process(follower))
     line.set(latency_ms=2_000)

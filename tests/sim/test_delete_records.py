@@ -120,7 +120,7 @@ def test_a_follower_that_is_cut_off_is_waited_for_until_it_counts_as_dead(cluste
     assert client.answer is None, "its session has not ended"
     assert cluster.broker(leader).parts.replicas.partitions[T].log.log_start_offset == 4
     cluster.simulation.run_until(lambda: client.answer is not None, what="an answer")
-    assert not cluster.image.is_alive(victim)
+    assert not cluster.image.brokers.is_alive(victim)
     assert client.answer is not None
     assert (client.answer.error_code, client.answer.low_watermark) == (0, 4)
     cluster.restart(victim)
@@ -143,7 +143,10 @@ def test_who_loses_the_leadership_says_so(cluster: Cluster) -> None:
     line.take_down()
     client = Later(cluster)
     client.begin(cluster, leader, request(4))
-    cluster.simulation.run_until(lambda: cluster.image.partition(T).leader not in (leader, -1), what="another leader")  # type: ignore[union-attr]
+    cluster.simulation.run_until(
+        lambda: cluster.image.topics.partition(T).leader not in (leader, -1),  # type: ignore[union-attr]
+        what="another leader",
+    )
     assert client.answer is None, "it does not know yet"
     line.bring_up()
     cluster.simulation.run_until(lambda: client.answer is not None, what="an answer")

@@ -79,7 +79,7 @@ def gone(cluster: StagedCluster) -> bool:
 
 
 def isr(cluster: StagedCluster) -> tuple[int, ...]:
-    found = cluster.image.partition(TP)
+    found = cluster.image.topics.partition(TP)
     return () if found is None else found.isr
 
 
@@ -101,7 +101,7 @@ def test_every_broker_lets_go_of_what_is_deleted(cluster: StagedCluster) -> None
     cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
     with pytest.raises(KafkaError, match="has no topic"):
         cluster.write("x")
-    assert not cluster.broker(1).context.image.topic_config(TOPIC)
+    assert not cluster.broker(1).context.image.configs.topic(TOPIC)
     cluster.place_topic()
     for value in NEW:
         cluster.write(value)
@@ -255,7 +255,7 @@ def test_whatever_happens_meanwhile_the_disks_end_with_what_the_image_says(seed:
             cluster.restart(broker_id)
     cluster.simulation.run_until(cluster.is_settled, within_s=120, what="all in sync")
     for broker_id in cluster.broker_ids:
-        wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.held_by(broker_id)}
+        wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.topics.held_by(broker_id)}
         cluster.simulation.run_until(
             lambda broker_id=broker_id, wanted=wanted: set(cluster.log_dirs[broker_id][0].partitions()) == wanted,  # type: ignore[misc]
             what=f"the disk of {broker_id}",

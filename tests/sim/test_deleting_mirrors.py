@@ -102,7 +102,7 @@ def test_configs_and_states_go_and_the_state_goes_first() -> None:
     (keys,) = tombstones(p.b)
     assert [type(key) for key in keys] == [MirrorPartitionStateKey, LastMirrorEpochsKey], "in one batch"
     assert (ResourceType.MIRROR, "m") not in p.b.image.configs
-    assert MIRROR_NAME not in p.b.image.topic_config(TOPIC)
+    assert MIRROR_NAME not in p.b.image.configs.topic(TOPIC)
     p.simulation.run_for(span_s=1)
     for broker_id in p.b.broker_ids:
         context = p.b.component(broker_id).context
@@ -301,7 +301,7 @@ def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
     p.a.settle()
     p.a.elect()
     assert p.a.component(p.a.await_leader().broker_id).context.writers_of(TP) == before
-    assert MIRROR_LINEAGE in p.a.image.topic_config(TOPIC)
+    assert MIRROR_LINEAGE in p.a.image.configs.topic(TOPIC)
     p.simulation.line(p.a, c).bring_up()
     p.run_until(lambda: "b5" in [value for _, value in values(c.log())], "c to follow a")
     p.a.restart(next(b for b in p.a.broker_ids if b not in p.a.living()))

@@ -54,9 +54,9 @@ def test_altering_a_mirrored_topic_to_nothing_does_not_take_it_out_of_its_mirror
         return answer.responses[0].error_code
 
     assert alter(("retention.ms", "-1")) == 0
-    assert made.b.image.topic_config(TOPIC) == {"mirror.name": "m", "retention.ms": "-1"}
+    assert made.b.image.configs.topic(TOPIC) == {"mirror.name": "m", "retention.ms": "-1"}
     assert alter() == 0
-    assert made.b.image.topic_config(TOPIC) == {"mirror.name": "m"}
+    assert made.b.image.configs.topic(TOPIC) == {"mirror.name": "m"}
     assert alter(("mirror.name", "m.removed")) == ErrorCode.INVALID_CONFIG
     made.there.wait_for_state(MirrorState.MIRRORING, [TP])
     assert "mirror.name" not in {row.name for row in describe(client, made, ResourceType.TOPIC, TOPIC, 5).configs}

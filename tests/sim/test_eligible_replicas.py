@@ -48,13 +48,15 @@ def end(cluster: StagedCluster, broker_id: int, *, clean: bool, power_cut: bool 
     else:
         cluster.kill(broker_id, power_cut=power_cut)
         cluster.simulation.run_for(span_s=SESSION_S)
-    assert not cluster.image.is_alive(broker_id)
+    assert not cluster.image.brokers.is_alive(broker_id)
 
 
 def come_back(cluster: StagedCluster, broker_id: int) -> None:
     """Start a broker, and wait until it is unfenced and has had time to lead."""
     cluster.restart(broker_id)
-    cluster.simulation.run_until(lambda: cluster.image.is_alive(broker_id), what=f"broker {broker_id} to be unfenced")
+    cluster.simulation.run_until(
+        lambda: cluster.image.brokers.is_alive(broker_id), what=f"broker {broker_id} to be unfenced"
+    )
     cluster.simulation.run_for(span_s=1)
 
 
@@ -228,7 +230,7 @@ def test_describe_topic_partitions_has_eligible_replicas_and_the_last_leader() -
         if eligible == [2, 3]:
             end(cluster, 3, clean=True)
             cluster.restart(1)
-            cluster.simulation.run_until(lambda: cluster.image.is_alive(1), what="broker 1 to be unfenced")
+            cluster.simulation.run_until(lambda: cluster.image.brokers.is_alive(1), what="broker 1 to be unfenced")
         reply = cluster.client.call(cluster.endpoints()[0], asked, 0)
         assert isinstance(reply, DescribeTopicPartitionsResponse)
         row = reply.topics[0].partitions[0]

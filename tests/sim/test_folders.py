@@ -136,7 +136,7 @@ def test_broker_and_controller_share_a_folder_as_in_kafka(tmp_path: Path) -> Non
 def test_a_formatted_folder_begins_with_its_own_feature_levels(tmp_path: Path) -> None:
     with formatted(tmp_path) as a:
         assert a.image.features == FORMATTED and MIRROR_VERSION not in a.image.features
-        assert a.image.broker_config(1) == {"min.insync.replicas": "1"}
+        assert a.image.configs.broker(1) == {"min.insync.replicas": "1"}
         a.stop()
         a.start()
         assert a.image.features == FORMATTED

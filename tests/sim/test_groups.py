@@ -145,7 +145,7 @@ def test_an_assignment_that_is_lost_was_told_to_nobody(scene: Scene) -> None:
 
 def test_while_a_coordinator_loads_heartbeats_succeed_and_the_rest_has_to_wait(scene: Scene) -> None:
     one, two = scene.pair()
-    shard = scene.cluster.image.partition(SHARD)
+    shard = scene.cluster.image.topics.partition(SHARD)
     assert shard is not None
     former, heir, other = shard.replicas
     assert scene.peer.broker_id == former

@@ -55,7 +55,7 @@ def write_everywhere(cluster: Cluster) -> None:
 
 
 def image_of(cluster: Cluster, tp: TopicPartition) -> PartitionImage:
-    found = cluster.image.partition(tp)
+    found = cluster.image.topics.partition(tp)
     assert found is not None
     return found
 

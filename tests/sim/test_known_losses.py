@@ -252,7 +252,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     for line in to_controller:
         line.take_down()
     elect_among_the_informed(p, former, stale)
-    informed = p.b.image.partition(TP)
+    informed = p.b.image.topics.partition(TP)
     assert informed is not None
     to_informed = p.simulation.line(p.a, f"b-{informed.leader}")
     to_informed.take_down()  # The one broker that could contradict them is out of reach for a while.
@@ -276,7 +276,9 @@ def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> Non
     stale = p.b.await_leader().broker_id
     to_controller = p.simulation.line(f"b-{stale}", "b-controller")
     to_controller.take_down()
-    p.run_until(lambda: (found := p.b.image.partition(TP)) is not None and found.leader != stale, "another leader")
+    p.run_until(
+        lambda: (found := p.b.image.topics.partition(TP)) is not None and found.leader != stale, "another leader"
+    )
     informed = [broker_id for broker_id in p.b.broker_ids if broker_id != stale]
     lines = [p.simulation.line(p.a, f"b-{broker_id}") for broker_id in informed]
     for line in lines:
@@ -301,12 +303,12 @@ def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
     p.b.kill(former)
 
     def led_by_somebody_informed() -> bool:
-        image = p.b.image.partition(TP)
+        image = p.b.image.topics.partition(TP)
         return image is not None and image.leader not in (former, -1, *stale)
 
     p.run_until(led_by_somebody_informed, "a leader that the stale do not know")
     p.b.restart(former)
-    p.run_until(lambda: p.b.image.is_alive(former), "the former leader")
+    p.run_until(lambda: p.b.image.brokers.is_alive(former), "the former leader")
 
 
 @pytest.mark.decision("D25")

@@ -84,7 +84,7 @@ def test_what_lay_in_a_failed_directory_is_led_elsewhere_and_the_rest_stays(led:
         assert set(a.broker(1).parts.replicas.offline) == set(there)
         for each in tps:
             assert (1 in isr(a, each)) == (each not in there), each
-        assert a.leader(tp) is not None and a.image.partition(tp).leader != 1  # type: ignore[union-attr]
+        assert a.leader(tp) is not None and a.image.topics.partition(tp).leader != 1  # type: ignore[union-attr]
         assert {each: values(a, each) for each in tps} == sent
         # A restart without the directory leaves it offline, one with it brings it back.
         a.stop(1)
@@ -132,7 +132,7 @@ def test_a_partition_in_a_failed_directory_is_answered_with_a_storage_error() ->
             (a.log_dirs[1][1].log_dir, ErrorCode.KAFKA_STORAGE_ERROR),
         ]
         simulation.run_for(span_s=5)
-        assert all(a.image.partition(tp).leader == -1 for tp in lost)  # type: ignore[union-attr]
+        assert all(a.image.topics.partition(tp).leader == -1 for tp in lost)  # type: ignore[union-attr]
         a.mend_log_dir(1, 1)
         a.stop(1)
         a.restart(1)

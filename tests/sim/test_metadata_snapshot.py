@@ -64,7 +64,7 @@ def test_a_cluster_comes_up_with_what_the_snapshot_and_the_log_say(
         assert {name: topic.topic_id for name, topic in image.topics.items()} == {
             name: topic.topic_id for name, topic in before.topics.items()
         }
-        assert image.topic_config("full") == {"retention.ms": "-1"} and image.offset > end_offset
+        assert image.configs.topic("full") == {"retention.ms": "-1"} and image.offset > end_offset
     assert [record.value for record in cluster.read(FULL)] == [b"one"]
     cluster.create_topic("new")
     cluster.stop()

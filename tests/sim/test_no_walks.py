@@ -109,7 +109,7 @@ def test_changes_of_the_metadata_are_followed_where_they_are(
     a.controller.commit(simulation.world.now, [removed])
     b.kill(3)
     simulation.run_for(span_s=20)
-    assert not b.controller.image.is_alive(3)
+    assert not b.controller.image.brokers.is_alive(3)
     for broker_id in a.living():
         held = a.broker(broker_id).parts.replicas.partitions
         assert not any(TopicPartition("t7", index) in held for index in range(5))

@@ -59,7 +59,7 @@ def test_a_broker_that_is_out_of_its_controllers_reach_for_three_seconds_is_not_
     line.bring_up()
     for _ in range(100):
         cluster.simulation.run_for(span_s=0.2)
-        assert cluster.image.is_alive(2)
+        assert cluster.image.brokers.is_alive(2)
 
 
 @pytest.mark.decision("D74")

@@ -235,7 +235,7 @@ def test_a_broker_hands_a_bump_of_leader_epochs_to_the_controller() -> None:
     reply = RawClient(cluster).ask(cluster.endpoint(2), request, 0)
     assert isinstance(reply, BumpLeaderEpochsResponse)
     assert [(t.topic_name, [p.error_code for p in t.partitions]) for t in reply.topics] == [("t", [ErrorCode.NONE])]
-    found = cluster.controller.image.partition(TopicPartition("t", 0))
+    found = cluster.controller.image.topics.partition(TopicPartition("t", 0))
     assert found is not None and found.leader_epoch == 9
 
 

@@ -30,7 +30,14 @@ def store_of(cluster: kmirror.Cluster) -> MemoryStore:
 
 
 def facts(image: MetadataImage) -> tuple[object, ...]:
-    return image.brokers, image.topics, image.configs, image.features, image.next_producer_id, image.topic_names
+    return (
+        image.brokers,
+        image.topics,
+        image.configs,
+        image.features,
+        image.producer_ids.next_producer_id,
+        image.topics.names,
+    )
 
 
 def delete(cluster: kmirror.Cluster, topic: str) -> None:
@@ -69,7 +76,7 @@ def test_a_controller_that_starts_from_a_snapshot_knows_what_it_knew(configs: di
     assert cluster.topics() == sorted(f"t{number}" for number in range(12) if number % 3)
     cluster.create_topic("t0")
     for broker_id in cluster.broker_ids:
-        assert cluster.broker(broker_id).context.image.topic_config("t11") == {"retention.ms": "12"}
+        assert cluster.broker(broker_id).context.image.configs.topic("t11") == {"retention.ms": "12"}
 
 
 @pytest.mark.parametrize("piece", [300, metadata_follower.BYTES_MAX])

@@ -60,7 +60,7 @@ def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_nex
     to_controller.take_down()
 
     def moved() -> bool:
-        image = p.a.image.partition(TP)
+        image = p.a.image.topics.partition(TP)
         return image is not None and image.leader not in (before, -1)
 
     p.run_until(moved, "another leader")

@@ -136,7 +136,7 @@ def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
     p.there.add_topics(NAMES)
     assert_equal(p.there, NAMES)
     assert p.a.alter(NAMES[2], {"retention.ms": "7200000"}) is ErrorCode.NONE
-    p.run_until(lambda: p.b.image.topic_config(NAMES[2]).get("retention.ms") == "7200000", "the syncs to go on")
+    p.run_until(lambda: p.b.image.configs.topic(NAMES[2]).get("retention.ms") == "7200000", "the syncs to go on")
 
 
 def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None:

@@ -131,8 +131,8 @@ def test_a_config_does_not_move_back_to_what_a_stale_broker_knows() -> None:
     p.begin()
     cut_off(p)
     p.a.alter(TOPIC, {"retention.ms": "2000000"})
-    p.run_until(lambda: p.b.image.topic_config(TOPIC).get("retention.ms") == "2000000", "the new value")
-    p.hold(8 * INTERVAL_S, lambda: p.b.image.topic_config(TOPIC)["retention.ms"] == "2000000", "it is the newest")
+    p.run_until(lambda: p.b.image.configs.topic(TOPIC).get("retention.ms") == "2000000", "the new value")
+    p.hold(8 * INTERVAL_S, lambda: p.b.image.configs.topic(TOPIC)["retention.ms"] == "2000000", "it is the newest")
 
 
 def test_partitions_that_a_stale_broker_does_not_know_are_mirrored() -> None:
@@ -161,7 +161,7 @@ def test_offsets_of_a_deposed_coordinator_are_not_committed() -> None:
     assert here.get() == Found(2, 0)
     deposed = p.a.await_leader(there.shard).broker_id
     cut_off(p, deposed)
-    leader = p.a.image.partition(there.shard)
+    leader = p.a.image.topics.partition(there.shard)
     assert leader is not None and leader.leader not in (-1, deposed)
     p.simulation.run_for(span_s=1)
     assert there.commit(9, epoch=0, broker_id=leader.leader) is ErrorCode.NONE

@@ -60,7 +60,7 @@ def _instead(real: Handler, make: Callable[[int], PartitionData]) -> Handler:
 
 def survives(p: Pair, span_s: float = 20) -> None:
     p.simulation.run_for(span_s=span_s)
-    assert all(p.b.runs(b) and p.b.image.is_alive(b) for b in p.b.broker_ids)
+    assert all(p.b.runs(b) and p.b.image.brokers.is_alive(b) for b in p.b.broker_ids)
 
 
 def test_an_error_code_that_nobody_knows_is_an_unknown_error() -> None:

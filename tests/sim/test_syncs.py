@@ -57,7 +57,7 @@ def cycle(p: Pair, count: int = 1) -> None:
 
 
 def configs_here(p: Pair, topic: str = TOPIC) -> dict[str, str]:
-    return {name: text for name, text in p.b.image.topic_config(topic).items() if not name.startswith("mirror.")}
+    return {name: text for name, text in p.b.image.configs.topic(topic).items() if not name.startswith("mirror.")}
 
 
 def remove(p: Pair, name: str) -> None:

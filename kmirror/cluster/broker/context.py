@@ -137,7 +137,7 @@ class BrokerContext:
 
     def take_over_configs(self) -> None:
         """Put the dynamic configs of this broker in the image into effect."""
-        self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
+        self.configs = broker_configs(self.options.configs, self.image.configs.broker(self.node_id))
 
     def config_layers(self) -> BrokerLayers:
         """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
@@ -196,7 +196,7 @@ class BrokerContext:
 
         Without a `client_id` the request has the broker's.
         """
-        endpoint = self.image.endpoint(broker_id)
+        endpoint = self.image.brokers.endpoint(broker_id)
         if endpoint is None:
             return False
         self.requester.send(

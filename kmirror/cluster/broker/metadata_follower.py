@@ -15,7 +15,6 @@ from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
-from kmirror.cluster.image_difference import difference
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
@@ -180,8 +179,7 @@ class MetadataFollower:
             self._give_up(f"the metadata snapshot that ends at offset {wanted.end_offset} cannot be read: {error}")
             return
         read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
-        self._delta.add(difference(self._context.image, read))
-        self._context.image.replace_by(read)
+        self._delta.add(self._context.image.replace_by(read))
         self._transactions = MetadataTransactions()  # What was open here has ended below the snapshot's end.
         self._poll = None
         self._without_news.forget()

@@ -94,7 +94,7 @@ class Verification:
             then(later, self._verdicts(reply))
 
         shard = self.components.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
-        image = None if shard is None else self.context.image.partition(shard)
+        image = None if shard is None else self.context.image.topics.partition(shard)
         if image is None or not self.context.ask_broker(now, image.leader, "verification", self._request(), on_reply):
             on_reply(now, None)
 

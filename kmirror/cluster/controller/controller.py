@@ -350,10 +350,10 @@ class Controller:
 
     def _apply_partition(self, record: PartitionRecord | PartitionChangeRecord, delta: Delta) -> None:
         """Replay a partition's record, and tell of its leader if it begins a leader epoch."""
-        tp = TopicPartition(self.image.topic_names[record.topic_id], record.partition_id)
-        before = self.image.partition(tp)
+        tp = TopicPartition(self.image.topics.names[record.topic_id], record.partition_id)
+        before = self.image.topics.partition(tp)
         self.image.apply(record, delta)
-        after = self.image.partition(tp)
+        after = self.image.topics.partition(tp)
         assert after is not None, "just applied"
         if before is None or before.leader_epoch != after.leader_epoch:
             unclean = before is not None and after.leader not in (NO_LEADER, *before.isr, *before.eligible)
@@ -361,5 +361,5 @@ class Controller:
             self.outbox.note(str(fact), fact)
 
     def _read_configs(self) -> None:
-        dynamic = self.image.broker_config(self.context.node_id)
+        dynamic = self.image.configs.broker(self.context.node_id)
         self.context.configs = broker_configs(self.options.configs, dynamic)

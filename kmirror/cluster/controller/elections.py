@@ -36,7 +36,9 @@ from kmirror.spec.wire_values import LeaderRecoveryState
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that take `broker_id` out of every ISR and leadership; it may still be active in `image`."""
-    every = (without_replica(image, defaults, topic, index, broker_id) for topic, index in image.held_by(broker_id))
+    every = (
+        without_replica(image, defaults, topic, index, broker_id) for topic, index in image.topics.held_by(broker_id)
+    )
     return [change for change in every if change is not None]
 
 
@@ -44,7 +46,7 @@ def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
     """Return the changes that take a broker out of all that it may not lead after an unclean end."""
     every = (
         _change(image, defaults, topic, index, _without(topic.partitions[index], broker_id), gone=broker_id, lost=True)
-        for topic, index in image.held_by(broker_id)
+        for topic, index in image.topics.held_by(broker_id)
         if broker_id in (*topic.partitions[index].isr, *topic.partitions[index].eligible)
     )
     return [change for change in every if change is not None]
@@ -56,7 +58,7 @@ def offline_records(
     """Return the changes that take `broker_id` out of ISR and leadership of what lies in these of its directories."""
     return [
         change
-        for topic, index in image.held_by(broker_id)
+        for topic, index in image.topics.held_by(broker_id)
         if topic.partitions[index].directory_of(broker_id) in directories
         and (change := without_replica(image, defaults, topic, index, broker_id)) is not None
     ]
@@ -75,7 +77,7 @@ def without_replica(
 def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
     """Return the elections that are possible; `broker_id` counts as active, which in `image` it may not be yet."""
     records: list[Message] = []
-    for name, index in image.leaderless:
+    for name, index in image.topics.leaderless:
         topic = image.topics[name]
         partition = topic.partitions[index]
         if broker_id is not None and broker_id not in partition.replicas:
@@ -129,12 +131,13 @@ def _change(
     `gone` may not lead, and is not eligible any more if it may have `lost` records; `comes` will be active. The leader
     may have `recovered` from an unclean election.
     """
-    partition, keeps = topic.partitions[index], image.keeps_eligible
-    configs = Configs(Scope.TOPIC, image.topic_config(topic.name), defaults)
+    partition, keeps = topic.partitions[index], image.features.has_eligible_replicas
+    configs = Configs(Scope.TOPIC, image.configs.topic(topic.name), defaults)
     able = [
         b
         for b in partition.replicas
-        if b != gone and (b == partition.leader or image.may_lead(b, partition) or _comes(image, b, comes, partition))
+        if b != gone
+        and (b == partition.leader or image.brokers.may_lead(b, partition) or _comes(image, b, comes, partition))
     ]
     eligible = list(partition.eligible)
     if keeps:

@@ -55,9 +55,9 @@ class Heartbeats:
                 return BrokerState.SHUTDOWN_NOW if request.want_shut_down else BrokerState.FENCED
             if not request.want_shut_down:
                 return BrokerState.UNFENCED
-            leads = image.leads(broker.broker_id)
+            leads = image.topics.leads(broker.broker_id)
             return BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW
-        if image.leads(broker.broker_id):
+        if image.topics.leads(broker.broker_id):
             return BrokerState.CONTROLLED_SHUTDOWN
         needed = self._shutdown_offsets[broker.broker_id]
         may_go = all(replayed >= needed for replayed in self._replayed.values())

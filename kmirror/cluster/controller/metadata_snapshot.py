@@ -1,7 +1,7 @@
 """Snapshots of the metadata log: what may be read instead of records that were deleted from the log's beginning.
 
 A snapshot is a file of batches whose offsets are its own: a control batch with the header, and with the voters if the
-log has any; the records (`snapshot_records.py`); a control batch with the footer (KIP-630, RecordsSnapshotWriter).
+log has any; the records (`images/snapshot.py`); a control batch with the footer (KIP-630, RecordsSnapshotWriter).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kmirror.cluster.controller.metadata_batches import in_batches, metadata_records
-from kmirror.cluster.controller.snapshot_records import SnapshotRecords
+from kmirror.cluster.images import SnapshotRecords
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.log.state_files import SNAPSHOT_OF_LOG
 from kmirror.log.store import Chunk, PartitionStore

@@ -11,7 +11,7 @@ from kmirror.spec.metrics import row
 
 def of_controller(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
     """Yield what a controller tells."""
-    fenced = sum(1 for broker_id in image.brokers if not image.is_alive(broker_id))
+    fenced = sum(1 for broker_id in image.brokers if not image.brokers.is_alive(broker_id))
     partitions = sum(len(topic.partitions) for topic in image.topics.values())
     for name, value in (
         ("ActiveControllerCount", int(decides)),
@@ -19,6 +19,6 @@ def of_controller(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
         ("FencedBrokerCount", fenced),
         ("GlobalTopicCount", len(image.topics)),
         ("GlobalPartitionCount", partitions),
-        ("OfflinePartitionsCount", len(image.leaderless)),
+        ("OfflinePartitionsCount", len(image.topics.leaderless)),
     ):
         yield gauge(row("KafkaController", name), value)

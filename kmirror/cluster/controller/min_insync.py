@@ -26,7 +26,7 @@ def of_all_brokers(value: int) -> ConfigRecord:
 def unifying_records(image: MetadataImage, static: int) -> list[Message]:
     """Return what makes the value the same for all brokers: what is set for all, else `static`."""
     records: list[Message] = [] if KEY in image.configs.get((ResourceType.BROKER, ""), {}) else [of_all_brokers(static)]
-    for name in image.configured(ResourceType.BROKER):
+    for name in image.configs.names(ResourceType.BROKER):
         if name and KEY in image.configs[ResourceType.BROKER, name]:
             records.append(ConfigRecord(resource_type=ResourceType.BROKER, resource_name=name, name=KEY, value=None))
     return records
@@ -34,7 +34,7 @@ def unifying_records(image: MetadataImage, static: int) -> list[Message]:
 
 def clearing_records(image: MetadataImage, records: Sequence[Message]) -> list[Message]:
     """Return what ends the eligibility of replicas where `records` alter the value."""
-    if not image.keeps_eligible:
+    if not image.features.has_eligible_replicas:
         return []
     return [
         ClearElrRecord(topic_name=record.resource_name if record.resource_type == ResourceType.TOPIC else "")
@@ -47,7 +47,7 @@ def clearing_records(image: MetadataImage, records: Sequence[Message]) -> list[M
 
 def problem_with(image: MetadataImage, broker: str, changes: Mapping[str, str | None]) -> str | None:
     """Return in Kafka's words why a broker's configs, or with an empty name those of all, cannot change so, or None."""
-    if not image.keeps_eligible or KEY not in changes:
+    if not image.features.has_eligible_replicas or KEY not in changes:
         return None
     if broker:
         return f"Broker-level {KEY} cannot be altered while ELR is enabled."

@@ -25,8 +25,8 @@ def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Repli
 
     INVALID_REPLICATION_FACTOR if there are fewer brokers than replicas, or none that is alive.
     """
-    alive = sorted(b for b in image.brokers if image.is_alive(b))
-    fenced = sorted(b for b in image.brokers if not image.is_alive(b))
+    alive = sorted(b for b in image.brokers if image.brokers.is_alive(b))
+    fenced = sorted(b for b in image.brokers if not image.brokers.is_alive(b))
     if not alive:
         raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, NONE_USABLE)
     if factor > len(image.brokers):
@@ -72,7 +72,7 @@ def _wrong(what: str) -> ApiError:
 
 def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> None:
     """Raise ApiError if none of the replicas that partition `index` is assigned to may lead."""
-    if not any(image.is_active(b) for b in replicas):
+    if not any(image.brokers.is_active(b) for b in replicas):
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"All brokers specified in the manual partition assignment for partition {index} are fenced or in "
@@ -85,7 +85,7 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
 
     INVALID_REPLICATION_FACTOR if none of its replicas may lead: all brokers that are alive are about to stop.
     """
-    isr = [b for b in replicas if image.is_active(b)]
+    isr = [b for b in replicas if image.brokers.is_active(b)]
     if not isr:
         raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, unable(len(replicas), NONE_ACTIVE))
     return PartitionRecord(
@@ -94,9 +94,9 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
         replicas=list(replicas),
         isr=isr,
         leader=isr[0],
-        leader_epoch=image.first_leader_epoch(topic_id),
+        leader_epoch=image.topics.first_leader_epoch(topic_id),
         partition_epoch=0,
-        directories=[image.default_directory(b) for b in replicas] if image.has_directories else [],
+        directories=[image.brokers.default_directory(b) for b in replicas] if image.features.has_directories else [],
     )
 
 

@@ -84,7 +84,7 @@ class BrokerSessions:
         """
         image, broker = self._context.image, self._context.image.brokers[broker_id]
         failed = [directory for directory in broker.directories if directory in reported]
-        if not failed or not image.has_directories:
+        if not failed or not image.features.has_directories:
             return
         left = [directory for directory in broker.directories if directory not in failed]
         self._context.outbox.note(f"broker {broker_id} has lost {len(failed)} log directories, {len(left)} are left")

@@ -65,8 +65,8 @@ class DirectoryAssignments(BrokerComponent):
         while self._waiting and len(asked) < PARTITIONS_MAX:
             key = next(iter(self._waiting))
             tp, directory_id = self._waiting.pop(key)
-            image = self._context.image.partition(tp)
-            named = self._context.image.topic_names.get(key[0])
+            image = self._context.image.topics.partition(tp)
+            named = self._context.image.topics.names.get(key[0])
             if image is None or named != tp.topic or self._context.node_id not in image.replicas:
                 continue
             if image.directory_of(self._context.node_id) != directory_id:

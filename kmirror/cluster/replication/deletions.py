@@ -50,7 +50,9 @@ class Deletions(BrokerComponent):
 
     def low_watermark(self, partition: Partition) -> int:
         """Return the least log start of a led partition's replicas on living brokers; -1 as long as one is unknown."""
-        starts = [f.log_start for number, f in partition.followers.items() if self._context.image.is_alive(number)]
+        starts = [
+            f.log_start for number, f in partition.followers.items() if self._context.image.brokers.is_alive(number)
+        ]
         return min([partition.log.log_start_offset, *starts])
 
     def wait(self, now: Instant, partition: Partition, offset: int, timeout_ms: int, on_deleted: OnDeleted) -> None:

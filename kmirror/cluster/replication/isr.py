@@ -102,7 +102,7 @@ class IsrManager(BrokerComponent):
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
         """Propose to add `replica` if it has caught up, in the broker epoch that the image has (KIP-903)."""
         broker = self._context.image.brokers.get(replica)
-        if broker is None or not self._context.image.is_active(replica) or not partition.may_join(replica):
+        if broker is None or not self._context.image.brokers.is_active(replica) or not partition.may_join(replica):
             return
         if partition.followers[replica].broker_epoch in (UNKNOWN_EPOCH, broker.epoch):
             self._propose(partition, (*partition.isr, replica))

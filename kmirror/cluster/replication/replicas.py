@@ -138,7 +138,7 @@ class ReplicaManager:
         """
         changed: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
-            image, held = self._context.image.partition(tp), self.partitions.get(tp)
+            image, held = self._context.image.topics.partition(tp), self.partitions.get(tp)
             if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
                 self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
                 changed[tp] = False
@@ -199,7 +199,7 @@ class ReplicaManager:
         """Return why a partition is not led here: as Kafka's getPartitionOrError says it."""
         if tp in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        is_known = self._context.image.partition(tp) is not None
+        is_known = self._context.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _apply_configs(self, topic: str) -> None:
@@ -285,7 +285,7 @@ class ReplicaManager:
         return [*log_dirs.by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
 
     def log_config(self, topic: str) -> LogConfig:
-        return log_config(self._context.image.topic_config(topic), self._context.configs)
+        return log_config(self._context.image.configs.topic(topic), self._context.configs)
 
     def _drop(self, tp: TopicPartition) -> None:
         partition, disk = self.partitions.pop(tp), self._context.log_dirs.of(tp)
@@ -314,7 +314,7 @@ class ReplicaManager:
 
     def min_insync_replicas(self, topic: str) -> int:
         """Return the config of a topic, of which this broker need not have a replica."""
-        configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
+        configs = Configs(Scope.TOPIC, self._context.image.configs.topic(topic), self._context.configs)
         return configs.integer("min.insync.replicas")
 
     def led(self, tp: TopicPartition) -> Partition | None:

@@ -152,15 +152,15 @@ def check_image(image: MetadataImage) -> None:
                 leaderless.add(tp)
             else:
                 leads[partition.leader] = leads.get(partition.leader, 0) + 1
-            image.offline(partition)
+            image.brokers.offline(partition)
     for broker_id in {*held, *image.brokers, *leads}:
-        counted = {TopicPartition(topic.name, index) for topic, index in image.held_by(broker_id)}
+        counted = {TopicPartition(topic.name, index) for topic, index in image.topics.held_by(broker_id)}
         wanted = held.get(broker_id, set())
-        if counted != wanted or image.leads(broker_id) != leads.get(broker_id, 0):
-            told = f"broker {broker_id} has {sorted(counted)} and leads {image.leads(broker_id)}, a walk finds "
+        if counted != wanted or image.topics.leads(broker_id) != leads.get(broker_id, 0):
+            told = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}, a walk finds "
             raise Fault(Kind.DIFFERS, f"{told}{sorted(wanted)}, {leads.get(broker_id, 0)}", "partitions of a broker")
-    if set(image.leaderless) != leaderless:
-        told = f"{sorted(image.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
+    if set(image.topics.leaderless) != leaderless:
+        told = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
         raise Fault(Kind.DIFFERS, told, "partitions without a leader")
 
 

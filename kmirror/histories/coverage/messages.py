@@ -45,7 +45,7 @@ class Asked:
         topic_id: Uuid = getattr(row, "topic_id", Uuid.ZERO)
         if topic_id == Uuid.ZERO or not isinstance(self.server, Broker):
             return str(getattr(row, "topic", "") or getattr(row, "name", ""))
-        return self.server.context.image.topic_names.get(topic_id, "")
+        return self.server.context.image.topics.names.get(topic_id, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,10 +153,10 @@ class _Replay:
         """Return the partition that a record changes; a bump of its leader epoch is a PartitionRecord (D14)."""
         if not isinstance(record, PartitionChangeRecord | PartitionRecord):
             return None
-        return self._image.topics[self._image.topic_names[record.topic_id]].partitions.get(record.partition_id)
+        return self._image.topics[self._image.topics.names[record.topic_id]].partitions.get(record.partition_id)
 
     def _is_mirrored(self, topic: str) -> bool:
-        assignment = parse(self._image.topic_config(topic).get(MIRROR_NAME, ""))
+        assignment = parse(self._image.configs.topic(topic).get(MIRROR_NAME, ""))
         return assignment is not None and assignment.wish is not Wish.REMOVE
 
     def _told(self, record: Message) -> Iterator[str]:
@@ -172,7 +172,7 @@ class _Replay:
             case PartitionRecord():
                 if len(record.replicas) < len(image.brokers):
                     yield "topic.uneven"
-                topic = image.topics[image.topic_names[record.topic_id]]
+                topic = image.topics[image.topics.names[record.topic_id]]
                 if topic.topic_id not in self._new and record.partition_id not in topic.partitions:
                     yield "topic.grown"
             case RegisterBrokerRecord() if record.broker_id in image.brokers:
@@ -183,11 +183,11 @@ class _Replay:
                 yield from self._config(record)
         if record.NAME == "RemoveTopicRecord":
             yield "topic.deleted"
-            self._deleted[image.topic_names[record.topic_id]] = None  # type: ignore[attr-defined]
+            self._deleted[image.topics.names[record.topic_id]] = None  # type: ignore[attr-defined]
 
     def _changes(self, record: Message, before: PartitionImage, after: PartitionImage) -> Iterator[str]:
         assert isinstance(record, PartitionChangeRecord | PartitionRecord)
-        topic = self._image.topic_names[record.topic_id]
+        topic = self._image.topics.names[record.topic_id]
         if after.leader_epoch != before.leader_epoch:
             yield f"election.{_election(before, after)}"
             if _election(before, after) == "unclean":
@@ -198,7 +198,7 @@ class _Replay:
             if after.leader_epoch > before.leader_epoch + 1:
                 yield "election.far"
             preferred = after.replicas[0]
-            if after.leader == preferred != before.leader and self._image.is_alive(before.leader) and (
+            if after.leader == preferred != before.leader and self._image.brokers.is_alive(before.leader) and (
                 before.leader in after.isr
             ):  # fmt: skip
                 yield "election.preferred"
@@ -225,7 +225,7 @@ class _Replay:
         key, value = record.name, record.value
         match record.resource_type:
             case ResourceType.TOPIC if key == MIRROR_NAME:
-                before = parse(self._image.topic_config(record.resource_name).get(key, ""))
+                before = parse(self._image.configs.topic(record.resource_name).get(key, ""))
                 after = parse(value or "")
                 yield "mirror.forgotten" if after is None else f"mirror.asked-{after.wish.name.lower()}"
                 if before is not None and after is not None and before.mirror != after.mirror:

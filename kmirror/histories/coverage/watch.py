@@ -129,7 +129,7 @@ class Watch:
                     self._count("log.compacted-records")
                 self._look_at_tombstones(process, fact.tp)
             case StateEntered():
-                topic = self._scene.image(cluster).topic_config(fact.tp.topic)
+                topic = self._scene.image(cluster).configs.topic(fact.tp.topic)
                 assignment = parse(topic.get(MIRROR_NAME, ""))
                 if assignment is not None and assignment.mirror == fact.mirror:
                     self._count(transitions.of_wish(assignment.wish, fact.state))

@@ -175,7 +175,7 @@ class AnswerLook(FrameLook):
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
         """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""
         for name in [topic.topic_name for topic in topics]:
-            topic, assignment = image.topics.get(name), parse(image.topic_config(name).get(MIRROR_NAME, ""))
+            topic, assignment = image.topics.get(name), parse(image.configs.topic(name).get(MIRROR_NAME, ""))
             if topic is None or assignment is None or assignment.wish is not Wish.REMOVE:
                 continue
             for index in topic.partitions:
@@ -191,7 +191,7 @@ class AnswerLook(FrameLook):
             shard = None if context is None else context.coordinator.shard_of(key)
             if context is None or shard is None:
                 continue
-            known = image.partition(shard)
+            known = image.topics.partition(shard)
             if known is not None and known.leader == broker_id and context.coordinator.leads(shard):
                 states = context.coordinator.runtime.state(shard.partition)
                 return NOTHING if states is None else states.all_committed().get(key, NOTHING)
@@ -221,7 +221,7 @@ class AnswerLook(FrameLook):
 def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
     """Return a controller's error for a topic in a request to add, remove, pause or resume topics."""
     name, known = topic.topic_name, image.topics.get(topic.topic_name)
-    assignment = parse(image.topic_config(name).get(MIRROR_NAME, ""))
+    assignment = parse(image.configs.topic(name).get(MIRROR_NAME, ""))
     is_other = known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id)
     if key == ADD:
         if problem_with_name(name) is not None or name in SYSTEM_TOPICS:

@@ -60,9 +60,9 @@ class ControllerLook:
         A log that lies in a directory that has failed stays where it was.
         """
         context, image = broker.context, self._scene.image(cluster)
-        if not image.has_directories or not image.is_active(context.node_id):
+        if not image.features.has_directories or not image.brokers.is_active(context.node_id):
             return
-        for topic, index in image.held_by(context.node_id):
+        for topic, index in image.topics.held_by(context.node_id):
             tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
             disk = context.log_dirs.of(tp)
             if disk is not None and disk.directory_id != assigned:
@@ -76,7 +76,7 @@ class ControllerLook:
             ("topics", right.topics, found.topics),
             ("configs", right.configs, found.configs),
             ("feature levels", right.features, found.features),
-            ("producer ids", right.next_producer_id, found.next_producer_id),
+            ("producer ids", right.producer_ids.next_producer_id, found.producer_ids.next_producer_id),
         ):
             if one != other:
                 text = f"{who} has other {what} than the controller had at offset {right.offset}"
@@ -88,16 +88,16 @@ class ControllerLook:
         A controller that started after the shutdown began does not know of it, and does not wait.
         """
         found, image = self._scene.clusters[cluster], self._scene.image(cluster)
-        if image.leads(broker_id):
-            text = f"broker {broker_id} may shut down, and leads {image.leads(broker_id)} partitions"
+        if image.topics.leads(broker_id):
+            text = f"broker {broker_id} may shut down, and leads {image.topics.leads(broker_id)} partitions"
             self._rules.broken(cluster, broker_id, NO_PARTITION, "shutdown-leads", text)
         if self._leaving.pop((cluster, broker_id), -1) != self._incarnation(cluster):
             return
         for other in found.living():
             broker, known = found.broker(other), image.brokers.get(other)
-            if other == broker_id or known is None or not image.is_active(other):
+            if other == broker_id or known is None or not image.brokers.is_active(other):
                 continue
-            if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.leads(broker_id):
+            if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.topics.leads(broker_id):
                 text = f"broker {broker_id} may shut down, and broker {other} does not know yet that it leads nothing"
                 self._rules.broken(cluster, other, NO_PARTITION, "shutdown-unknown", text)
 
@@ -130,10 +130,10 @@ class ControllerLook:
         if leader != NO_LEADER:
             if leader not in isr:
                 yield "leader-isr", f"leader {leader} is not in its ISR {list(isr)}"
-            if leader not in after.replicas or not image.may_lead(leader, after):
+            if leader not in after.replicas or not image.brokers.may_lead(leader, after):
                 yield "leader-inactive", f"leader {leader} is not active, or its log directory is offline"
         else:
-            able = [member for member in isr or after.eligible if image.may_lead(member, after)]
+            able = [member for member in isr or after.eligible if image.brokers.may_lead(member, after)]
             if able:
                 yield "leaderless", f"it has no leader, though {able} of the ISR may lead"
         if before is None or before is after:
@@ -155,17 +155,17 @@ class ControllerLook:
             return
         if after.isr != (leader,):
             yield "unclean-isr", f"leader {leader} is elected from outside the ISR, which becomes {list(after.isr)}"
-        able = [member for member in clean if member in after.replicas and image.may_lead(member, after)]
+        able = [member for member in clean if member in after.replicas and image.brokers.may_lead(member, after)]
         if able:
             yield (
                 "unclean-leader",
                 f"leader {leader} is elected from outside the ISR {list(clean)}, though {able} of the ISR may lead",
             )
-        if image.keeps_eligible and before.last_known == (leader,):
+        if image.features.has_eligible_replicas and before.last_known == (leader,):
             return  # It leads once no replica is eligible; the last of them may have ended uncleanly (KIP-966).
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
-        if not Configs(Scope.TOPIC, image.topic_config(topic.name), controller.context.configs).flag(UNCLEAN):
+        if not Configs(Scope.TOPIC, image.configs.topic(topic.name), controller.context.configs).flag(UNCLEAN):
             yield (
                 "unclean-refused",
                 f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false",

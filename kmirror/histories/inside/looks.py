@@ -177,7 +177,7 @@ class InsideLooks:
             for broker_id in cluster.living():
                 for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                     if partition.image.leader == broker_id and len(partition.image.isr) < len(partition.image.replicas):
-                        known = image.partition(tp)
+                        known = image.topics.partition(tp)
                         if known is not None and known.leader_epoch == partition.image.leader_epoch:
                             leaders.append(partition)
             for leader in leaders:

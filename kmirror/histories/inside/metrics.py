@@ -106,12 +106,12 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
     """Yield what DescribeMirrors omits, returns in excess, or returns with other values than the log has."""
     image, held = broker.context.image, broker.parts.replicas.partitions
     named = {mirror.mirror_name: mirror for mirror in mirrors}
-    if sorted(named) != sorted(image.configured(ResourceType.MIRROR)):
+    if sorted(named) != sorted(image.configs.names(ResourceType.MIRROR)):
         yield NO_PARTITION, "described-mirrors", f"described are mirrors {', '.join(sorted(named))}"
     wanted: dict[str, dict[str, None]] = {}
     led: dict[str, dict[TopicPartition, None]] = {}
-    for topic in image.configured(ResourceType.TOPIC):
-        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+    for topic in image.configs.names(ResourceType.TOPIC):
+        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
         if assignment is None or assignment.mirror not in named:
             continue
         known = image.topics.get(topic)

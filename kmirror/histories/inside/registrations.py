@@ -29,7 +29,7 @@ class RegistrationLook(FrameLook, Look):
         self._ended_in[pending.cluster, body.incarnation_id] = body.previous_broker_epoch
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        if not before.keeps_eligible or before.brokers == after.brokers:
+        if not before.features.has_eligible_replicas or before.brokers == after.brokers:
             return
         for broker_id, broker in after.brokers.items():
             known = before.brokers.get(broker_id)

@@ -160,7 +160,7 @@ class ReplicationLook(Look):
             )
         for member in joiners:
             broker, follower = image.brokers.get(member), leader.followers.get(member)
-            if broker is None or not image.is_active(member):
+            if broker is None or not image.brokers.is_active(member):
                 yield "isr-inactive", f"broker {member} joins the ISR, and is not active"
             elif follower is not None and follower.broker_epoch not in (-1, broker.epoch):
                 text = f"broker {member} joins the ISR in epoch {broker.epoch}"

@@ -124,8 +124,8 @@ class SyncLook(Look):
     def _look_at_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
         image = broker.context.image
         wanted = {}
-        for topic in image.configured(ResourceType.TOPIC):
-            value = image.topic_config(topic).get(MIRROR_NAME, "")
+        for topic in image.configs.names(ResourceType.TOPIC):
+            value = image.configs.topic(topic).get(MIRROR_NAME, "")
             if value:
                 wanted[topic] = parse(value)
         if wanted != context.assignments:
@@ -157,7 +157,7 @@ class SyncLook(Look):
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
         """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
-        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
         if assignment is None or assignment.wish is not Wish.MIRROR:
             return None
         source_id = image.configs.get((ResourceType.MIRROR, assignment.mirror), {}).get(SOURCE_CLUSTER_ID)
@@ -165,7 +165,7 @@ class SyncLook(Look):
 
     def _is_own(self, image: MetadataImage, topic: str, name: str) -> bool:
         """Return whether a config is never copied to the topic, or is not at present."""
-        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
         mirror = "" if assignment is None else assignment.mirror
         configs = image.configs.get((ResourceType.MIRROR, mirror), {})
         excluded = configs.get(EXCLUDED_CONFIGS, default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")

@@ -172,6 +172,6 @@ def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
 def _missing(now: Seen) -> list[int]:
     """Return the replicas out of the ISR if unclean elections are supported; else none."""
     missing = [r for r in now.partition.image.replicas if r not in now.partition.isr]
-    if not missing or now.context.broker.image.topic_config(now.mp.tp.topic).get(ALL_REPLICAS) != "true":
+    if not missing or now.context.broker.image.configs.topic(now.mp.tp.topic).get(ALL_REPLICAS) != "true":
         return []
     return missing

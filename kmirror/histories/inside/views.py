@@ -13,13 +13,15 @@ def view_of(image: MetadataImage, known: MetadataImage | None) -> MetadataImage:
     A topic that is as it was in the view `known` is the same object there and here.
     """
     view = copy(image)
-    view.brokers, view.features, view.leaderless = dict(image.brokers), dict(image.features), dict(image.leaderless)
-    view.topics = {}
+    view.brokers, view.features, view.producer_ids = copy(image.brokers), copy(image.features), copy(image.producer_ids)
+    view.topics, view.topics.leaderless = copy(image.topics), dict(image.topics.leaderless)
     for name, topic in image.topics.items():
         before = None if known is None else known.topics.get(name)
         is_same = before is not None and before.topic_id == topic.topic_id and before.partitions == topic.partitions
         view.topics[name] = (
             before if is_same and before is not None else TopicImage(name, topic.topic_id, dict(topic.partitions))
         )
-    view.configs = {resource: dict(values) for resource, values in image.configs.items()}
+    view.configs = copy(image.configs)
+    for resource, values in image.configs.items():
+        view.configs[resource] = dict(values)
     return view

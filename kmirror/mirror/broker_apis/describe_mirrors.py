@@ -176,7 +176,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
     """
     partition, mp = context.replicas.led(tp), context.partitions.get(tp)
     if partition is None or now >= context.broker.in_session_until:
-        known = context.broker.image.partition(tp) is not None
+        known = context.broker.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
     if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()

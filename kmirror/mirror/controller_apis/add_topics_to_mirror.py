@@ -62,7 +62,7 @@ def _check(context: ControllerContext, topic: TopicData) -> ErrorCode:
         and not was_copied_without_id(topic.topic_id, context.cluster_id, name)
     ):
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    assignment = parse(context.image.topic_config(name).get(MIRROR_NAME, ""))
+    assignment = parse(context.image.configs.topic(name).get(MIRROR_NAME, ""))
     if assignment is not None and assignment.wish is not Wish.REMOVE:
         return ErrorCode.TOPIC_ALREADY_IN_MIRROR
     return ErrorCode.NONE

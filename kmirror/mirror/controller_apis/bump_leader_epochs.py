@@ -33,7 +33,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     records: list[Message] = []
     response = BumpLeaderEpochsResponse()
     for topic in request.topics:
-        name = context.image.topic_names.get(topic.topic_id)
+        name = context.image.topics.names.get(topic.topic_id)
         answers = TopicPartitions(topic_id=topic.topic_id, topic_name=name or "")
         response.topics.append(answers)
         for asked in topic.partitions:

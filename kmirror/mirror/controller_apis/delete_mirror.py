@@ -55,8 +55,8 @@ def _topic_records(context: ControllerContext, mirror: str, stopped: Stopped) ->
     records: list[Message] = []
     active: list[str] = []
     unknown: list[str] = []
-    for topic in context.image.configured(ResourceType.TOPIC):
-        configs = context.image.topic_config(topic)
+    for topic in context.image.configs.names(ResourceType.TOPIC):
+        configs = context.image.configs.topic(topic)
         assignment = parse(configs.get(MIRROR_NAME, ""))
         if assignment is None or assignment.mirror != mirror:
             continue

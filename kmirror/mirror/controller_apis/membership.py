@@ -38,7 +38,7 @@ def membership(
     INCONSISTENT_TOPIC_ID if the topic exists and has another id than `topic_id`, zeros for any.
     """
     known = context.image.topics.get(topic)
-    assignment = parse(context.image.topic_config(topic).get(MIRROR_NAME, ""))
+    assignment = parse(context.image.configs.topic(topic).get(MIRROR_NAME, ""))
     if assignment is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.UNKNOWN_MIRROR, None
     if assignment.mirror != mirror:
@@ -54,7 +54,7 @@ def check_may_change(context: ControllerContext, topic: str) -> None:
     The controller does not know whether the partitions are STOPPED: what follows from the removal goes on with more of
     them, or with none.
     """
-    assignment = parse(context.image.topic_config(topic).get(MIRROR_NAME, ""))
+    assignment = parse(context.image.configs.topic(topic).get(MIRROR_NAME, ""))
     if assignment is not None and assignment.wish is not Wish.REMOVE:
         text = f"Topic '{topic}' is in mirror '{assignment.mirror}'; remove it from the mirror first."
         raise ApiError(ErrorCode.READ_ONLY_TOPIC, text)

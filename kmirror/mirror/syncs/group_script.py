@@ -111,7 +111,7 @@ class GroupSync:
         """Return what is known here of these partitions, of those that are here; with `logs` of those in it."""
         image, found = self._view.context.broker.image, {}
         for tp in wanted:
-            partition = image.partition(tp)
+            partition = image.topics.partition(tp)
             if partition is not None and (logs is None or tp in logs):
                 found[tp] = Local(partition.leader_epoch, None if logs is None else logs[tp])
         return found
@@ -180,7 +180,7 @@ class GroupSync:
         version = self._view.context.broker.version_of(OffsetFetchRequest())
         asked = [(to, one) for to, some in by_leader.items() for one in offset_answers.requests(some, version)]
         answers = yield [AskBroker(to, one.request) for to, one in asked]
-        names = self._view.context.broker.image.topic_names
+        names = self._view.context.broker.image.topics.names
         ours: dict[str, Offsets] = {}
         for (_, one), answer in zip(asked, answers, strict=True):
             for group, (offsets, error) in offset_answers.read(one, answer, names).items():
@@ -209,7 +209,7 @@ class GroupSync:
         image = self._view.context.broker.image
         led: dict[int, list[TopicPartition]] = {}
         for tp in wanted:
-            partition = image.partition(tp)
+            partition = image.topics.partition(tp)
             if partition is not None:
                 led.setdefault(partition.leader, []).append(tp)
         answers = yield [

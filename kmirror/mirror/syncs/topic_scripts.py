@@ -94,7 +94,7 @@ def _sync_configs_of(
     unclean += found.unclean
     here = [topic.name for topic in view.synced(names)]  # Whatever was paused or removed meanwhile is left alone.
     image = view.context.broker.image
-    ours = {topic: image.topic_config(topic) for topic in here}
+    ours = {topic: image.configs.topic(topic) for topic in here}
     made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     for topic, refused in made.refused.items():

@@ -32,7 +32,7 @@ def look_at(folders: list[Path], cluster: TcpCluster) -> None:
     ids = [found.directory_id for folder in folders if (found := read_meta_properties(folder)) is not None]
     assert set(cluster.image.brokers[1].directories) == set(ids)
     for tp in TPS:
-        image = cluster.image.partition(tp)
+        image = cluster.image.topics.partition(tp)
         assert image is not None and image.directories == (ids[where(folders)[str(tp)]],), tp
 
 

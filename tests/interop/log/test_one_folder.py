@@ -139,8 +139,8 @@ def test_what_a_broker_of_kafka_left_is_served(left_by_kafka: Path, judge: Judge
     cluster = served(folder)
     cluster.start()
     assert cluster.topics() == ["orders", "states"] and len(cluster.partitions(["orders"])) == 2
-    assert cluster.image.topic_config("orders")["max.message.bytes"] == "2000000"
-    assert cluster.image.topic_config("states") == {"cleanup.policy": "compact"}
+    assert cluster.image.configs.topic("orders")["max.message.bytes"] == "2000000"
+    assert cluster.image.configs.topic("states") == {"cleanup.policy": "compact"}
     assert values(cluster) == [b"one", b"two"]
     assert values(cluster, TopicPartition("orders", 1)) == [b"plain"]
     leader = cluster.leader(ORDERS)
@@ -261,7 +261,7 @@ def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot
         log.close()
     cluster = served(folder)
     cluster.start()
-    assert values(cluster) == [b"one"] and cluster.image.topic_config("orders") == {"segment.bytes": str(2 << 20)}
+    assert values(cluster) == [b"one"] and cluster.image.configs.topic("orders") == {"segment.bytes": str(2 << 20)}
     cluster.create_topic("new")
     cluster.stop()
     judge.start_formatted(folder, **SMALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmirror.cluster.images import LEADER_UNCHANGED, NO_LEADER, Delta, MetadataImage
@@ -57,6 +57,7 @@ def carry_out(image: MetadataImage, number: int, step: tuple[object, ...]) -> No
 
 
 @given(st.lists(STEPS, max_size=40))
+@example([("set", 0, 0, [1, 2], 1), ("set", 0, 0, [1], 1), ("remove", 0, None, None, None)])
 def test_the_indexes_agree_with_a_walk_over_everything(steps: list[tuple[object, ...]]) -> None:
     image = MetadataImage()
     for number, step in enumerate(steps):
@@ -67,13 +68,13 @@ def test_the_indexes_agree_with_a_walk_over_everything(steps: list[tuple[object,
         for index, partition in topic.partitions.items()
     }
     for broker in BROKERS:
-        held = [TopicPartition(topic.name, index) for topic, index in image.held_by(broker)]
+        held = [TopicPartition(topic.name, index) for topic, index in image.topics.held_by(broker)]
         assert held == list(dict.fromkeys(held)), "each once"
         assert set(held) == {tp for tp, partition in every.items() if broker in partition.replicas}
-        assert image.leads(broker) == sum(partition.leader == broker for partition in every.values())
-    assert set(image.leaderless) == {tp for tp, partition in every.items() if partition.leader == NO_LEADER}
+        assert image.topics.leads(broker) == sum(partition.leader == broker for partition in every.values())
+    assert set(image.topics.leaderless) == {tp for tp, partition in every.items() if partition.leader == NO_LEADER}
     names = {name for kind, name in image.configs if kind == ResourceType.TOPIC}
-    assert set(image.configured(ResourceType.TOPIC)) == names
+    assert set(image.configs.names(ResourceType.TOPIC)) == names
 
 
 def test_equal_lists_of_brokers_are_one_object() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
 from kmirror.cluster.controller.metadata_snapshot import merged
-from kmirror.cluster.image_difference import difference
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.kernel.ids import TopicPartition
@@ -75,8 +74,8 @@ OFTEN = [
     "ConfigRecord",
     "ClearElrRecord",
 ]
-NOT_SAID = "not_enforced", "offset", "_tuples", "_directories"
-"""Fields of an image that are no statement about the cluster: where it stands, and values that are shared."""
+NOT_SAID = "_tuples", "_directories", "_topics", "_features", "_aspect"
+"""Attributes of an aspect that are no statement about the cluster: shared values, and the other aspects it reads."""
 BEGINNING = ["FeatureLevelRecord", "RegisterBrokerRecord", "TopicRecord", "PartitionRecord", "PartitionChangeRecord"]
 
 
@@ -273,11 +272,16 @@ def image_of(chunks: Sequence[bytes], delta: Delta | None = None) -> MetadataIma
 
 def facts(image: MetadataImage) -> dict[str, object]:
     """Return all that an image says; what it counts while it is made is left out, and sets that are empty."""
-    found = {name: value for name, value in vars(image).items() if name not in NOT_SAID}
-    for name in ("_held", "_leads", "_configured", "_alike"):
-        found[name] = {key: value for key, value in found[name].items() if value}
-    found["_held"] = {key: {topic: bits for topic, bits in value.items() if bits} for key, value in image._held.items()}
-    found["_held"] = {key: value for key, value in found["_held"].items() if value}
+    found: dict[str, object] = {}
+    for name, aspect in image.aspects().items():
+        found[name] = dict(aspect) if isinstance(aspect, dict) else None
+        found.update({f"{name}.{key}": value for key, value in vars(aspect).items() if key not in NOT_SAID})
+    for name in ("topics._held", "topics._leads", "topics._alike", "configs._names"):
+        values = found[name]
+        assert isinstance(values, dict), name
+        found[name] = {key: value for key, value in values.items() if value}
+    held = {key: {topic: bits for topic, bits in value.items() if bits} for key, value in image.topics._held.items()}
+    found["topics._held"] = {key: value for key, value in held.items() if value}
     found["order of topics"] = list(image.topics)
     return found
 
@@ -340,7 +344,7 @@ def test_the_difference_of_two_images_is_what_the_records_between_have_changed(
     batches = encoded(log)
     cut = data.draw(st.integers(0, len(batches)))
     before, after = image_of(batches[:cut]), image_of(batches)
-    found, replayed = difference(before, after), Delta()
+    found, replayed = image_of(batches[:cut]).replace_by(image_of(batches)), Delta()
     aside = image_of(batches[:cut])
     for batch in log[cut:]:
         if not isinstance(batch[-1].message, AbortTransactionRecord):
@@ -373,4 +377,4 @@ def test_the_epochs_of_deleted_topics_stay_when_mirroring_is_switched_off_and_on
         off,
     ]
     image = image_of([merged(encoded([tuple(VersionedMessage(record, 0) for record in records)])).data])
-    assert image.first_leader_epoch(topic_id) == 8 and image.features == {} and not image.topics
+    assert image.topics.first_leader_epoch(topic_id) == 8 and image.features == {} and not image.topics

@@ -72,10 +72,10 @@ def test_eligible_leader_replicas_are_turned_on_and_off() -> None:
     name = "eligible.leader.replicas.version"
     with TcpCluster(brokers=1, eligible_version=0) as cluster:
         assert run(cluster, "upgrade", "--feature", f"{name}=1") == (0, f"{name} was upgraded to 1.\n", "")
-        cluster.until(lambda: cluster.broker(1).context.image.keeps_eligible)
+        cluster.until(lambda: cluster.broker(1).context.image.features.has_eligible_replicas)
         assert cluster.image.configs[4, ""] == {"min.insync.replicas": "1"}
         assert run(cluster, "disable", "--feature", name) == (0, f"{name} was disabled.\n", "")
-        cluster.until(lambda: not cluster.broker(1).context.image.keeps_eligible)
+        cluster.until(lambda: not cluster.broker(1).context.image.features.has_eligible_replicas)
 
 
 def test_a_node_that_is_not_there() -> None:

@@ -10,7 +10,7 @@ from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.coordinators.groups import state as group_state
 from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
-from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.images.topics import Topics
 from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.kernel.uuid import Uuid
@@ -113,7 +113,7 @@ def tombstone_ignored() -> Patch:
 
 def removed_topic_is_led() -> Patch:
     """A broker still leads the partitions of a topic that was removed."""
-    return patch.object(MetadataImage, "_forget_leader", lambda self, tp, before: None)
+    return patch.object(Topics, "_forget_leader", lambda self, tp, before: None)
 
 
 def version_not_known() -> Patch:

@@ -46,7 +46,7 @@ def test_a_state_is_kept_as_its_leader_knows_it(
     )
     image = SimpleNamespace(leader_epoch=stage.leader.leader_epoch + (not leads))
     stage.scene.mirror_context = lambda *_: context
-    stage.scene.image = lambda cluster: SimpleNamespace(partition=lambda tp: image)
+    stage.scene.image = lambda cluster: SimpleNamespace(topics=SimpleNamespace(partition=lambda tp: image))
     rows = [] if persisted is None else [(mp.key, persisted)]
     monkeypatch.setattr(kept_states, "persisted_states", lambda scene, cluster: iter(rows))
     KeptStates(stage.scene, stage.rules).look_at_rest("a", 1)

@@ -157,11 +157,13 @@ def admitted(stage: Stage, *, behind: int = 0, of_epoch: int = 0, is_fenced: boo
     """Look at an ISR to which the controller has added a member, in a partition epoch that the leader may not know."""
     before, after = copy(stage.cluster.image), copy(stage.cluster.image)
     member, was = stage.followers[0], after.topics["t"].partitions[0]
-    before.topics = {"t": replace(after.topics["t"], partitions={0: with_isr(was, member)})}
+    before.topics = copy(after.topics)
+    before.topics["t"] = replace(after.topics["t"], partitions={0: with_isr(was, member)})
     leader = stage.leader
     leader.image = with_image(leader, partition_epoch=was.partition_epoch - 1 - behind)
     leader.followers[member].broker_epoch = after.brokers[member].epoch - of_epoch
-    after.brokers = {**after.brokers, member: replace(after.brokers[member], fenced=is_fenced)}
+    after.brokers = copy(after.brokers)
+    after.brokers[member] = replace(after.brokers[member], fenced=is_fenced)
     stage.replication.controller_handled("a", before, after)
     return {rule for _, _, rule in stage.scene.account.broken}
 

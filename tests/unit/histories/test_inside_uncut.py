@@ -204,10 +204,14 @@ def test_a_cut_that_removes_something_was_listed_for_everybody(stage: Stage, row
     assert [rule for rule in found if rule == "cut-unlisted"] == rules
 
 
+def image_with(configs: dict[str, str]) -> SimpleNamespace:
+    return SimpleNamespace(configs=SimpleNamespace(topic=lambda name: configs))
+
+
 @pytest.mark.parametrize("short", ["at the write", "since the write", "not supported"])
 def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage: Stage, short: str) -> None:
     config = {} if short == "not supported" else {ALL_REPLICAS: "true"}
-    stage.context.broker = SimpleNamespace(image=SimpleNamespace(topic_config=lambda topic: config))
+    stage.context.broker = SimpleNamespace(image=image_with(config))
     image = stage.leader.image
     left = replace(image, isr=(1, 2), partition_epoch=1)
     stage.look(stage.judge.judge, PREPARING, cut_at=0)
@@ -224,7 +228,7 @@ def test_replicas_that_were_out_of_the_isr_at_a_stop_count_no_more_in_the_next_s
     stage: Stage, comes_back: bool
 ) -> None:
     """The leader persists the state within the event in which it cuts, so no write is seen under way."""
-    stage.context.broker = SimpleNamespace(image=SimpleNamespace(topic_config=lambda topic: {ALL_REPLICAS: "true"}))
+    stage.context.broker = SimpleNamespace(image=image_with({ALL_REPLICAS: "true"}))
     image = stage.leader.image
     stage.look(stage.judge.judge, PREPARING, cut_at=0)
     stage.leader.apply(0, replace(image, isr=(1, 2), partition_epoch=1))

@@ -99,9 +99,9 @@ def test_a_leader_from_outside_of_the_isr_and_no_leader_are_told_as_such() -> No
     assert leader is not None
     first, second = leader.broker_id, 3 - leader.broker_id
     a.kill(second)
-    a.simulation.run_until(lambda: a.image.partition(TP).isr == (first,))  # type: ignore[union-attr]
+    a.simulation.run_until(lambda: a.image.topics.partition(TP).isr == (first,))  # type: ignore[union-attr]
     a.kill(first)
-    a.simulation.run_until(lambda: a.image.partition(TP).leader == -1)  # type: ignore[union-attr]
+    a.simulation.run_until(lambda: a.image.topics.partition(TP).leader == -1)  # type: ignore[union-attr]
     a.restart(second)
     a.simulation.run_until(lambda: a.leader(TP) is not None)
     last = [seen.fact for seen in a.simulation.facts(LeaderElected) if seen.fact.tp == TP][-2:]

@@ -57,7 +57,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
 def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
     """Return why records of a partition below `offset` cannot be deleted here, or NONE."""
-    if parts.context.image.partition(tp) is None:
+    if parts.context.image.topics.partition(tp) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if is_internal(tp.topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION

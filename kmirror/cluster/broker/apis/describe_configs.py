@@ -102,7 +102,7 @@ def _topic(parts: BrokerParts, name: str) -> list[Entry]:
     context = parts.context
     if name not in context.image.topics:
         raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-    topic = context.image.topic_config(name)
+    topic = context.image.configs.topic(name)
     return topic_entries(topic, context.configs, context.config_layers(), mirror=context.mirror_enabled)
 
 

@@ -94,11 +94,11 @@ class _Page:
         image, partition = self._image, topic.partitions[index]
         return DescribeTopicPartitionsResponsePartition(
             partition_index=index,
-            leader_id=partition.leader if image.is_alive(partition.leader) else -1,
+            leader_id=partition.leader if image.brokers.is_alive(partition.leader) else -1,
             leader_epoch=partition.leader_epoch,
             replica_nodes=list(partition.replicas),
             isr_nodes=list(partition.isr),
             eligible_leader_replicas=list(partition.eligible),
             last_known_elr=list(partition.last_known),
-            offline_replicas=image.offline(partition),
+            offline_replicas=image.brokers.offline(partition),
         )

@@ -97,8 +97,8 @@ def _has_any(parts: BrokerParts, inbound: Inbound, request: FetchRequest, keys: 
     if is_follower and not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER):
         return False
     for topic, topic_id, index in keys:
-        name = image.topic_names.get(topic_id) if inbound.version >= TOPIC_IDS_FROM else topic
-        if name is None or image.partition(TopicPartition(name, index)) is None:
+        name = image.topics.names.get(topic_id) if inbound.version >= TOPIC_IDS_FROM else topic
+        if name is None or image.topics.partition(TopicPartition(name, index)) is None:
             continue
         if is_follower or not rights.error(AclOperation.READ, Resource.topic(name)):
             return True
@@ -350,7 +350,7 @@ class _Fetch:
     def _look_up(self, cached: CachedPartition) -> Partition | None:
         """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""
         topic, topic_id, index = cached.key
-        name = self.parts.context.image.topic_names.get(topic_id) if self.session.topic_ids else topic
+        name = self.parts.context.image.topics.names.get(topic_id) if self.session.topic_ids else topic
         tp = None if name is None else TopicPartition(name, index)
         partition = None if tp is None else self.parts.replicas.partitions.get(tp)
         cached.tp = tp if partition is None else partition.tp  # Equal, but a session keeps it: no second object.
@@ -467,7 +467,7 @@ class _Fetch:
                 node_endpoints=[
                     NodeEndpoint(node_id=leader, host=found.host, port=found.port)
                     for leader in self.leaders
-                    if (found := self.parts.context.image.endpoint(leader)) is not None
+                    if (found := self.parts.context.image.brokers.endpoint(leader)) is not None
                 ],
             )
         )

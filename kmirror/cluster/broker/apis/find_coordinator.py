@@ -69,10 +69,10 @@ def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: 
     if shard is None:
         answer.error_code = ErrorCode.INVALID_REQUEST
         return answer
-    partition = parts.context.image.partition(shard)
+    partition = parts.context.image.topics.partition(shard)
     if partition is None:
         parts.internal_topics.ensure(now, shard.topic)
-    endpoint = None if partition is None else parts.context.image.endpoint(partition.leader)
+    endpoint = None if partition is None else parts.context.image.brokers.endpoint(partition.leader)
     if partition is None or endpoint is None:
         answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return answer

@@ -75,7 +75,7 @@ def _response(
             if not b.fenced
         ],
         cluster_id=parts.context.cluster_id,
-        controller_id=image.any_alive(),  # KRaft: any living broker forwards.
+        controller_id=image.brokers.any_alive(),  # KRaft: any living broker forwards.
     )
     ordered: list[str] = []
     find = _Finder(parts, version, rights, request.include_topic_authorized_operations)
@@ -125,7 +125,7 @@ class _Finder:
 
     def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
         """Return what is said of the topic with this id; its name only to whoever may describe it."""
-        name = self._image.topic_names.get(topic_id)
+        name = self._image.topics.names.get(topic_id)
         error = ErrorCode.UNKNOWN_TOPIC_ID
         if name is not None:
             error = self._rights.error(AclOperation.DESCRIBE, Resource.topic(name))
@@ -175,7 +175,7 @@ class _Finder:
 def _describe(image: MetadataImage, topic: TopicImage, version: int) -> MetadataResponseTopic:
     partitions = []
     for index, partition in topic.partitions.items():
-        led, offline = image.is_alive(partition.leader), image.offline(partition)
+        led, offline = image.brokers.is_alive(partition.leader), image.brokers.offline(partition)
         row = MetadataResponsePartition(
             error_code=ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
             partition_index=index,

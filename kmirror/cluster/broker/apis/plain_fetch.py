@@ -68,7 +68,7 @@ def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> Fetch
 def _name(parts: BrokerParts, inbound: Inbound, topic: FetchTopic) -> str | None:
     """Return the name of a topic whose partitions are plain for whoever may read it; None for any other."""
     by_id = inbound.version >= TOPIC_IDS_FROM
-    name = parts.context.image.topic_names.get(topic.topic_id) if by_id else topic.topic
+    name = parts.context.image.topics.names.get(topic.topic_id) if by_id else topic.topic
     if name is None or parts.components.may_guard(name):
         return None
     return None if inbound.rights.error(AclOperation.READ, Resource.topic(name)) else name

@@ -64,7 +64,7 @@ class PlainProduce:
         # As the request named it; not the request itself, which holds what was received with it.
         self._topic_name, self._topic_id = topic.name, topic.topic_id
         self._replicas, self._components = parts.replicas, parts.components
-        self._names = parts.context.image.topic_names
+        self._names = parts.context.image.topics.names
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._records = last.records
@@ -109,7 +109,7 @@ def shorten(parts: BrokerParts, inbound: Inbound) -> None:
     if not isinstance(last, LastProduce) or request.transactional_id or request.acks not in ACKNOWLEDGED:
         return
     topic = request.topic_data[0]
-    names = parts.context.image.topic_names
+    names = parts.context.image.topics.names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
     if name and not is_internal(name) and inbound.rights.are_unlimited:
         inbound.link.shortcut = PlainProduce(parts, inbound, last, name).answer

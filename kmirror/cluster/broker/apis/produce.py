@@ -112,7 +112,7 @@ def _in_transaction(
             continue
         for data in topic.partition_data:
             tp, batch = TopicPartition(name, data.index), batch_in_transaction(data.records or b"", inbound.version)
-            if batch is not None and image.partition(tp) is not None:
+            if batch is not None and image.topics.partition(tp) is not None:
                 found[tp] = batch
     return found
 
@@ -167,7 +167,7 @@ def _for_producer(error: ErrorCode, version: int) -> Refusal:
 
 def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[str]:
     """Return the topics' names; where they are named by their ids, "" for an id that is unknown."""
-    known = parts.context.image.topic_names
+    known = parts.context.image.topics.names
     return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
@@ -234,7 +234,7 @@ def _append_all(
     version, image = inbound.version, parts.context.image
     by_id = version >= IDS_FROM
     for topic in request.topic_data:
-        name = image.topic_names.get(topic.topic_id, "") if by_id else topic.name
+        name = image.topics.names.get(topic.topic_id, "") if by_id else topic.name
         error, message = _topic_error(name, denied, by_id=by_id)
         barred = _barred(name, request.acks)
         rows = [PartitionProduceResponse(data.index, error, -1) for data in topic.partition_data]
@@ -245,7 +245,7 @@ def _append_all(
                 continue
             tp = TopicPartition(name, data.index)
             records = data.records or b""
-            if (barred or version < ZSTD_FROM) and image.partition(tp) is not None:
+            if (barred or version < ZSTD_FROM) and image.topics.partition(tp) is not None:
                 answer.error_code = fault_of(records, version) or (ErrorCode.NONE if tp in refused else barred)
                 if answer.error_code:
                     continue
@@ -303,7 +303,7 @@ def _refuse_elsewhere(
     parts: BrokerParts, inbound: Inbound, tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
 ) -> None:
     """Fill in the answer for a partition that this broker does not lead."""
-    known = parts.context.image.partition(tp)
+    known = parts.context.image.topics.partition(tp)
     fault = ErrorCode.NONE if known is None else fault_of(records, inbound.version)
     answer.error_code = fault or parts.replicas.unavailable(tp)
     if (

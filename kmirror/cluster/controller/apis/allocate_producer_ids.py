@@ -22,7 +22,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
-    start = context.image.next_producer_id
+    start = context.image.producer_ids.next_producer_id
     if context.mirror_enabled:
         start = max(start, first_producer_id(context.cluster_id))
     record = ProducerIdsRecord(

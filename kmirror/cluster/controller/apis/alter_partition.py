@@ -36,7 +36,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     for topic in request.topics:
         answers = TopicData(topic_id=topic.topic_id, partitions=[])
         response.topics.append(answers)
-        name = context.image.topic_names.get(topic.topic_id)
+        name = context.image.topics.names.get(topic.topic_id)
         for proposal in topic.partitions:
             answer = PartitionData(partition_index=proposal.partition_index, isr=[])
             answers.partitions.append(answer)
@@ -88,6 +88,6 @@ def _check(
         return ErrorCode.INVALID_REQUEST
     for member, epoch in members:
         broker = context.image.brokers.get(member)
-        if broker is None or not context.image.is_active(member) or epoch not in (-1, broker.epoch):
+        if broker is None or not context.image.brokers.is_active(member) or epoch not in (-1, broker.epoch):
             return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE

@@ -33,7 +33,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     assert isinstance(request, AssignReplicasToDirsRequest)
     image = context.image
     response = AssignReplicasToDirsResponse(directories=[])
-    if not image.has_directories:
+    if not image.features.has_directories:
         return Decision((), AssignReplicasToDirsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, directories=[]))
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
@@ -46,7 +46,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
         for topic in directory.topics:
             rows = TopicData(topic_id=topic.topic_id, partitions=[])
             answers.topics.append(rows)
-            name = image.topic_names.get(topic.topic_id)
+            name = image.topics.names.get(topic.topic_id)
             for index in (each.partition_index for each in topic.partitions):
                 partition = None if name is None else image.topics[name].partitions.get(index)
                 error = _error(name, partition, request.broker_id)

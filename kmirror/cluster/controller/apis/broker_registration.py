@@ -46,7 +46,7 @@ def handle(
     if request.broker_id < 0 or not request.listeners:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
         return
-    if context.image.has_directories and _has_wrong_directories(context.image, request):
+    if context.image.features.has_directories and _has_wrong_directories(context.image, request):
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
         return
     known = context.image.brokers.get(request.broker_id)
@@ -58,7 +58,11 @@ def handle(
         inbound.reply(BrokerRegistrationResponse(error_code=problem))
         return
     records: list[Message] = []
-    if known is not None and context.image.keeps_eligible and _ended_uncleanly(known, request, inbound.version):
+    if (
+        known is not None
+        and context.image.features.has_eligible_replicas
+        and _ended_uncleanly(known, request, inbound.version)
+    ):
         context.outbox.note(f"broker {request.broker_id} ended uncleanly since it registered in epoch {known.epoch}")
         records += unclean_records(context.image, context.configs, request.broker_id)
     elif known is not None and not known.fenced:
@@ -83,7 +87,7 @@ def handle(
             ],
             rack=request.rack,
             fenced=True,
-            log_dirs=list(request.log_dirs) if context.image.has_directories else [],
+            log_dirs=list(request.log_dirs) if context.image.features.has_directories else [],
         )
     )
     sessions.forget(request.broker_id)

@@ -119,11 +119,11 @@ def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Mes
         topic_id = topic.mirror_info.topic_id
         if topic_id in RESERVED_IDS:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic id {topic_id} is reserved.")
-        if topic_id in image.topic_names:
+        if topic_id in image.topics.names:
             raise ApiError(
-                ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic id {topic_id} belongs to topic {image.topic_names[topic_id]}."
+                ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic id {topic_id} belongs to topic {image.topics.names[topic_id]}."
             )
-        dead = sorted({b for replicas in assignments for b in replicas if not image.is_alive(b)})
+        dead = sorted({b for replicas in assignments for b in replicas if not image.brokers.is_alive(b)})
         if dead:
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
     partitions = [new_partition(image, topic_id, index, replicas) for index, replicas in enumerate(assignments)]
@@ -135,7 +135,7 @@ def _check_name(context: ControllerContext, name: str) -> None:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
     if name in context.image.topics:
         raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    like = context.image.topic_like(name)
+    like = context.image.topics.like(name)
     if like is not None:
         text = f"Topic '{name}' collides with existing topic: {like}"
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)

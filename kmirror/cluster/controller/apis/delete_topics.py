@@ -86,7 +86,7 @@ class _Asked:
         names = Counter(s.name for s in states if s.name is not None and s.topic_id == Uuid.ZERO)
         ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != Uuid.ZERO)
         once = [name for name, count in names.items() if count == 1]
-        meant = [image.topic_names[one] for one, count in ids.items() if count == 1 and one in image.topic_names]
+        meant = [image.topics.names[one] for one, count in ids.items() if count == 1 and one in image.topics.names]
         may_delete_any = rights.allow(AclOperation.DELETE, CLUSTER)
         hidden = {} if may_delete_any else rights.denied_topics(AclOperation.DESCRIBE, [*once, *meant])
         kept = {} if may_delete_any else rights.denied_topics(AclOperation.DELETE, [*once, *meant])
@@ -94,7 +94,7 @@ class _Asked:
         for number, state in enumerate(states):
             is_one = (state.name is None) != (state.topic_id == Uuid.ZERO)
             if state.name is None and ids[state.topic_id] == 1:
-                name = image.topic_names.get(state.topic_id)
+                name = image.topics.names.get(state.topic_id)
                 if name is not None and names[name] == 1 and name not in hidden and name not in kept:
                     continue  # The result of its name says that it was meant twice.
             told.setdefault((state.name, state.topic_id, 0 if is_one else number), state)
@@ -108,7 +108,7 @@ class _Asked:
         if result.name is None:
             if self.ids[result.topic_id] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
-            name = image.topic_names.get(result.topic_id)
+            name = image.topics.names.get(result.topic_id)
             if name is None:
                 raise _refused(ErrorCode.UNKNOWN_TOPIC_ID)
             if name not in self.hidden:  # An id is no secret, the name that it stands for is.

@@ -164,7 +164,7 @@ def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> C
     illegal = problem_with_name(name)
     if illegal is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
-    current = context.image.topic_config(name)
+    current = context.image.configs.topic(name)
     changes = changes_of(Scope.TOPIC, current, resource.configs)
     merged = {key: value for key, value in {**current, **changes}.items() if value is not None}
     conflict = problem_between(merged, context.configs)

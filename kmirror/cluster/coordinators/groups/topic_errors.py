@@ -66,7 +66,7 @@ def sort_out(
             continue
         known: list[P] = []
         for partition in topic.partitions:
-            if image.partition(TopicPartition(topic.name, partition.partition_index)) is not None:
+            if image.topics.partition(TopicPartition(topic.name, partition.partition_index)) is not None:
                 known.append(partition)
             else:
                 row = (partition.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -160,7 +160,7 @@ class TransactionCoordinator(BrokerComponent):
             return
         by_leader: dict[int, list[TopicPartition]] = {}
         for tp in [tp for tp, asked in left.items() if not asked]:
-            image = self.context.image.partition(tp)
+            image = self.context.image.topics.partition(tp)
             if image is None:
                 del left[tp]  # The topic was deleted; nothing is left to mark.
             else:

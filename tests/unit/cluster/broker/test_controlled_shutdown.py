@@ -63,7 +63,7 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
     first = reply(cluster, wish)
     needed = cluster.image.offset
     assert not first.should_shut_down and not first.is_fenced
-    assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
+    assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.brokers.is_active(1)
     cluster.simulation.run_until(lambda: others[0].context.image.offset >= needed)
     cluster.simulation.run_for(span_s=1)
     assert not reply(cluster, wish).should_shut_down, "broker 3 does not know it yet"

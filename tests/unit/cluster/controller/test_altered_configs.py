@@ -135,7 +135,7 @@ def test_what_a_mirror_needs_cannot_be_deleted(c: Controller) -> None:
 
 def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
     def policy() -> str | None:
-        return c.image.topic_config(TP.topic).get("cleanup.policy")
+        return c.image.configs.topic(TP.topic).get("cleanup.policy")
 
     assert one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "compact")) == (ErrorCode.NONE, "")
     assert policy() == "delete,compact", "the default was what there was"
@@ -236,7 +236,7 @@ def test_resources_stand_or_fall_alone(c: Controller) -> None:
     errors = [error for error, _ in alter(c, bad, good, resource(MIRROR, "m", ("request.timeout.ms", SET, "9")))]
     assert errors == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE, ErrorCode.NONE]
     assert (BROKER, "") not in c.image.configs, "a resource is altered whole or not at all"
-    assert c.image.topic_config(TP.topic)["retention.ms"] == "5"
+    assert c.image.configs.topic(TP.topic)["retention.ms"] == "5"
     twice = alter(c, good, good)
     assert twice == [(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")] * 2
     offset = c.image.offset

@@ -71,7 +71,7 @@ def put_into_a_mirror(c: Controller) -> None:
     wanted = [MirrorConfig(name="bootstrap.servers", value="s:1")]
     c.decide(0, CreateMirrorRequest(mirror_name="m", config=wanted), 0, RIGHTS)
     c.decide(0, AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name="t1")]), 0, RIGHTS)
-    assert c.image.topic_config("t1") == {"mirror.name": "m"}
+    assert c.image.configs.topic("t1") == {"mirror.name": "m"}
 
 
 def shut_down(c: Controller) -> None:
@@ -101,7 +101,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: p
     c.sessions.fence(0, 1, "a test")
     assert batch_sizes(c, before) == [1_000, 1_000, 1_000, 1]
     led = [(p.leader, p.isr) for topic in c.image.topics.values() for p in topic.partitions.values()]
-    assert led == [(2, (2, 3))] * 3_000 and not c.image.is_alive(1)
+    assert led == [(2, (2, 3))] * 3_000 and not c.image.brokers.is_alive(1)
 
 
 def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
@@ -125,9 +125,9 @@ def test_a_crash_between_the_batches_of_a_fencing_leaves_a_session_that_ends(
     before = c.context.next_offset()
     c.sessions.fence(0, 1, "a test")
     again = restarted(c, disk, before + 10 * batches)
-    assert again.image.is_alive(1), "the record that fences it comes last"
+    assert again.image.brokers.is_alive(1), "the record that fences it comes last"
     again.sessions.fence(1, 1, "its session has ended")
-    assert not again.image.is_alive(1) and again.image.leads(1) == 0
+    assert not again.image.brokers.is_alive(1) and again.image.topics.leads(1) == 0
     isrs = {p.isr for topic in again.image.topics.values() for p in topic.partitions.values()}
     assert isrs == {(2, 3)}
 
@@ -140,13 +140,13 @@ def test_a_crash_between_the_batches_of_an_unfencing_leaves_no_partition_without
     c = controller((1,))
     add_topics(c, 3, [1])
     c.sessions.fence(0, 1, "a test")
-    assert len(c.image.leaderless) == 30
+    assert len(c.image.topics.leaderless) == 30
     monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 10)
     before = c.context.next_offset()
     c.sessions.unfence(1, 1)
-    assert not c.image.leaderless
+    assert not c.image.topics.leaderless
     again = restarted(c, disk, before + 10)
-    assert again.image.is_alive(1) and not again.image.leaderless
+    assert again.image.brokers.is_alive(1) and not again.image.topics.leaderless
     assert NO_LEADER not in {p.leader for topic in again.image.topics.values() for p in topic.partitions.values()}
 
 

@@ -63,7 +63,7 @@ def test_a_mirrored_topic_gets_the_id_of_the_source() -> None:
     c = controller()
     result = create(c, mirrored())
     assert (result.error_code, result.topic_id, result.num_partitions) == (0, SOURCE_ID, 2)
-    assert c.image.topic_names[SOURCE_ID] == "t"
+    assert c.image.topics.names[SOURCE_ID] == "t"
     assert all(len(p.replicas) == 2 and p.isr == p.replicas for p in c.image.topics["t"].partitions.values())
 
 
@@ -143,7 +143,7 @@ def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
 def test_an_isr_change_is_confirmed_and_counted() -> None:
     c = controller(topic=(1, 2, 3))
     assert alter(c, [1, 2]) is ErrorCode.NONE
-    found = c.image.partition(TP)
+    found = c.image.topics.partition(TP)
     assert found is not None
     assert (found.isr, found.partition_epoch, found.leader_epoch) == ((1, 2), 3, 7)
 
@@ -173,10 +173,10 @@ def test_an_isr_that_is_already_so_changes_nothing() -> None:
 )
 def test_refused_isr_changes(isr: list[int], options: dict[str, int], error: ErrorCode) -> None:
     c = controller(topic=(1, 2, 3))
-    before = c.image.partition(TP)
+    before = c.image.topics.partition(TP)
     found = alter(c, isr, **options)
     assert found is error or (error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and found is ErrorCode.UNKNOWN_TOPIC_ID)
-    assert c.image.partition(TP) == before
+    assert c.image.topics.partition(TP) == before
 
 
 @pytest.mark.decision("D72")
@@ -186,14 +186,14 @@ def test_an_unclean_leader_recovers_with_its_first_isr_change_and_alone_until_th
         c.sessions.fence(0, broker_id, "a test")
     for broker_id in (2, 1):
         c.sessions.unfence(0, broker_id)
-    found = c.image.partition(TP)
+    found = c.image.topics.partition(TP)
     assert found is not None and (found.leader, found.isr, found.recovering) == (2, (2,), True)
     led = {"broker_id": 2, "leader_epoch": found.leader_epoch, "partition_epoch": found.partition_epoch}
     recovering = {**led, "state": LeaderRecoveryState.RECOVERING}
     assert alter(c, [2, 1], **recovering) is ErrorCode.INVALID_REQUEST
-    assert alter(c, [2], **recovering) is ErrorCode.NONE and c.image.partition(TP) == found
+    assert alter(c, [2], **recovering) is ErrorCode.NONE and c.image.topics.partition(TP) == found
     assert alter(c, [2, 1], **led) is ErrorCode.NONE
-    found = c.image.partition(TP)
+    found = c.image.topics.partition(TP)
     assert found is not None and (found.isr, found.recovering) == ((2, 1), False)
 
 
@@ -217,7 +217,7 @@ def bump(target: Controller, epoch: int, topic_id: Uuid = TOPIC_ID, partition: i
 def test_leader_epochs_are_raised_to_what_is_asked_and_never_lowered() -> None:
     c = controller(topic=(1, 2, 3))
     assert bump(c, 20) is ErrorCode.NONE
-    found = c.image.partition(TP)
+    found = c.image.topics.partition(TP)
     assert found is not None
     assert (found.leader, found.leader_epoch, found.isr, found.partition_epoch) == (1, 20, (1, 2, 3), 3)
     offset = c.image.offset

@@ -10,7 +10,7 @@ from tests.unit.cluster.stage import TP, controller
 
 
 def image_after(target: Controller) -> PartitionImage:
-    found = target.image.partition(TP)
+    found = target.image.topics.partition(TP)
     assert found is not None
     return found
 

@@ -46,7 +46,7 @@ def make(
 
 
 def of(c: Controller) -> PartitionImage:
-    found = c.image.partition(TP)
+    found = c.image.topics.partition(TP)
     assert found is not None
     return found
 
@@ -294,7 +294,7 @@ def test_an_upgrade_makes_the_minimum_the_same_for_all_brokers() -> None:
         assert one(c, BROKER, broker_id, (KEY, SET, value))[0] is ErrorCode.NONE
     assert one(c, BROKER, "2", ("log.retention.ms", SET, "1"))[0] is ErrorCode.NONE
     assert upgrade(c) == (ErrorCode.NONE, "")
-    assert c.image.keeps_eligible
+    assert c.image.features.has_eligible_replicas
     brokers = {name: values for (kind, name), values in c.image.configs.items() if kind == BROKER}
     assert brokers == {"": {KEY: "2"}, "2": {"log.retention.ms": "1"}}
 
@@ -312,4 +312,4 @@ def test_the_level_needs_a_metadata_version_that_has_the_records() -> None:
     error, text = upgrade(c)
     assert error is ErrorCode.INVALID_UPDATE_VERSION
     assert text.endswith(f"{ELIGIBLE_VERSION} could not be set to 1 because it depends on metadata.version level 23")
-    assert not c.image.keeps_eligible and (BROKER, "") not in c.image.configs
+    assert not c.image.features.has_eligible_replicas and (BROKER, "") not in c.image.configs

@@ -105,12 +105,12 @@ def test_registrations_may_be_changed_by_records_of_every_age() -> None:
         broker_id=1, broker_epoch=1, end_points=[BrokerEndpoint(name="PLAINTEXT", host="b", port=9092)], fenced=True
     )
     node, _ = of(LEVEL, registered, UnfenceBrokerRecord(id=1, epoch=1))
-    assert node.image.is_alive(1)
+    assert node.image.brokers.is_alive(1)
     node, _ = of(LEVEL, registered, UnfenceBrokerRecord(id=1, epoch=1), FenceBrokerRecord(id=1, epoch=1))
-    assert not node.image.is_alive(1)
+    assert not node.image.brokers.is_alive(1)
     cordoned = BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1, cordoned_log_dirs=[])
     node, _ = of(LEVEL, registered, UnfenceBrokerRecord(id=1, epoch=1), cordoned, versions=[0, 0, 0, 3])
-    assert node.image.is_alive(1)
+    assert node.image.brokers.is_alive(1)
 
 
 def partition_with(isr: list[int], eligible: list[int]) -> list[Message]:

@@ -59,7 +59,7 @@ def created(cluster: Cluster, request: CreateTopicsRequest, version: int = 8) ->
 
 def produce(cluster: Cluster, topic: str, acks: int) -> Message | None:
     """Write one record to partition 0 at its leader; None if the link was closed."""
-    image = cluster.image.partition(TopicPartition(topic, 0))
+    image = cluster.image.topics.partition(TopicPartition(topic, 0))
     leader = 1 if image is None else image.leader
     records = build_batch([RecordData(key=b"k", value=b"v")], timestamp_ms=cluster.simulation.now_ms)
     data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])

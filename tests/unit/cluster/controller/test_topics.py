@@ -224,10 +224,10 @@ def test_nothing_is_left_of_a_deleted_topic_in_the_image() -> None:
     for name in (TP.topic, "a.b"):
         assert told(delete(target, DeleteTopicState(name=name))) == [(E.NONE, None)]
     image = target.image
-    assert (image.topics, image.topic_names, image.leaderless) == ({}, {}, {})
-    assert [image.leads(b) for b in (1, 2, 3)] == [0, 0, 0]
-    assert [list(image.held_by(b)) for b in (1, 2, 3)] == [[], [], []]
-    assert image.topic_like("a_b") is None
+    assert (image.topics, image.topics.names, image.topics.leaderless) == ({}, {}, {})
+    assert [image.topics.leads(b) for b in (1, 2, 3)] == [0, 0, 0]
+    assert [list(image.topics.held_by(b)) for b in (1, 2, 3)] == [[], [], []]
+    assert image.topics.like("a_b") is None
     assert image.configs == fresh.image.configs
 
 
@@ -236,9 +236,9 @@ def test_nothing_is_left_of_a_deleted_topic_in_the_image() -> None:
 def test_an_id_begins_above_the_leader_epochs_that_it_had(mirror_version: int) -> None:
     """Where nobody mirrors no id comes back, and nothing is to be remembered."""
     target = controller(topic=(1, 2), mirror_version=mirror_version)
-    assert target.image.first_leader_epoch(TOPIC_ID) == 0
+    assert target.image.topics.first_leader_epoch(TOPIC_ID) == 0
     for expected in (8, 8):  # Of a topic without partitions nothing can be said.
         target.commit(0, [RemoveTopicRecord(topic_id=TOPIC_ID)])
-        assert target.image.first_leader_epoch(TOPIC_ID) == (expected if mirror_version else 0)
+        assert target.image.topics.first_leader_epoch(TOPIC_ID) == (expected if mirror_version else 0)
         target.commit(0, [TopicRecord(name="again", topic_id=TOPIC_ID)])
-    assert target.image.first_leader_epoch(Uuid.from_ints(5, 5)) == 0
+    assert target.image.topics.first_leader_epoch(Uuid.from_ints(5, 5)) == 0

@@ -76,7 +76,7 @@ def _asked(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id
     asked: Asked = []
     for topic in request.topics:
         if by_id:
-            name, topic_id = image.topic_names.get(topic.topic_id, ""), topic.topic_id
+            name, topic_id = image.topics.names.get(topic.topic_id, ""), topic.topic_id
         else:
             known = image.topics.get(topic.name)
             name, topic_id = topic.name, Uuid.ZERO if known is None else known.topic_id

@@ -140,7 +140,7 @@ def _question(
     assert isinstance(request, OffsetFetchRequest)
     asked = None
     if topics is not None:
-        names = coordinator.context.image.topic_names
+        names = coordinator.context.image.topics.names
         by_id = version >= IDS_FROM
         asked = [Asked(names.get(topic_id, "") if by_id else name, topic_id, rows) for name, topic_id, rows in topics]
     return Question(group_id, asked, version, request.require_stable)

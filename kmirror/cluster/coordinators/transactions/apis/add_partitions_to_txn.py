@@ -81,7 +81,7 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
     denied.update({name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in topics if is_internal(name)})
     if not denied:
         return {}
-    known = coordinator.context.image.partition
+    known = coordinator.context.image.topics.partition
     missing, rest = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
     return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
@@ -89,7 +89,7 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
 def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction) -> Errors:
     """Return an error for each partition if there is one that does not exist, else nothing."""
     wanted = _partitions(asked)
-    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
+    unknown = [tp for tp in wanted if coordinator.context.image.topics.partition(tp) is None]
     if not unknown:
         return {}
     errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)

@@ -1,0 +1,13 @@
+"""Aspect of the metadata image: registrations of controllers, and the state of a migration from ZooKeeper.
+
+A real controller writes them; no part of a node here reads them, and a snapshot keeps them.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.images.aspect import Latest
+from kmirror.protocol.gen.register_controller_record import RegisterControllerRecord
+from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
+
+CONTROLLERS = Latest({RegisterControllerRecord: lambda record: record.controller_id})
+ZK_MIGRATION = Latest({ZkMigrationStateRecord: lambda record: None})

@@ -1,0 +1,15 @@
+"""Aspect of the metadata image: delegation tokens. They are kept and not enforced."""
+
+from __future__ import annotations
+
+from kmirror.cluster.images.aspect import Latest
+from kmirror.protocol.gen.delegation_token_record import DelegationTokenRecord
+from kmirror.protocol.gen.remove_delegation_token_record import RemoveDelegationTokenRecord
+
+DELEGATION_TOKENS = Latest(
+    {
+        DelegationTokenRecord: lambda record: record.token_id,
+        RemoveDelegationTokenRecord: lambda record: record.token_id,
+    },
+    removes=lambda record: isinstance(record, RemoveDelegationTokenRecord),
+)

@@ -1,0 +1,74 @@
+"""Aspect of the metadata image: finalized feature levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.cluster.images.aspect import Merges, Replays, changed
+from kmirror.cluster.images.delta import Delta
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.keyed_records import VersionedMessage
+from kmirror.spec.features import DIRECTORIES_FROM, ELIGIBLE_VERSION, METADATA_VERSION, MIRROR_VERSION
+
+
+class Features(dict[str, int]):
+    """Feature to its finalized level, which is never 0."""
+
+    def replays(self) -> Replays:
+        return {FeatureLevelRecord: self._set_level}
+
+    def _set_level(self, record: FeatureLevelRecord, delta: Delta) -> None:
+        if record.feature_level:
+            self[record.name] = record.feature_level
+        else:
+            self.pop(record.name, None)
+        delta.features[record.name] = None
+
+    def add_difference(self, before: Features, delta: Delta) -> None:
+        delta.features.update(changed(before, self))
+
+    @property
+    def has_mirrors(self) -> bool:
+        """Return whether topics may be mirrored (KIP-1279)."""
+        return self.get(MIRROR_VERSION, 0) >= 1
+
+    @property
+    def has_eligible_replicas(self) -> bool:
+        """Return whether replicas that leave a too small ISR stay eligible as leaders (KIP-966)."""
+        return self.get(ELIGIBLE_VERSION, 0) >= 1
+
+    @property
+    def has_directories(self) -> bool:
+        """Return whether records may name log directories: from metadata.version 3.7-IV2 on."""
+        return self.get(METADATA_VERSION, DIRECTORIES_FROM) >= DIRECTORIES_FROM
+
+
+class FeatureRecords:
+    """The latest level of each feature, also where it is 0."""
+
+    def __init__(self) -> None:
+        self._levels: dict[str, VersionedMessage] = {}
+
+    def merges(self) -> Merges:
+        return {FeatureLevelRecord: self._set_level}
+
+    def _set_level(self, record: FeatureLevelRecord, version: int) -> None:
+        self._levels[record.name] = VersionedMessage(record, version)
+
+    def level(self, name: str) -> int:
+        """Return the level of a feature, 0 if none was written."""
+        return 0 if name not in self._levels else _level(self._levels[name])
+
+    def records(self) -> Iterator[VersionedMessage]:
+        """Yield metadata.version first, as Kafka does."""
+        for name in sorted(self._levels, key=lambda name: name != METADATA_VERSION):
+            yield self._levels[name]
+
+    def latest(self, name: str) -> VersionedMessage:
+        """Return the record of a feature; one was written."""
+        return self._levels[name]
+
+
+def _level(feature: VersionedMessage) -> int:
+    assert isinstance(feature.message, FeatureLevelRecord), "a feature"
+    return feature.message.feature_level

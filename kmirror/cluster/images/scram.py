@@ -1,0 +1,19 @@
+"""Aspect of the metadata image: SCRAM credentials of users. They are kept and not enforced."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kmirror.cluster.images.aspect import Latest
+from kmirror.protocol.gen.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
+
+
+def _user(record: UserScramCredentialRecord | RemoveUserScramCredentialRecord) -> Hashable:
+    return record.name, record.mechanism
+
+
+SCRAM = Latest(
+    {UserScramCredentialRecord: _user, RemoveUserScramCredentialRecord: _user},
+    removes=lambda record: isinstance(record, RemoveUserScramCredentialRecord),
+)

@@ -1,0 +1,391 @@
+"""Aspect of the metadata image: topics and their partitions.
+
+Leader epochs follow Kafka's rule: a PartitionChangeRecord that names a leader raises the epoch by one, one without a
+leader leaves it; the partition epoch rises with every change.
+
+The image also keeps what would take a walk over the whole cluster to find out: the partitions that a broker holds, how
+many it leads, and which have no leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kmirror.cluster.images.aspect import Merges, Replays
+from kmirror.cluster.images.delta import Delta
+from kmirror.cluster.images.features import FeatureRecords, Features
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.keyed_records import VersionedMessage
+from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.topics import collision_key
+from kmirror.spec.wire_values import LeaderRecoveryState
+
+METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
+MIGRATING = Uuid.ZERO
+"""The directory of a replica that was placed before the controller knew its directory."""
+LOST = Uuid.from_ints(0, 2)
+"""A directory that is offline; its id is unknown."""
+NO_LEADER = -1
+LEADER_UNCHANGED = -2
+RECOVERY_UNCHANGED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionImage:
+    """The state of one partition; `leader` is NO_LEADER if there is none."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    eligible: tuple[int, ...] = ()
+    """Replicas out of the ISR that have all that is committed (KIP-966)."""
+    directories: tuple[Uuid, ...] = ()
+    """The log directory of each replica, in their order; none where nobody has said (KIP-858)."""
+    last_known: tuple[int, ...] = ()
+    """The last leader of a partition that has none (LastKnownElr)."""
+    recovering: bool = False
+    """Was the leader elected uncleanly, and has not altered the ISR since (LeaderRecoveryState)?"""
+
+    def directory_of(self, broker_id: int) -> Uuid:
+        """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
+        return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
+
+    def why_isr_is_short(self, min_insync_replicas: int) -> str:
+        """Return that the ISR is too small for writes, and which replicas are not in it; empty if it is not."""
+        if len(self.isr) >= min(min_insync_replicas, len(self.replicas)):
+            return ""
+        others = [broker for broker in self.replicas if broker not in self.isr]
+        return (
+            f"ISR {list(self.isr)} is smaller than min.insync.replicas, which is {min_insync_replicas}: "
+            f"brokers {others} are not in it"
+        )
+
+
+@dataclass(slots=True)
+class TopicImage:
+    """One topic, and its partitions by number."""
+
+    name: str
+    topic_id: Uuid
+    partitions: dict[int, PartitionImage] = field(default_factory=dict)
+
+
+class Topics(dict[str, TopicImage]):
+    """Name to topic."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self.names: dict[Uuid, str] = {}
+        """Topic id to name."""
+        self.leaderless: dict[TopicPartition, None] = {}
+        """The partitions that have no leader, in the order in which they lost it."""
+        self._held: dict[int, dict[str, int]] = {}
+        """Broker to topic to the partitions that it has a replica of, partition n as bit n: a set or a dict would take
+        a hundred times the memory, in every node."""
+        self._leads: dict[int, int] = {}
+        """Broker to the number of partitions that it leads."""
+        self._former_epochs: dict[Uuid, int] = {}
+        """Id of a topic that was deleted to the greatest leader epoch it had: a mirror may bring the id back (D49)."""
+        self._alike: dict[str, dict[str, None]] = {}
+        """Collision key to the topics that have it."""
+        self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Every list of replicas or ISR members, once: there are few different ones."""
+        self._directories: dict[tuple[Uuid, ...], tuple[Uuid, ...]] = {}
+        """Every list of directories, likewise."""
+
+    def replays(self) -> Replays:
+        return {
+            TopicRecord: self._add,
+            RemoveTopicRecord: self._remove,
+            PartitionRecord: self._set_partition,
+            PartitionChangeRecord: self._change_partition,
+            ClearElrRecord: self._clear_eligible,
+        }
+
+    def _add(self, record: TopicRecord, delta: Delta) -> None:
+        if record.name in self or record.topic_id in self.names:
+            raise ValueError(f"there is a topic {record.name} or {record.topic_id}")
+        self[record.name] = TopicImage(record.name, record.topic_id)
+        self.names[record.topic_id] = record.name
+        key = collision_key(record.name)
+        if key is not None:
+            self._alike.setdefault(key, {})[record.name] = None
+        delta.topics_created[record.name] = None
+
+    def _remove(self, record: RemoveTopicRecord, delta: Delta) -> None:
+        topic_id, name = record.topic_id, self.names.pop(record.topic_id)
+        partitions = self.pop(name).partitions
+        if self._features.has_mirrors:
+            former = self._former_epochs.get(topic_id, -1)
+            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=former)
+        for index, partition in partitions.items():
+            tp = TopicPartition(name, index)
+            delta.partitions[tp] = None
+            self._forget_leader(tp, partition)
+            for broker_id in partition.replicas:
+                self._held[broker_id].pop(name, None)
+        key = collision_key(name)
+        if key is not None:
+            del self._alike[key][name]
+            if not self._alike[key]:
+                del self._alike[key]
+        delta.topics_deleted.setdefault(name, {})[topic_id] = None
+        delta.topics_created.pop(name, None)
+
+    def _set_partition(self, record: PartitionRecord, delta: Delta) -> None:
+        if record.directories and len(record.directories) != len(record.replicas):
+            raise ValueError(f"{len(record.directories)} directories of {len(record.replicas)} replicas")
+        partition = PartitionImage(
+            self._shared(record.replicas),
+            self._shared(record.isr),
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            self._shared(record.eligible_leader_replicas or ()),
+            self._shared_ids(record.directories),
+            self._shared(record.last_known_elr or ()),
+            record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
+        )
+        self._put(self[self.names[record.topic_id]], record.partition_id, partition, delta)
+
+    def _change_partition(self, record: PartitionChangeRecord, delta: Delta) -> None:
+        topic = self[self.names[record.topic_id]]
+        before = topic.partitions[record.partition_id]
+        names_leader = record.leader != LEADER_UNCHANGED
+        replicas = before.replicas if record.replicas is None else self._shared(record.replicas)
+        directories = before.directories if record.directories is None else self._shared_ids(record.directories)
+        partition = PartitionImage(
+            replicas,
+            before.isr if record.isr is None else self._shared(record.isr),
+            record.leader if names_leader else before.leader,
+            before.leader_epoch + 1 if names_leader else before.leader_epoch,
+            before.partition_epoch + 1,
+            before.eligible
+            if record.eligible_leader_replicas is None
+            else self._shared(record.eligible_leader_replicas),
+            directories if len(directories) == len(replicas) else (),
+            before.last_known if record.last_known_elr is None else self._shared(record.last_known_elr),
+            before.recovering
+            if record.leader_recovery_state == RECOVERY_UNCHANGED
+            else record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
+        )
+        self._put(topic, record.partition_id, partition, delta)
+
+    def _clear_eligible(self, record: ClearElrRecord, delta: Delta) -> None:
+        """Forget the eligible replicas and the last leaders of a topic, or without a name of all topics."""
+        for topic in [self[record.topic_name]] if record.topic_name else self.values():
+            for index, partition in topic.partitions.items():
+                if partition.eligible or partition.last_known:
+                    epoch = partition.partition_epoch + 1
+                    cleared = replace(partition, eligible=(), last_known=(), partition_epoch=epoch)
+                    self._put(topic, index, cleared, delta)
+
+    def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
+        key = tuple(members)
+        return self._tuples.setdefault(key, key)
+
+    def _shared_ids(self, directories: Iterable[Uuid]) -> tuple[Uuid, ...]:
+        key = tuple(directories)
+        return self._directories.setdefault(key, key)
+
+    def _put(self, topic: TopicImage, index: int, partition: PartitionImage, delta: Delta) -> None:
+        tp, before, bit = TopicPartition(topic.name, index), topic.partitions.get(index), 1 << index
+        topic.partitions[index] = partition
+        delta.partitions[tp] = None
+        if before is None or before.replicas is not partition.replicas:
+            for broker_id in () if before is None else before.replicas:
+                held = self._held[broker_id]
+                held[topic.name] &= ~bit
+                if not held[topic.name]:
+                    del held[topic.name]
+            for broker_id in partition.replicas:
+                held = self._held.setdefault(broker_id, {})
+                held[topic.name] = held.get(topic.name, 0) | bit
+        if before is None or before.leader != partition.leader:
+            if before is not None:
+                self._forget_leader(tp, before)
+            if partition.leader == NO_LEADER:
+                self.leaderless[tp] = None
+            else:
+                self._leads[partition.leader] = self._leads.get(partition.leader, 0) + 1
+
+    def _forget_leader(self, tp: TopicPartition, before: PartitionImage) -> None:
+        """Forget who led a partition."""
+        if before.leader == NO_LEADER:
+            self.leaderless.pop(tp, None)
+        else:
+            self._leads[before.leader] -= 1
+
+    def add_difference(self, before: Topics, delta: Delta) -> None:
+        """Add the topics that were created or deleted, and the partitions that differ."""
+        for name, old in before.items():
+            new = self.get(name)
+            again = before.first_leader_epoch(old.topic_id) != self.first_leader_epoch(old.topic_id)
+            if new is None or new.topic_id != old.topic_id or again:  # An id that came back is another topic (D49).
+                delta.topics_deleted[name] = {old.topic_id: None}
+                delta.partitions.update({TopicPartition(name, index): None for index in old.partitions})
+        for name, new in self.items():
+            former = before.get(name)
+            known = {} if former is None or name in delta.topics_deleted else former.partitions
+            if former is None or name in delta.topics_deleted:
+                delta.topics_created[name] = None
+            for index, partition in new.partitions.items():
+                if known.get(index) != partition:
+                    delta.partitions[TopicPartition(name, index)] = None
+
+    def held_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
+        """Yield topic and number of each partition that a broker has a replica of; topics in the order they came in."""
+        for name, bits in self._held.get(broker_id, {}).items():
+            topic, digits = self[name], f"{bits:b}"[::-1]
+            index = digits.find("1")
+            while index >= 0:
+                yield topic, index
+                index = digits.find("1", index + 1)
+
+    def leads(self, broker_id: int) -> int:
+        """Return the number of partitions that a broker leads."""
+        return self._leads.get(broker_id, 0)
+
+    def partition(self, tp: TopicPartition) -> PartitionImage | None:
+        """Return the partition's state, or None if there is no such partition."""
+        topic = self.get(tp.topic)
+        return None if topic is None else topic.partitions.get(tp.partition)
+
+    def first_leader_epoch(self, topic_id: Uuid) -> int:
+        """Return the leader epoch in which a topic that is created with this id begins (D49)."""
+        return self._former_epochs.get(topic_id, -1) + 1
+
+    def like(self, name: str) -> str | None:
+        """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""
+        key = collision_key(name)
+        return None if key is None else next(iter(self._alike.get(key, ())), None)
+
+
+@dataclass(slots=True)
+class _Topic:
+    record: VersionedMessage
+    partitions: dict[int, VersionedMessage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """A topic that was deleted: its id may come back, and then goes on behind this leader epoch (D49)."""
+
+    name: str
+    leader_epoch: int
+
+
+class TopicRecords:
+    """The records of topics that exist, and what is left of those that were deleted while mirroring was on."""
+
+    def __init__(self, features: FeatureRecords) -> None:
+        self._features = features
+        self._topics: dict[Uuid, _Topic] = {}
+        self._former: dict[Uuid, _Former] = {}
+
+    def merges(self) -> Merges:
+        return {
+            TopicRecord: self._add,
+            RemoveTopicRecord: self._remove,
+            PartitionRecord: self._set_partition,
+            PartitionChangeRecord: self._change_partition,
+            ClearElrRecord: self._clear_eligible,
+        }
+
+    def name(self, topic_id: Uuid) -> str:
+        """Return the name of a topic that exists."""
+        record = self._topics[topic_id].record.message
+        assert isinstance(record, TopicRecord), "a topic"
+        return record.name
+
+    def _add(self, record: TopicRecord, version: int) -> None:
+        self._topics[record.topic_id] = _Topic(VersionedMessage(record, version))
+
+    def _set_partition(self, record: PartitionRecord, version: int) -> None:
+        self._topics[record.topic_id].partitions[record.partition_id] = VersionedMessage(record, version)
+
+    def _change_partition(self, record: PartitionChangeRecord, version: int) -> None:
+        partitions = self._topics[record.topic_id].partitions
+        partitions[record.partition_id] = _merged(partitions[record.partition_id], record, version)
+
+    def _remove(self, record: RemoveTopicRecord, version: int) -> None:
+        name = self.name(record.topic_id)
+        topic = self._topics.pop(record.topic_id)
+        if self._features.level(MIRROR_VERSION) < 1:
+            return
+        former = self._former.pop(record.topic_id, None)
+        epochs = [one.message.leader_epoch for one in topic.partitions.values()]  # type: ignore[attr-defined]
+        latest = max(epochs, default=-1 if former is None else former.leader_epoch)
+        self._former[record.topic_id] = _Former(name, latest)
+
+    def _clear_eligible(self, record: ClearElrRecord, version: int) -> None:
+        for topic_id, topic in self._topics.items():
+            if record.topic_name and record.topic_name != self.name(topic_id):
+                continue
+            for one in topic.partitions.values():
+                assert isinstance(one.message, PartitionRecord), "a partition"
+                if one.message.eligible_leader_replicas or one.message.last_known_elr:
+                    one.message.eligible_leader_replicas = one.message.last_known_elr = None
+                    one.message.partition_epoch += 1
+
+    def records(self) -> Iterator[VersionedMessage]:
+        yield from self._former_topics()
+        for topic in self._topics.values():
+            yield topic.record
+            yield from topic.partitions.values()
+
+    def _former_topics(self) -> Iterator[VersionedMessage]:
+        """Yield records of topics that were deleted while mirroring was on: no other record has their epochs."""
+        if not self._former:
+            return
+        level = self._features.latest(MIRROR_VERSION)
+        is_on = self._features.level(MIRROR_VERSION) >= 1
+        if not is_on:  # Mirroring was switched off since; what was deleted before still counts.
+            yield VersionedMessage(FeatureLevelRecord(name=MIRROR_VERSION, feature_level=1), level.version)
+        for topic_id, former in self._former.items():
+            yield VersionedMessage(TopicRecord(name=former.name, topic_id=topic_id), 0)
+            if former.leader_epoch >= 0:
+                partition = PartitionRecord(
+                    partition_id=0,
+                    topic_id=topic_id,
+                    leader=NO_LEADER,
+                    leader_epoch=former.leader_epoch,
+                    partition_epoch=0,
+                )
+                yield VersionedMessage(partition, 0)
+            yield VersionedMessage(RemoveTopicRecord(topic_id=topic_id), 0)
+        if not is_on:
+            yield level
+
+
+def _merged(before: VersionedMessage, change: PartitionChangeRecord, version: int) -> VersionedMessage:
+    """Return a partition's record with a change in it: both kinds of records have the same fields in a version."""
+    partition = before.message
+    assert isinstance(partition, PartitionRecord), "a partition"
+    for name in ("replicas", "isr", "removing_replicas", "adding_replicas", "directories"):
+        value = getattr(change, name)
+        if value is not None:
+            setattr(partition, name, value)
+    if len(partition.directories) != len(partition.replicas):  # They were those of the replicas before.
+        partition.directories = []
+    if change.eligible_leader_replicas is not None:
+        partition.eligible_leader_replicas = change.eligible_leader_replicas or None
+    if change.last_known_elr is not None:
+        partition.last_known_elr = change.last_known_elr or None
+    if change.leader_recovery_state >= 0:
+        partition.leader_recovery_state = change.leader_recovery_state
+    if change.leader != LEADER_UNCHANGED:
+        partition.leader = change.leader
+        partition.leader_epoch += 1
+    partition.partition_epoch += 1
+    return VersionedMessage(partition, max(before.version, version))
