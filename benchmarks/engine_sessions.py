@@ -58,8 +58,8 @@ class Session:
 
     def _append(self, index: int) -> None:
         parts = self.broker.broker.parts
-        parts.replicas.append(self.broker.now, self.broker.partition(TOPIC, index), self.batch)
-        parts.replicas.wake_waiters(self.broker.now)
+        parts.replicas.appends.append(self.broker.now, self.broker.partition(TOPIC, index), self.batch)
+        parts.replicas.purgatory.wake_waiters(self.broker.now)
 
     def _frame(self, named: list[int]) -> bytes:
         follower = self.replica_id != CONSUMER

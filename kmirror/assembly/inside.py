@@ -157,7 +157,7 @@ class ClusterInside:
         image = self.image.topics.partition(arguments.partition(tp))
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
-        partition = self.broker(image.leader).parts.replicas.led(tp)
+        partition = self.broker(image.leader).parts.replicas.partitions.led(tp)
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:

@@ -16,7 +16,7 @@ LOOKED_EVERY_S = 0.1
 
 def logs_opened(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
     """Return how many logs the brokers have opened, and how many they have found so far."""
-    found = [cluster.broker(broker_id).parts.replicas.recovery for broker_id in cluster.living()]
+    found = [cluster.broker(broker_id).parts.replicas.opening.recovery for broker_id in cluster.living()]
     return sum(each.total - each.left for each in found), sum(each.total for each in found)
 
 

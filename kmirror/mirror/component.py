@@ -150,7 +150,7 @@ class MirrorComponent(BrokerComponent):
         """Follow changed configs of a topic, of which `mirror.name` is one and `min.insync.replicas` another."""
         image = self.context.broker.image.topics.get(topic)
         for index in () if image is None else image.partitions:
-            partition = self.context.replicas.led(TopicPartition(topic, index))
+            partition = self.context.replicas.partitions.led(TopicPartition(topic, index))
             if partition is not None:
                 self._follow_assignment(now, partition.tp, partition)
 
@@ -183,8 +183,8 @@ class MirrorComponent(BrokerComponent):
         if assignment is None:
             self._forget(tp)
             if mp is not None:  # Its mirror was deleted, perhaps before this leader knew that it is STOPPED (D14).
-                self.context.replicas.begin_epoch(partition)
-            self.context.replicas.touch(tp)  # It may have been withheld until now (D30).
+                self.context.replicas.appends.begin_epoch(partition)
+            self.context.replicas.changes.touch(tp)  # It may have been withheld until now (D30).
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
@@ -201,7 +201,7 @@ class MirrorComponent(BrokerComponent):
             self._driver.stop_fetching(mp)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        self.context.replicas.touch(tp)  # `on_progress` persists it.
+        self.context.replicas.changes.touch(tp)  # `on_progress` persists it.
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Look at a partition that waits for its replicas; in MIRRORING only follow the source's log start."""
@@ -212,7 +212,7 @@ class MirrorComponent(BrokerComponent):
             if not mp.busy:  # Else an answer is under way, which has it looked at.
                 self._driver.look_soon(now, mp)
             return
-        partition = self.context.replicas.led(tp)
+        partition = self.context.replicas.partitions.led(tp)
         if partition is not None and has_new_confirmation(mp, partition):
             self._driver.look_soon(now, mp)
         elif mp.state is MirrorState.MIRRORING:

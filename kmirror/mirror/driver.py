@@ -98,7 +98,7 @@ class PartitionDriver:
 
     def look_at(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
         if mp.state is None:

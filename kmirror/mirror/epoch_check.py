@@ -55,7 +55,7 @@ class EpochCheck:
 
     def has_agreed(self, mp: MirrorPartition) -> bool:
         """Return whether the source's leader, in its present epoch, is known to have all that our log has."""
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         return mp.agreed_epoch == mp.source_epoch or partition is None or last_epoch(partition.log) < 0
 
     def ask(self, mp: MirrorPartition) -> None:
@@ -68,7 +68,7 @@ class EpochCheck:
         due, self._due = self._due, {}
         asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_Asked]]] = {}
         for tp in due:
-            found, partition = self._loop.find(tp), self._context.replicas.led(tp)
+            found, partition = self._loop.find(tp), self._context.replicas.partitions.led(tp)
             if found is None:
                 continue
             fetcher, mp = found
@@ -126,7 +126,7 @@ class EpochCheck:
     def _compare(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, row: EpochEndOffset) -> None:
         """Agree, or cut our log where the source's answer shows that the two part."""
         mp = asked.mp
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         if partition is None:
             return
         log = partition.log

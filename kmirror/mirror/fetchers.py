@@ -176,7 +176,7 @@ class MirrorFetchers:
 
         An older source does not compare that epoch, so there both logs have to agree before (D12).
         """
-        partition = self._replicas.led(mp.tp)
+        partition = self._replicas.partitions.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
         if mp.source_is_old and not self._epoch_check.has_agreed(mp):
@@ -201,7 +201,7 @@ class MirrorFetchers:
 
         If it is high enough, an older source is asked where the two logs part.
         """
-        partition = self._replicas.led(mp.tp)
+        partition = self._replicas.partitions.led(mp.tp)
         if partition is None:
             return
         epoch = _epoch_needed(mp)
@@ -243,7 +243,7 @@ class MirrorFetchers:
 
     def log_of(self, mp: MirrorPartition) -> PartitionLog | None:
         """Return the log, if this broker still leads it."""
-        partition = self._replicas.led(mp.tp)
+        partition = self._replicas.partitions.led(mp.tp)
         return None if partition is None else partition.log
 
     # -- answers ------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ class MirrorFetchers:
             if info.batches:
                 mp.cuts.on_appended(partition.log.log_end_offset)
                 partition.log.note_copied(asked.fetch_offset, data.high_watermark)
-                self._replicas.appended(now, partition)
+                self._replicas.changes.appended(partition)
                 if is_throttled:
                     mp.fetch_bytes = 0  # Small answers keep to the rate more evenly.
                 elif (
@@ -322,20 +322,20 @@ class MirrorFetchers:
                     fetcher.mark(mp)
 
     def _led(self, mp: MirrorPartition) -> Partition:
-        partition = self._replicas.led(mp.tp)
+        partition = self._replicas.partitions.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         return partition
 
     def raise_log_start(self, mp: MirrorPartition) -> None:
         """Follow the source's log start, as far as the local high watermark allows."""
-        partition = self._replicas.led(mp.tp)
+        partition = self._replicas.partitions.led(mp.tp)
         if partition is None or mp.source_log_start <= partition.log.log_start_offset:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
-            with self._replicas.writing_to(mp.tp):
+            with self._replicas.appends.writing_to(mp.tp):
                 partition.log.advance_log_start(wanted)
-            self._replicas.touch(mp.tp)
+            self._replicas.changes.touch(mp.tp)
             self._loop.changed(mp.tp)
 
     def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
@@ -448,7 +448,7 @@ class MirrorFetchers:
         """
         partition = self._led(mp)
         before = partition.log.latest_epoch
-        self._replicas.cut(now, partition, partition.log.log_end_offset)
+        self._replicas.appends.cut(now, partition, partition.log.log_end_offset)
         dropped = partition.log.latest_epoch != before
         if not dropped:
             mp.source_without_epochs = before < 0  # Before 3.0 a topic of an old format has no epochs.

@@ -23,7 +23,7 @@ def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
 
     What is above our high watermark is lost if this leader fails now.
     """
-    partition = context.replicas.led(mp.tp)
+    partition = context.replicas.partitions.led(mp.tp)
     if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, answers_within(context)):
         return UNKNOWN
     return max(0, mp.source_offset - partition.log.high_watermark)

@@ -26,7 +26,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
     offset = partition.log.end_after_cut(offset)  # A source's batches may be others: this may lie inside one of ours.
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, partition.log, offset, why)
-    context.replicas.cut(now, partition, offset)
+    context.replicas.appends.cut(now, partition, offset)
     mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
 
 
@@ -36,7 +36,7 @@ def restart(
     """Remove everything from the log that this broker leads; it then begins at `offset` (truncateFullyAndStartAt)."""
     log = partition.log
     _note_cut(context, mp, log, log.log_start_offset, why)
-    context.replicas.restart_at(now, partition, offset)
+    context.replicas.appends.restart_at(now, partition, offset)
     mp.cut_markers = {}
 
 
@@ -64,7 +64,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
 
     `missed` says that nothing was read from its log since this broker leads; else it has ordered the cut itself.
     """
-    partition = context.replicas.led(mp.tp)
+    partition = context.replicas.partitions.led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
         return

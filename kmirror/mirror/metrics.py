@@ -41,7 +41,7 @@ def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant)
     lags = {
         mp.tp: lag_of(context, now, mp)
         for mp in context.partitions.values()
-        if mp.state is MirrorState.MIRRORING and context.replicas.led(mp.tp) is not None
+        if mp.state is MirrorState.MIRRORING and context.replicas.partitions.led(mp.tp) is not None
     }
     at_work = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
     slowest = min((fetcher.requests.rates(now)[0] for fetcher in at_work), default=0.0)

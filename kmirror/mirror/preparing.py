@@ -116,7 +116,7 @@ class Preparing:
         if inquiry is not None:
             # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
             # since. A broker that does not answer has proved nothing (D32).
-            needs_proof = not _is_empty(self._context.replicas.led(mp.tp))
+            needs_proof = not _is_empty(self._context.replicas.partitions.led(mp.tp))
             self._questions.describe(inquiry, self._on_first_answer, versions_anew=needs_proof)
 
     def _on_first_answer(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
@@ -153,7 +153,7 @@ class Preparing:
             self._context.retry_later(now, mp, f"the source does not describe its mirror: {name}")
         elif found is not None:
             self._on_found(now, inquiry, found)
-        elif _is_empty(self._context.replicas.led(mp.tp)):
+        elif _is_empty(self._context.replicas.partitions.led(mp.tp)):
             self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
             self._prove_silence(now, inquiry)
@@ -165,7 +165,7 @@ class Preparing:
             return told_ring(clusters)
         assert upstream is not None, "learned with the lineage"
         assert mp.told_since is not None, "told before it was asked for"
-        if _is_empty(self._context.replicas.led(mp.tp)):  # There is nothing that a ring could lose.
+        if _is_empty(self._context.replicas.partitions.led(mp.tp)):  # There is nothing that a ring could lose.
             if upstream.is_complete or now >= mp.told_since + EMPTY_WAITS_MS * MILLISECOND:
                 return ""
         elif upstream.is_complete and upstream.true_at >= mp.told_since:
@@ -196,7 +196,7 @@ class Preparing:
             # Two clusters that mirror each other would each cut records that only the other one has.
             reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
             self._context.retry_later(now, mp, reason)
-        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
+        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.led(mp.tp)):
             reason = (
                 f"the source's mirror {mirror} of us has no last mirrored epoch: it was stopped before it mirrored "
                 "anything, or its state was lost, so ours may be the only copy: delete that mirror over there to have "
@@ -254,7 +254,7 @@ class Preparing:
 
     def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
         """Decide on the cut once the broker that has answered confirms that it spoke of our topic (D65)."""
-        if inquiry.topic_id == Uuid.ZERO or _is_empty(self._context.replicas.led(inquiry.mp.tp)):
+        if inquiry.topic_id == Uuid.ZERO or _is_empty(self._context.replicas.partitions.led(inquiry.mp.tp)):
             self._decide(now, inquiry.mp, cut_epoch)
         else:
             self._questions.topic_ids(inquiry, partial(self._on_topic_ids, cut_epoch))
@@ -271,7 +271,7 @@ class Preparing:
         shared = self._lineage_check.shared_with_source(mp)
         # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
         epoch = cut_epoch if shared is None else min(cut_epoch, shared)
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         mp.cut_epoch = epoch if partition is None else least_cut(partition.log, epoch)
         self._look_at(now, mp)
 
@@ -291,7 +291,7 @@ class Preparing:
             cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
         partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
-        self._context.replicas.touch(mp.tp)
+        self._context.replicas.changes.touch(mp.tp)
 
     def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
         """Return which replicas have not confirmed the cut, for the reason; empty if all that must have (D11).

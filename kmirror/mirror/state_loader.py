@@ -105,7 +105,7 @@ class StateLoader:
     def _persist(
         self, now: Instant, mp: MirrorPartition, key: StateKey, state: PartitionState, then: Callable[[Instant], None]
     ) -> None:
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         if partition is None:
             return
 
@@ -128,7 +128,7 @@ class StateLoader:
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy, mp.former = False, None
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:
             mp.reason = FAILED_BEFORE
@@ -136,7 +136,7 @@ class StateLoader:
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, partition, own.uncut)
         cut_if_listed(self._context, now, mp, missed=True)
-        self._context.replicas.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
+        self._context.replicas.changes.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
         self._writer.go_on(now, mp)
 
 

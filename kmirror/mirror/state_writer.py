@@ -103,7 +103,7 @@ class StateWriter:
         The same write has the list of uncut replicas (by default those that have not confirmed yet, D30), the lineage
         (by default the present one, D45), and in STOPPING the plan of the stop (D43).
         """
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
         listed = still_uncut(mp, partition, state) if uncut is None else uncut
@@ -136,7 +136,7 @@ class StateWriter:
             was_held = mp.held
             apply_uncut(mp, partition, listed)
             if was_held and not mp.held:
-                self._context.replicas.touch(mp.tp)  # What waits for its log may be served now (D30).
+                self._context.replicas.changes.touch(mp.tp)  # What waits for its log may be served now (D30).
             mp.stop, mp.lineage, mp.kept_in = plan, written_by, kept_in
             if mp.state is not state:
                 mp.enter(state)
@@ -149,7 +149,7 @@ class StateWriter:
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
-        partition = self._context.replicas.led(mp.tp)
+        partition = self._context.replicas.partitions.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
-            self._context.replicas.begin_epoch(partition)
+            self._context.replicas.appends.begin_epoch(partition)
         self._look_at(now, mp)

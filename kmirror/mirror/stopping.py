@@ -181,7 +181,7 @@ class Stopping:
         try:
             for producer_id in list(partition.log.producers.ongoing.values()):
                 marker = self._marker(now, mp, partition, producer_id)
-                self._context.replicas.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
+                self._context.replicas.appends.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
             self._context.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
             return
@@ -213,7 +213,7 @@ class Stopping:
             source_cluster_id=self._context.source_cluster_id(mp.assignment.mirror),
         )
         try:
-            info = self._context.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+            info = self._context.replicas.appends.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:  # For instance a max.message.bytes below the size of this batch.
             self._context.retry_later(now, mp, f"producer reset: {error}")
             return
@@ -233,7 +233,7 @@ class Stopping:
                 self._look_at(later, mp)
 
         timeout_ms = self._context.broker.configs.integer("request.timeout.ms")
-        self._context.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+        self._context.replicas.purgatory.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
 
 
 def reason_not_level(partition: Partition) -> str:

@@ -96,7 +96,7 @@ class TopicCheck:
     def _on_told(
         self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, ids: Mapping[str, Uuid] | None
     ) -> None:
-        mp, partition = asked.mp, self._context.replicas.led(asked.mp.tp)
+        mp, partition = asked.mp, self._context.replicas.partitions.led(asked.mp.tp)
         if partition is None or not self._context.is_current(mp, MirrorState.MIRRORING):
             return
         fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset

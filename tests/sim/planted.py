@@ -20,8 +20,9 @@ from kmirror.cluster.broker.apis import write_txn_markers as markers
 from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.images.topics import Topics
 from kmirror.cluster.replication import follower
+from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.partition import Partition
-from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.cluster.replication.purgatory import Purgatory
 from kmirror.cluster.replication.truncation import TruncationPoint, last_epoch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -115,7 +116,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
     """Let new leaders read another state than what is persisted."""
 
     def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
-        led = self._context.replicas.led(mp.tp)
+        led = self._context.replicas.partitions.led(mp.tp)
         original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
     original = patch(StateLoader, "_gather", gather)
@@ -146,7 +147,7 @@ def cut_off_by_one(patch: Patch) -> None:
     def cut(self: Any, now: Any, partition: Any, offset: int) -> None:
         original(self, now, partition, max(offset - 1, partition.log.log_start_offset))
 
-    original = patch(ReplicaManager, "cut", cut)
+    original = patch(LeaderAppends, "cut", cut)
 
 
 @fault("divergence", profile="replicas", seed=9)
@@ -369,7 +370,7 @@ def epochs_begin_anew(patch: Patch) -> None:
 def acknowledged_by_the_leader_alone(patch: Patch) -> None:
     """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
     patch(
-        ReplicaManager,
+        Purgatory,
         "await_acks",
         lambda self, now, partition, required, timeout_ms, on_acked: on_acked(now, ErrorCode.NONE),
     )

@@ -153,7 +153,7 @@ def last_mirrored_epoch_described_of_the_log(patch: Patch) -> None:
     """DescribeMirrors of a stopped partition tells the latest epoch of its log for the last mirrored one."""
 
     def detail(context: Any, now: Any, mp: Any) -> Any:
-        found, partition = original(context, now, mp), context.replicas.led(mp.tp)
+        found, partition = original(context, now, mp), context.replicas.partitions.led(mp.tp)
         if partition is not None:
             found.last_mirror_epoch = partition.log.latest_epoch
         return found

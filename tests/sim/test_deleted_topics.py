@@ -144,7 +144,7 @@ def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster:
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
     commit(cluster, *anew((*sorted({1, 2, 3} - {leader.broker_id}), leader.broker_id)))
     stamp = cluster.simulation.now_ms
-    broker.parts.replicas.append(cluster.simulation.world.now, leader, batch(4, timestamp=stamp))
+    broker.parts.replicas.appends.append(cluster.simulation.world.now, leader, batch(4, timestamp=stamp))
     cluster.simulation.run_for(span_s=5)
     line.bring_up()
     cluster.simulation.run_until(cluster.is_settled, within_s=120, what="all in sync")
@@ -161,7 +161,7 @@ def test_who_waits_for_a_record_of_a_deleted_topic_is_not_told_that_it_is_safe(
     leader = cluster.await_leader()
     parts, now = cluster.broker(leader.broker_id).parts, cluster.simulation.world.now
     told: list[ErrorCode] = []
-    parts.replicas.await_acks(now, leader, 4, 20_000, lambda _, error: told.append(error))
+    parts.replicas.purgatory.await_acks(now, leader, 4, 20_000, lambda _, error: told.append(error))
     commit(cluster, remove(cluster), *(anew((leader.broker_id,)) if is_replaced else ()))
     cluster.simulation.run_until(
         lambda: parts.replicas.partitions.get(TP) is not leader, what="the old partition to go"
@@ -169,7 +169,7 @@ def test_who_waits_for_a_record_of_a_deleted_topic_is_not_told_that_it_is_safe(
     if is_replaced:
         stamp = cluster.simulation.now_ms
         new = parts.replicas.partitions[TP]
-        parts.replicas.append(cluster.simulation.world.now, new, batch(9, timestamp=stamp))
+        parts.replicas.appends.append(cluster.simulation.world.now, new, batch(9, timestamp=stamp))
     cluster.simulation.run_for(span_s=1)
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER if is_replaced else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert told == [error]

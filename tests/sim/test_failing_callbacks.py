@@ -203,17 +203,17 @@ def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster,
     def failing(*_: object) -> bool:
         raise Bug
 
-    replicas.await_acks(now, partition, 0, 1000, failing)
-    replicas.await_acks(now, partition, 0, 1000, lambda _, error: told.append(error))
+    replicas.purgatory.await_acks(now, partition, 0, 1000, failing)
+    replicas.purgatory.await_acks(now, partition, 0, 1000, lambda _, error: told.append(error))
     parked = list[object]()
     waiting = Waiting()
     partition.watch(waiting)
-    waiting.parked.append(replicas.park(now, 1000, failing))
-    waiting.parked.append(replicas.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
-    replicas.touch(TP)
-    assert replicas.wake_waiters(now)
+    waiting.parked.append(replicas.purgatory.park(now, 1000, failing))
+    waiting.parked.append(replicas.purgatory.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
+    replicas.changes.touch(TP)
+    assert replicas.purgatory.wake_waiters(now)
     assert told == [ErrorCode.NONE] and parked == [False]
     assert broker.context.failures.count == 2
-    replicas.touch(TP)
-    replicas.wake_waiters(now)
+    replicas.changes.touch(TP)
+    replicas.purgatory.wake_waiters(now)
     assert broker.context.failures.count == 2 and len(told) == len(parked) == 1, "each was called once"

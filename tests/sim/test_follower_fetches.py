@@ -81,7 +81,7 @@ def fetch(cluster: Cluster, broker: int, *, version: int = 12, **asked: Any) -> 
 def append(cluster: Cluster, batch: bytes, origin: AppendOrigin = AppendOrigin.CLIENT) -> None:
     broker = cluster.broker(leader_of(cluster))
     partition = broker.parts.replicas.partitions[TP]
-    broker.parts.replicas.append(cluster.simulation.world.now, partition, batch, origin=origin)
+    broker.parts.replicas.appends.append(cluster.simulation.world.now, partition, batch, origin=origin)
 
 
 def ends(data: PartitionData) -> list[int]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.log_manager import LogManager
-from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.errors import UsageError
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
@@ -63,12 +63,12 @@ def test_what_an_operator_deletes_goes_at_the_source_and_at_the_mirror() -> None
 
 
 def test_an_order_entitles_nobody_to_delete_more_than_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = ReplicaManager.raise_log_start
+    before = LeaderAppends.raise_log_start
 
     def too_far(self: Any, partition: Any, offset: int) -> Any:
         return before(self, partition, offset + 1)
 
-    monkeypatch.setattr(ReplicaManager, "raise_log_start", too_far)
+    monkeypatch.setattr(LeaderAppends, "raise_log_start", too_far)
     outcome = run_history(plan((5_000, "delete_records", DELETION)))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
 

@@ -81,7 +81,7 @@ def test_what_lay_in_a_failed_directory_is_led_elsewhere_and_the_rest_stays(led:
             sent[each].append(b"after")
         simulation.run_for(span_s=10)
         assert lost == [f"a-1 {a.log_dirs[1][number].log_dir}"] and not ended and a.runs(1)
-        assert set(a.broker(1).parts.replicas.offline) == set(there)
+        assert set(a.broker(1).parts.replicas.partitions.offline) == set(there)
         for each in tps:
             assert (1 in isr(a, each)) == (each not in there), each
         assert a.leader(tp) is not None and a.image.topics.partition(tp).leader != 1  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.client.requester import Requester
-from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
@@ -28,7 +28,7 @@ class Costs:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.requests = self.rows = self.batches = 0
-        send, append = Requester.send, ReplicaManager.append
+        send, append = Requester.send, LeaderAppends.append
 
         def sending(
             requester: Requester, now: int, peer: Any, channel: str, body: Any, *rest: Any, **named: Any
@@ -38,12 +38,12 @@ class Costs:
                 self.rows += sum(len(topic.partitions) for topic in body.topics)
             return send(requester, now, peer, channel, body, *rest, **named)
 
-        def appending(replicas: ReplicaManager, now: int, partition: Any, *rest: Any, **named: Any) -> Any:
+        def appending(appends: LeaderAppends, now: int, partition: Any, *rest: Any, **named: Any) -> Any:
             self.batches += partition.tp.topic == MIRROR_STATE_TOPIC
-            return append(replicas, now, partition, *rest, **named)
+            return append(appends, now, partition, *rest, **named)
 
         monkeypatch.setattr(Requester, "send", sending)
-        monkeypatch.setattr(ReplicaManager, "append", appending)
+        monkeypatch.setattr(LeaderAppends, "append", appending)
 
 
 def brought_up(partitions: int, monkeypatch: pytest.MonkeyPatch) -> Costs:

@@ -20,7 +20,7 @@ from kmirror.cluster.coordinators.groups.apis.routes import routes as group_rout
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
-from kmirror.cluster.replication import follower, log_manager, replicas
+from kmirror.cluster.replication import checkpoints, follower, log_manager, purgatory
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     DiskDone,
@@ -86,10 +86,12 @@ class Broker:
         if self._is_ending or parts.lifecycle.may_stop:
             self._end()
             return False
-        replicas, server = parts.replicas, parts.server
-        if replicas.grown or replicas.dropped:
+        changes, server = parts.replicas.changes, parts.server
+        if changes.grown or changes.dropped:
             parts.logs.settle(now)
-        if (replicas.moved and replicas.wake_waiters(now)) or (server.ready and server.run_ready(now)):
+        if changes.moved and parts.replicas.purgatory.wake_waiters(now):
+            return True
+        if server.ready and server.run_ready(now):
             return True
         return self.context.do_at_end(now)
 
@@ -145,7 +147,7 @@ class Broker:
                 parts.lifecycle.start(now)
                 parts.metadata.fetch(now)
                 parts.isr.start(now)
-                parts.replicas.start(now)
+                parts.replicas.checkpoints.start(now)
                 parts.logs.start(now)
             case DiskDone():
                 context.disk_jobs.on_done(now, event)
@@ -155,10 +157,10 @@ class Broker:
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         parts = self.parts
         match key:
-            case (replicas.TIMER, int(parked)):
-                parts.replicas.on_timer(now, parked)
-            case (replicas.CHECKPOINT_TIMER,):
-                parts.replicas.checkpoint(now)
+            case (purgatory.TIMER, int(parked)):
+                parts.replicas.purgatory.on_timer(now, parked)
+            case (checkpoints.TIMER,):
+                parts.replicas.checkpoints.write(now)
             case (requester.TIMER, int(correlation_id)):
                 self.context.requester.on_timeout(now, correlation_id)
             case (follower.TIMER, int(leader)):

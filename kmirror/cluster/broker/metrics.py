@@ -25,7 +25,7 @@ def of_broker(parts: BrokerParts, now: Instant, told: ToldByRunner) -> Iterator[
     yield gauge(row("ReplicaManager", "LeaderCount"), len(led))
     yield gauge(row("ReplicaManager", "PartitionCount"), len(held))
     yield gauge(row("ReplicaManager", "UnderReplicatedPartitions"), lacking)
-    yield gauge(row("ReplicaManager", "OfflineReplicaCount"), len(parts.replicas.offline))
+    yield gauge(row("ReplicaManager", "OfflineReplicaCount"), len(parts.replicas.partitions.offline))
     dirs = parts.context.log_dirs
     yield gauge(row("LogManager", "OfflineLogDirectoryCount"), len(dirs.names) - len(dirs.online))
     for fetcher in parts.fetchers.fetchers():

@@ -86,7 +86,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         components=components,
         lifecycle=lifecycle,
         metadata_answers=MetadataAnswers(),
-        metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
+        metadata=MetadataFollower(context, lifecycle, server, replicas.opening.recovery, publish),
         replicas=replicas,
         isr=isr,
         deletions=deletions,

@@ -204,7 +204,10 @@ class CoordinatorRuntime(Generic[S]):
         """Run what was submitted since the last call, each shard's as one batch."""
         submitted, self._submitted = self._submitted, {}
         for partition, orders in submitted.items():
-            shard, led = self._shards.get(partition), self._replicas.led(TopicPartition(self.topic, partition))
+            shard, led = (
+                self._shards.get(partition),
+                self._replicas.partitions.led(TopicPartition(self.topic, partition)),
+            )
             if shard is None or led is None:
                 self._answer(now, [(order.on_done, ErrorCode.NOT_COORDINATOR) for order in orders])
             else:
@@ -212,7 +215,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
         """Apply a transaction marker that was just appended to this broker's log of `tp`, below offset `end`."""
-        shard, led = self._shards.get(tp.partition), self._replicas.led(tp)
+        shard, led = self._shards.get(tp.partition), self._replicas.partitions.led(tp)
         if tp.topic == self.topic and shard is not None and led is not None:
             shard.state.end_transaction(producer_id, commit=commit)
             shard.state.seal(end)
@@ -259,7 +262,7 @@ class CoordinatorRuntime(Generic[S]):
                 is_transactional=draft.producer is not NOT_TRANSACTIONAL,
             )
             try:
-                info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
+                info = self._replicas.appends.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
             except Exception as error:
                 shard.state.revert()
                 outcome = self._outcome(error)
@@ -295,7 +298,7 @@ class CoordinatorRuntime(Generic[S]):
         if led.log.high_watermark >= end:
             on_acked(now, ErrorCode.NONE)
         else:
-            self._replicas.await_acks(now, led, end, self._timeout_ms, on_acked)
+            self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
 
     def _watch(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
         """Wait, as long as this broker leads the shard, until its log below `end` is committed."""
@@ -312,7 +315,7 @@ class CoordinatorRuntime(Generic[S]):
                 self._watch(later, led, shard, end)
 
         if self._shards.get(led.tp.partition) is shard:
-            self._replicas.await_acks(now, led, end, self._timeout_ms, on_acked)
+            self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
 
     @property
     def _timeout_ms(self) -> int:

@@ -78,10 +78,10 @@ class Deletions(BrokerComponent):
             self._look_at(tp)
 
     def _look_at(self, tp: TopicPartition) -> None:
-        partition = self._replicas.led(tp)
+        partition = self._replicas.partitions.led(tp)
         for key, wait in list(self._waits[tp].items()):
             if partition is None:
-                self._end(key, self._replicas.unavailable(tp), NO_LOW_WATERMARK)
+                self._end(key, self._replicas.partitions.unavailable(tp), NO_LOW_WATERMARK)
             elif (low := self.low_watermark(partition)) >= wait.offset:
                 self._end(key, ErrorCode.NONE, low)
 

@@ -212,7 +212,7 @@ class ReplicaFetchers:
         if log.is_flush_due:
             return None
         if log.store.has_unsafe_cut:
-            self._replicas.grew(followed.tp)  # Has it made safe, after which this is asked again.
+            self._replicas.changes.grew(followed.tp)  # Has it made safe, after which this is asked again.
             return None
         return Wanted(
             topic_id=followed.topic_id,
@@ -247,7 +247,7 @@ class ReplicaFetchers:
     @contextmanager
     def _writing_to(self, tp: TopicPartition) -> Iterator[None]:
         """Take the log directory of `tp` offline for an OSError inside; with it, `tp` is followed no more."""
-        with suppress(DiskFailed), self._replicas.writing_to(tp):
+        with suppress(DiskFailed), self._replicas.appends.writing_to(tp):
             yield
 
     # -- answers ------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class ReplicaFetchers:
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
                 log.note_copied(asked.fetch_offset, data.high_watermark)
-                self._replicas.grew(followed.tp)
+                self._replicas.changes.grew(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
                 self._loop.pause(now, fetcher, followed)
@@ -285,7 +285,7 @@ class ReplicaFetchers:
         """Have the consumers that fetch from this follower look at the partition again (KIP-392)."""
         partition = self._replicas.partitions.get(tp)
         if partition is not None and partition.watchers:
-            self._replicas.touch(tp)
+            self._replicas.changes.touch(tp)
 
     def _follow_log_start(self, followed: FollowedPartition, data: PartitionData) -> None:
         log = self.log_of(followed)

@@ -91,7 +91,7 @@ class IsrManager(BrokerComponent):
         lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
         moved, self._moved = self._moved, {}
         for tp in moved:
-            partition = self._replicas.led(tp)
+            partition = self._replicas.partitions.led(tp)
             if partition is None or not partition.has_followers_behind():
                 continue
             self._moved[tp] = None
@@ -123,7 +123,7 @@ class IsrManager(BrokerComponent):
         while self._unsent and len(asked) < PARTITIONS_MAX:
             tp = next(iter(self._unsent))
             partition = self._unsent.pop(tp)
-            if self._replicas.led(tp) is partition and partition.pending_isr is not None:
+            if self._replicas.partitions.led(tp) is partition and partition.pending_isr is not None:
                 asked[tp] = Asked(partition, partition.image)
         if asked:
             self._send(now, asked)
@@ -169,7 +169,7 @@ class IsrManager(BrokerComponent):
             answers = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
         failed = False
         for partition, asked_in in asked.values():
-            if self._replicas.led(partition.tp) is not partition or partition.pending_isr is None:
+            if self._replicas.partitions.led(partition.tp) is not partition or partition.pending_isr is None:
                 continue
             if partition.image.partition_epoch != asked_in.partition_epoch:
                 continue  # The metadata log was faster; it has decided the proposal already.
@@ -199,4 +199,4 @@ class IsrManager(BrokerComponent):
             if confirmed.leader_epoch == partition.leader_epoch:
                 partition.apply(now, confirmed)
                 partition.advance_high_watermark()
-        self._replicas.touch(partition.tp)
+        self._replicas.changes.touch(partition.tp)

@@ -138,12 +138,10 @@ class LogManager:
 
     def settle(self, now: Instant) -> None:
         """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
-        replicas = self._replicas
-        if replicas.grown:
-            grown, replicas.grown = replicas.grown, {}
-            for tp in grown:
-                self._follow_growth(tp, replicas.partitions.get(tp))
-        for disk, name in replicas.take_dropped() if replicas.dropped else ():
+        replicas, changes = self._replicas, self._replicas.changes
+        for tp in changes.take_grown():
+            self._follow_growth(tp, replicas.partitions.get(tp))
+        for disk, name in changes.take_dropped() if changes.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._purge_later(now, delay_ms, PurgePartition(disk, name))
 
@@ -333,7 +331,7 @@ class LogManager:
         elif self._replicas.partitions.get(tp) is partition:
             self._flush_if_due(partition)  # What came meanwhile.
             if partition.is_leader:
-                self._replicas.flushed(partition)
+                self._replicas.changes.flushed(partition)
             else:
                 self._fetchers.go_on(now, tp)
 

@@ -34,5 +34,5 @@ class KeptStates:
 
     def _leads(self, cluster: str, context: MirrorContext, mp: MirrorPartition) -> bool:
         """Return whether the broker leads the partition in the epoch that the controller has named."""
-        partition, image = context.replicas.led(mp.tp), self._scene.image(cluster).topics.partition(mp.tp)
+        partition, image = context.replicas.partitions.led(mp.tp), self._scene.image(cluster).topics.partition(mp.tp)
         return partition is not None and image is not None and partition.leader_epoch == image.leader_epoch

@@ -91,7 +91,7 @@ class MirroredLook(Look):
                     and before.in_step_ms == mp.in_step_ms
                 ):
                     continue
-            partition = broker.parts.replicas.led(tp)
+            partition = broker.parts.replicas.partitions.led(tp)
             if partition is None or partition.topic_id != mp.topic_id:
                 continue
             now = seen[tp] = Seen(

@@ -108,7 +108,7 @@ def _details(
                 state=MirrorState.STOPPED.name,
                 last_mirror_epoch=mp.settled_before[mirror],
             )
-            partition = context.replicas.led(tp)
+            partition = context.replicas.partitions.led(tp)
             if partition is not None:
                 detail.leader_epoch = partition.leader_epoch
             yield tp, detail
@@ -159,7 +159,7 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
         last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
         reason=_reason(context, now, mp),
     )
-    partition = context.replicas.led(mp.tp)
+    partition = context.replicas.partitions.led(mp.tp)
     if partition is not None:
         detail.destination_offset = partition.log.high_watermark
         detail.leader_epoch = partition.leader_epoch
@@ -174,7 +174,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
 
     The error is set if this broker does not lead the partition for sure, or does not know its lineage yet.
     """
-    partition, mp = context.replicas.led(tp), context.partitions.get(tp)
+    partition, mp = context.replicas.partitions.led(tp), context.partitions.get(tp)
     if partition is None or now >= context.broker.in_session_until:
         known = context.broker.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
@@ -209,7 +209,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         if now - since > answers_within(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
             return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
-    partition = context.replicas.led(mp.tp)
+    partition = context.replicas.partitions.led(mp.tp)
     if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
         short = partition.why_isr_is_short()
         if short:

@@ -155,8 +155,8 @@ class Stage:
         replicas = self.parts.replicas
         match what, second:
             case "append", int():
-                if (partition := replicas.led(self.partition(first).tp)) is not None:
-                    replicas.append(self.now, partition, batch(second, timestamp=self.lone.now_ms))
+                if (partition := replicas.partitions.led(self.partition(first).tp)) is not None:
+                    replicas.appends.append(self.now, partition, batch(second, timestamp=self.lone.now_ms))
             case "wait", None:
                 self.lone.now += first * MILLISECOND
             case "forget", str():
@@ -177,7 +177,7 @@ class Stage:
                 (chosen.add if second else chosen.discard)(first)
                 self.partition(first).mark()  # It comes with a topic config, or as BrokerComponent.withholds has it.
                 if what == "withhold" and not second:
-                    replicas.touch(self.partition(first).tp)
+                    replicas.changes.touch(self.partition(first).tp)
 
     def change(self, what: str, partition: Partition, second: object) -> None:
         """Change what the controller, a mirror or a cut changes."""
@@ -191,18 +191,18 @@ class Stage:
                 pass
             case "cut", int():
                 end = log.log_end_offset
-                replicas.cut(self.now, partition, max(end - second, log.log_start_offset))
+                replicas.appends.cut(self.now, partition, max(end - second, log.log_start_offset))
                 if log.log_end_offset < end:
                     self.log_was_cut(index)
             case "cut epochs", None:
                 log.assign_epoch_start(partition.leader_epoch + 1)  # An epoch without a batch.
-                self.parts.replicas.touch(partition.tp)
+                self.parts.replicas.changes.touch(partition.tp)
                 for _ in range(3):
                     for fetcher in FETCHERS:
                         self.fetch(fetcher, {index: "end"})
-                replicas.cut(self.now, partition, log.log_end_offset)
+                replicas.appends.cut(self.now, partition, log.log_end_offset)
             case "restart", int():
-                replicas.restart_at(self.now, partition, second)
+                replicas.appends.restart_at(self.now, partition, second)
                 self.log_was_cut(index)
             case "was cut", None:
                 partition.log_was_cut(self.now)
@@ -400,7 +400,7 @@ class Stage:
 
     def end_event(self) -> None:
         """Do what follows an event, let time go on, and compare."""
-        self.parts.replicas.wake_waiters(self.now)
+        self.parts.replicas.purgatory.wake_waiters(self.now)
         self.take(self.lone.broker.context.outbox.drain())
         self.compare()
         self.lone.now += 10 * MILLISECOND

@@ -89,7 +89,7 @@ class Stage:
         self.first_ids = dict(self.lone.topic_ids)
         replicas = self.lone.broker.parts.replicas
         for partition in replicas.partitions.values():
-            replicas.append(self.lone.now, partition, idempotent(0, timestamp=self.lone.now_ms))
+            replicas.appends.append(self.lone.now, partition, idempotent(0, timestamp=self.lone.now_ms))
         self.lone.broker.add(self.guard)
         for link in (OTHER, FOLLOWER, CONSUMER):
             self.handle(opened(*link.name))

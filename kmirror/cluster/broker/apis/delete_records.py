@@ -40,12 +40,12 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         row = DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=NO_LOW_WATERMARK)
         topics.setdefault(tp.topic, DeleteRecordsTopicResult(name=tp.topic, partitions=[])).partitions.append(row)
         row.error_code = denied.get(tp.topic) or _error(parts, tp, offset)
-        partition = parts.replicas.led(tp)
+        partition = parts.replicas.partitions.led(tp)
         if not row.error_code and partition is not None:
             led.append((partition, partition.log.high_watermark if offset == HIGH_WATERMARK else offset, row))
     gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
     for partition, end, row in led:
-        parts.replicas.raise_log_start(partition, end)
+        parts.replicas.appends.raise_log_start(partition, end)
 
         @gathering.row
         def on_deleted(error: ErrorCode, low_watermark: int, row: DeleteRecordsPartitionResult = row) -> None:
@@ -61,9 +61,9 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if is_internal(tp.topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    partition = parts.replicas.led(tp)
+    partition = parts.replicas.partitions.led(tp)
     if partition is None:
-        return parts.replicas.unavailable(tp)
+        return parts.replicas.partitions.unavailable(tp)
     refused = parts.components.produce_error(tp)
     if refused is not None:
         return refused

@@ -77,7 +77,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
     for overtaken in list(session.parked):
-        parts.replicas.unpark(now, overtaken)
+        parts.replicas.purgatory.unpark(now, overtaken)
     fetch = session.quiet
     if isinstance(fetch, _Fetch) and fetch.request is request:
         fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
@@ -200,7 +200,7 @@ class _Fetch:
         ):
             self._answer()
             return
-        self.parked = self.parts.replicas.park(now, self.request.max_wait_ms, self._attempt)
+        self.parked = self.parts.replicas.purgatory.park(now, self.request.max_wait_ms, self._attempt)
         session.parked[self.parked] = None
         for cached in due:
             if cached.partition is None:
@@ -339,7 +339,7 @@ class _Fetch:
             if error:
                 return error
         if partition is None:
-            return self.parts.replicas.unavailable(tp)
+            return self.parts.replicas.partitions.unavailable(tp)
         error = replica_error(partition, cached.request.current_leader_epoch, leader_only=True)
         if error:
             return error
@@ -377,9 +377,9 @@ class _Fetch:
         if not withheld:
             parts.isr.maybe_expand(now, partition, replica)
         if partition.advance_high_watermark():
-            parts.replicas.touch(tp)
+            parts.replicas.changes.touch(tp)
         else:
-            parts.replicas.progressed(tp)
+            parts.replicas.changes.progressed(tp)
 
     def _read(self, cached: CachedPartition, partition: Partition, end: int, *, foreign: bool) -> PartitionData:
         """Read what the limits leave room for, and count what is there.

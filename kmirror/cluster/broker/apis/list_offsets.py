@@ -93,7 +93,7 @@ def _answer(
         return answer
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        answer.error_code = parts.replicas.unavailable(tp)
+        answer.error_code = parts.replicas.partitions.unavailable(tp)
         return answer
     answer.error_code = replica_error(
         partition, asked.current_leader_epoch, leader_only=request.replica_id != DEBUGGING_REPLICA

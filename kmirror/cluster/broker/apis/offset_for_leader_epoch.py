@@ -55,7 +55,7 @@ def _answer(parts: BrokerParts, topic: str, asked: OffsetForLeaderPartition) -> 
     answer = EpochEndOffset(partition=asked.partition)
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        answer.error_code = parts.replicas.unavailable(tp)
+        answer.error_code = parts.replicas.partitions.unavailable(tp)
         return answer
     answer.error_code = replica_error(partition, asked.current_leader_epoch, leader_only=True)
     if answer.error_code:

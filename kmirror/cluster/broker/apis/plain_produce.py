@@ -88,7 +88,7 @@ class PlainProduce:
         if self._components.produce_error(tp) is not None:
             return None
         try:
-            info = replicas.append_plain(now, partition, records)
+            info = replicas.appends.append_plain(now, partition, records)
         except LogAppendError as error:
             return self._refusal(frame, error.code)
         if info is None:

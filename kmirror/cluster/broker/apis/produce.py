@@ -137,7 +137,7 @@ def _verify(
         knows_abortable=version >= ABORTABLE_FROM,
     )
     for tp, batch in batches.items():
-        partition = parts.replicas.led(tp)
+        partition = parts.replicas.partitions.led(tp)
         if partition is not None and parts.components.produce_error(tp) is None:
             verification.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 
@@ -249,7 +249,7 @@ def _append_all(
                 answer.error_code = fault_of(records, version) or (ErrorCode.NONE if tp in refused else barred)
                 if answer.error_code:
                     continue
-            partition = parts.replicas.led(tp)
+            partition = parts.replicas.partitions.led(tp)
             if partition is None:
                 _refuse_elsewhere(parts, inbound, tp, records, answer)
                 continue
@@ -259,7 +259,7 @@ def _append_all(
                 verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
-                acked = parts.replicas.acked(partition, required)
+                acked = parts.replicas.purgatory.acked(partition, required)
                 if acked is None:
                     waits.append((partition, required, answer))
                 else:
@@ -305,7 +305,7 @@ def _refuse_elsewhere(
     """Fill in the answer for a partition that this broker does not lead."""
     known = parts.context.image.topics.partition(tp)
     fault = ErrorCode.NONE if known is None else fault_of(records, inbound.version)
-    answer.error_code = fault or parts.replicas.unavailable(tp)
+    answer.error_code = fault or parts.replicas.partitions.unavailable(tp)
     if (
         answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         and known is not None
@@ -346,7 +346,7 @@ def _append(
         return None
     # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:
-        info = parts.replicas.append(now, partition, records, comes_early=comes_early)
+        info = parts.replicas.appends.append(now, partition, records, comes_early=comes_early)
     except RecordsRefused as error:
         answer.error_code, answer.error_message = error.code, str(error)
         answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
@@ -386,5 +386,5 @@ def _wait(
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             _take_ack(answer, error)
 
-        parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)
+        parts.replicas.purgatory.await_acks(now, partition, required, timeout_ms, on_acked)
     gathering.end()

@@ -9,7 +9,7 @@ the mirror has not cut the log, the coordinator gets a retriable error instead (
 from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.replicas import OnAcked
+from kmirror.cluster.replication.purgatory import OnAcked
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
@@ -52,9 +52,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
-    partition = parts.replicas.led(tp)
+    partition = parts.replicas.partitions.led(tp)
     if partition is None:
-        on_acked(now, parts.replicas.unavailable(tp))
+        on_acked(now, parts.replicas.partitions.unavailable(tp))
         return
     refused = parts.components.marker_error(tp)
     if refused is not None:
@@ -73,7 +73,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         coordinator_epoch=marker.coordinator_epoch,
     )
     try:
-        info = parts.replicas.append(
+        info = parts.replicas.appends.append(
             now,
             partition,
             batch,
@@ -87,4 +87,4 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
     end = info.last_offset + 1
     parts.groups.end_transaction(now, tp, marker.producer_id, end, commit=marker.transaction_result)
     timeout_ms = parts.context.configs.integer("request.timeout.ms")
-    parts.replicas.await_acks(now, partition, end, timeout_ms, on_acked)
+    parts.replicas.purgatory.await_acks(now, partition, end, timeout_ms, on_acked)

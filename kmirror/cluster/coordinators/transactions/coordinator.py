@@ -183,7 +183,9 @@ class TransactionCoordinator(BrokerComponent):
         for tp in partitions:
             entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
             entry.partition_indexes.append(tp.partition)
-        shard = self._replicas.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id)))
+        shard = self._replicas.partitions.led(
+            TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id))
+        )
         request = WriteTxnMarkersRequest(
             markers=[
                 WritableTxnMarker(

@@ -125,13 +125,15 @@ def errors(rows: Sequence[PartitionData]) -> dict[int, int]:
 def append(broker: LoneBroker, index: int, count: int = 1) -> list[Effect]:
     """Append batches of one record to a partition; return what follows."""
     for _ in range(count):
-        broker.broker.parts.replicas.append(broker.now, broker.partition(TOPIC, index), batch(timestamp=broker.now_ms))
+        broker.broker.parts.replicas.appends.append(
+            broker.now, broker.partition(TOPIC, index), batch(timestamp=broker.now_ms)
+        )
     return ended(broker)
 
 
 def ended(broker: LoneBroker) -> list[Effect]:
     """Return what follows the event that the test has acted for."""
-    broker.broker.parts.replicas.wake_waiters(broker.now)
+    broker.broker.parts.replicas.purgatory.wake_waiters(broker.now)
     return broker.broker.context.outbox.drain()
 
 

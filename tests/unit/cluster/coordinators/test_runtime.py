@@ -13,7 +13,8 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication import replicas as replica_manager
+from kmirror.cluster.replication import purgatory
+from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -122,7 +123,7 @@ class Bench:
 
     def settle(self) -> list[object]:
         """End the event; return its effects."""
-        while self.replicas.wake_waiters(self.now) or self.context.do_at_end(self.now):
+        while self.replicas.purgatory.wake_waiters(self.now) or self.context.do_at_end(self.now):
             pass
         return list(self.context.outbox.drain())
 
@@ -134,13 +135,13 @@ class Bench:
         partition = self.partition(index)
         partition.on_follower_fetch(self.now, 2, partition.log.log_end_offset if offset is None else offset)
         partition.advance_high_watermark()
-        self.replicas.touch(partition.tp)
+        self.replicas.changes.touch(partition.tp)
         self.settle()
 
     def time_out(self) -> None:
         """Let the time of every wait run out."""
-        for timer in list(self.replicas._timed):
-            self.replicas.on_timer(self.now, timer)
+        for timer in list(self.replicas.purgatory._timed):
+            self.replicas.purgatory.on_timer(self.now, timer)
         self.settle()
 
     def batches(self, index: int = 0) -> list[Batch]:
@@ -157,7 +158,7 @@ class Bench:
 
 
 def is_wait(effect: object) -> bool:
-    return isinstance(effect, SetTimer) and effect.key[0] == replica_manager.TIMER
+    return isinstance(effect, SetTimer) and effect.key[0] == purgatory.TIMER
 
 
 def test_what_is_wanted_in_one_event_is_one_batch_and_builds_on_what_comes_before() -> None:
@@ -320,14 +321,14 @@ def test_what_was_decided_on_a_refused_append_is_decided_again(
     failure: Exception, refused: ErrorCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(configs=[("max.message.bytes", "500")])
-    append, refusals = ReplicaManager.append, [failure]
+    append, refusals = LeaderAppends.append, [failure]
 
     def refusing(*args: Any, **named: Any) -> AppendInfo:
         if refusals:
             raise refusals.pop()
         return append(*args, **named)
 
-    monkeypatch.setattr(ReplicaManager, "append", refusing)
+    monkeypatch.setattr(LeaderAppends, "append", refusing)
     for number in range(4):
         bench.submit(str(number), add("a", width=150))  # Two of them fill a batch.
     bench.settle()
@@ -401,7 +402,7 @@ def test_a_marker_is_applied_in_its_place_and_again_by_the_next_leader() -> None
         commit=True,
         coordinator_epoch=2,
     )
-    info = bench.replicas.append(bench.now, bench.partition(), marker, origin=AppendOrigin.COORDINATOR)
+    info = bench.replicas.appends.append(bench.now, bench.partition(), marker, origin=AppendOrigin.COORDINATOR)
     tp = TopicPartition(TOPIC, 0)
     bench.runtime.end_transaction(bench.now, tp, 7, info.last_offset + 1, commit=True)
     bench.runtime.end_transaction(bench.now, TopicPartition("other", 0), 9, 5, commit=True)
@@ -432,7 +433,7 @@ def test_a_log_that_cannot_be_read_takes_its_own_shard_alone(make: type[Picky]) 
     bench = Bench(2)
     bench.runtime._make_state = make
     data = build_batch([RecordData(key=b"a", value=value, timestamp=0) for value in (b"1", b"unreadable", b"2")])
-    bench.replicas.append(bench.now, bench.partition(), data, origin=AppendOrigin.COORDINATOR)
+    bench.replicas.appends.append(bench.now, bench.partition(), data, origin=AppendOrigin.COORDINATOR)
     bench.fetched()
     notes: list[str] = []
     for index in (0, 1):

@@ -58,17 +58,19 @@ def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_s
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     told: list[ErrorCode] = []
-    info = broker.parts.replicas.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
-    broker.parts.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
+    info = broker.parts.replicas.appends.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
+    broker.parts.replicas.purgatory.await_acks(
+        now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error)
+    )
     if new_start is None:
-        broker.parts.replicas.cut(now, partition, 0)
-        broker.parts.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
+        broker.parts.replicas.appends.cut(now, partition, 0)
+        broker.parts.replicas.appends.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
-        broker.parts.replicas.restart_at(
+        broker.parts.replicas.appends.restart_at(
             now, partition, new_start
         )  # The high watermark is above the offset that the producer waits for.
-    broker.parts.replicas.wake_waiters(now)
+    broker.parts.replicas.purgatory.wake_waiters(now)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 

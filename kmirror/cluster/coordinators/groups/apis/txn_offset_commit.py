@@ -59,7 +59,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     def refuse(error: ErrorCode) -> None:
         _reply(inbound, merged(refused, [topic.errors(error) for topic in accepted]))
 
-    partition = parts.replicas.led(TopicPartition(GROUP_TOPIC, parts.groups.shard_of(request.group_id)))
+    partition = parts.replicas.partitions.led(TopicPartition(GROUP_TOPIC, parts.groups.shard_of(request.group_id)))
     if not request.group_id:
         refuse(ErrorCode.INVALID_GROUP_ID)
     elif partition is None:

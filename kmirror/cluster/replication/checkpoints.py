@@ -1,0 +1,64 @@
+"""Checkpoints: the offsets of all logs of a disk, written into the files that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import DiskDone
+from kmirror.log.disk import Disk
+from kmirror.log.log_state import LogState
+
+TIMER = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCheckpoints:
+    """A job for a disk: write the offsets of all its logs into the files that they share."""
+
+    disk: Disk
+
+    def run(self) -> None:
+        """Write; raises OSError where the disk fails."""
+        self.disk.write_shared()
+
+
+class Checkpoints:
+    """Writes the checkpoints of one broker every `replica.high.watermark.checkpoint.interval.ms`."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self.unsaved: dict[LogState, None] = {}
+        """Logs of which an offset differs from what the disk has."""
+
+    def start(self, now: Instant) -> None:
+        """Set the timer of the next checkpoint."""
+        interval = self._context.configs.integer("replica.high.watermark.checkpoint.interval.ms")
+        self._context.outbox.set_timer((TIMER,), now + interval * MILLISECOND)
+
+    def write(self, now: Instant) -> None:
+        """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
+        self.start(now)
+        logs = list(self.unsaved)
+        if not logs:
+            return
+        by_disk: dict[str, tuple[Disk, list[LogState]]] = {}
+        for log in logs:
+            disk = self._context.log_dirs.of(log.tp)
+            if disk is not None:
+                by_disk.setdefault(disk.log_dir, (disk, []))[1].append(log)
+        for disk, its in by_disk.values():
+            try:
+                with disk.batch():
+                    for log in its:
+                        log.checkpoint()
+            except OSError as error:
+                self._context.fail_disk(disk, "checkpoints cannot be written", error)
+            else:
+                self._context.disk_jobs.order(disk.log_dir, WriteCheckpoints(disk), partial(self._on_written, disk))
+
+    def _on_written(self, disk: Disk, now: Instant, done: DiskDone) -> None:
+        if isinstance(done.error, OSError):
+            self._context.fail_disk(disk, "checkpoints cannot be written", done.error)

@@ -1,0 +1,67 @@
+"""Opening of a partition's log: in which log directory, and what is done with a log of an earlier topic."""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.replication.changes import PartitionChanges
+from kmirror.cluster.replication.log_configs import log_config
+from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.failures import DiskFailed
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk
+from kmirror.log.log_dirs import UNASSIGNED
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.log.state_files import encode_partition_metadata
+from kmirror.log.store import PARTITION_METADATA
+
+
+class LogOpening:
+    """Opens the logs of one broker."""
+
+    def __init__(self, context: BrokerContext, changes: PartitionChanges) -> None:
+        self._context = context
+        self._changes = changes
+        self.recovery = LogRecovery(context)
+
+    def open(
+        self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage
+    ) -> tuple[Disk, PartitionLog]:
+        """Return the log of a partition, and the disk on which it lies; raises DiskFailed if no directory takes it."""
+        opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.of(tp)
+        if opened is not None and disk is not None:
+            opened.config = self.log_config(tp.topic)
+            return disk, opened
+        for disk in self._places(tp, image):
+            try:
+                store = disk.open(tp)
+                known = is_of_topic(store, topic_id)
+                if known is False:
+                    self._changes.dropped.append((disk, disk.set_aside(tp)))  # Of an earlier topic of this name.
+                    store = disk.open(tp)
+                if not known:
+                    store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
+                return disk, self.recovery.job(now, tp, disk, store).run()
+            except OSError as error:
+                self._context.fail_disk(disk, f"cannot open {tp}", error)
+        raise DiskFailed(f"no log directory takes {tp}")
+
+    def _places(self, tp: TopicPartition, image: PartitionImage) -> list[Disk]:
+        """Return the directories in which to open a log, in the order in which to try them.
+
+        Where it lies already; else where the controller says; else, unless it may lie in a directory that is offline,
+        the one with the fewest logs first (Partition.createLogInAssignedDirectoryId, LogManager.nextLogDirs).
+        """
+        log_dirs = self._context.log_dirs
+        if (holder := log_dirs.of(tp)) is not None:
+            return [holder]
+        wanted = image.directory_of(self._context.node_id)
+        if (assigned := log_dirs.by_id(wanted)) is not None:
+            return [assigned]
+        return [*log_dirs.by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
+
+    def log_config(self, topic: str) -> LogConfig:
+        """Return the configs of the logs of a topic."""
+        return log_config(self._context.image.configs.topic(topic), self._context.configs)

@@ -1,0 +1,184 @@
+"""Requests that wait for partitions of one broker: Kafka's purgatories.
+
+An `AckWait` ends when the high watermark reaches an offset, the leadership is lost, or the time is up. A parked
+request (a fetch) is tried again whenever a partition moved that it watches. `wake_waiters` looks at the waiters of the
+partitions that moved once, after the event has been handled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
+from kmirror.cluster.replication.changes import PartitionChanges
+from kmirror.cluster.replication.held import HeldPartitions
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import SetTimer
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.error_codes import ErrorCode
+
+OnAcked = Callable[[Instant, ErrorCode], None]
+CUT_OFF = 1 << 62
+"""The required offset of an AckWait whose record was cut off: no high watermark reaches it."""
+TIMER = "parked"
+
+Attempt = Callable[[Instant, bool], bool]
+"""(now, whether the time is up) -> whether it answered the request"""
+
+
+@dataclass(frozen=True, slots=True)
+class AckWait:
+    """A producer or coordinator that waits until the high watermark reaches `required`."""
+
+    required: int
+    on_acked: OnAcked
+    timer: int
+
+
+class Purgatory:
+    """The waiters of one broker."""
+
+    def __init__(
+        self, context: BrokerContext, components: Components, partitions: HeldPartitions, changes: PartitionChanges
+    ) -> None:
+        self._context = context
+        self._components = components
+        self._partitions = partitions
+        self._changes = changes
+        self._acks: dict[TopicPartition, list[AckWait]] = {}
+        self._parked: dict[int, Attempt] = {}
+        self._timed: dict[int, TopicPartition] = {}
+        self._next_id = 0
+        self._orphaned: dict[int, None] = {}
+        """The keys of parked requests that watched a partition which was dropped."""
+
+    # -- appends that wait for the high watermark ---------------------------------------------
+
+    def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
+        """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
+
+        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, UNKNOWN_TOPIC_OR_PARTITION if the
+        topic is deleted, REQUEST_TIMED_OUT, or NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
+        """
+        timer = self._new_id()
+        self._timed[timer] = partition.tp
+        wait = AckWait(required, on_acked, timer)
+        self._acks.setdefault(partition.tp, []).append(wait)
+        self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
+        self._changes.touch(partition.tp)
+
+    def acked(self, partition: Partition, required: int) -> ErrorCode | None:
+        """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
+        if partition.log.high_watermark < required:
+            return None
+        image = partition.image
+        isr = image.isr if partition.pending_isr is None else partition.maximal_isr()
+        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`: each append comes by.
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
+
+    def lose_acks(self, tp: TopicPartition, end: int) -> None:
+        """Fail the waits for records above `end`, which were cut off: a later record must not end them."""
+        waits = self._acks.get(tp, [])
+        waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
+
+    def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
+        partition, waits = self._partitions.led(tp), self._acks[tp]
+        not_led = self._partitions.unavailable(tp)
+        left: list[AckWait] = []
+        self._acks[tp] = []
+        for wait in waits:
+            error: ErrorCode | None = not_led
+            if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
+                error = self.acked(partition, wait.required)
+            if error is None:
+                left.append(wait)
+            else:
+                self._finish(now, wait, error)
+        self._acks[tp] = left + self._acks[tp]
+
+    def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
+        self._timed.pop(wait.timer, None)
+        self._context.outbox.cancel_timer((TIMER, wait.timer))
+        try:
+            wait.on_acked(now, error)
+        except Exception as failure:  # The other waiters are served.
+            self._context.failures.caught("acknowledging an append", failure)
+
+    # -- parked requests ----------------------------------------------------------------------
+
+    def park(self, now: Instant, wait_ms: int, attempt: Attempt) -> int:
+        """Return the key under which a request waits, for those of its partitions' watchers that name it as parked.
+
+        `attempt` is called whenever one of those partitions moves, until it returns True, and after `wait_ms`.
+        """
+        key = self._new_id()
+        self._parked[key] = attempt
+        self._context.outbox.add(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
+        return key
+
+    def unpark(self, now: Instant, key: int) -> None:
+        """End the wait of a parked request, as if its time were up."""
+        self._context.outbox.cancel_timer((TIMER, key))
+        self.on_timer(now, key)
+
+    def orphan(self, keys: Iterable[int]) -> None:
+        """Have the next `wake_waiters` try parked requests whose partition was dropped."""
+        self._orphaned.update(dict.fromkeys(keys))
+
+    def _is_answered(self, now: Instant, attempt: Attempt) -> bool:
+        """Call the attempt of a parked request; return whether it was answered, or fails and is given up."""
+        try:
+            return attempt(now, False)
+        except Exception as failure:
+            self._context.failures.caught("trying a parked request", failure)
+            return True
+
+    # -- after an event -----------------------------------------------------------------------
+
+    def wake_waiters(self, now: Instant) -> bool:
+        """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
+        if not self._changes.moved:
+            return False
+        dirty, self._changes.moved = self._changes.moved, {}
+        woken, self._orphaned = self._orphaned, {}
+        for tp, partition in dirty.items():
+            if self._acks.get(tp):
+                self._check_acks(now, tp)
+            if partition is not None and partition.watchers:
+                # The longest wait comes first.
+                woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
+        for key in woken:
+            attempt = self._parked.get(key)
+            if attempt is not None and self._is_answered(now, attempt):
+                del self._parked[key]
+                self._context.outbox.cancel_timer((TIMER, key))
+        for tp in dirty:
+            if self._partitions.led(tp) is not None:
+                try:
+                    self._components.on_progress(now, tp)
+                except Exception as failure:
+                    self._context.failures.caught(f"telling components of {tp}", failure)
+        return True
+
+    def on_timer(self, now: Instant, key: int) -> None:
+        """End a wait whose time is up: force a parked request, or time out an AckWait."""
+        attempt = self._parked.pop(key, None)
+        if attempt is not None:
+            done = attempt(now, True)
+            assert done, "a forced attempt must answer"
+            return
+        tp = self._timed.pop(key, None)
+        if tp is None:
+            return
+        for wait in self._acks.get(tp, []):
+            if wait.timer == key:
+                self._acks[tp].remove(wait)
+                wait.on_acked(now, ErrorCode.REQUEST_TIMED_OUT)
+                return
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id
