@@ -12,6 +12,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
+from kmirror.cluster.coordinators.plugins import COORDINATORS
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import OnFailure
@@ -109,7 +110,8 @@ class Assembly:
             broker_id, self.cluster_id, here, controller, configs, self.on_failure, self.authorizer, self.clock
         )
         broker = Broker(options, disks, rng)
-        broker.add(MirrorComponent(broker.parts))
+        for component in (*COORDINATORS, MirrorComponent):
+            broker.add(component(broker.parts))
         return broker
 
 

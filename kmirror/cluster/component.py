@@ -8,6 +8,7 @@ of a partition makes progress.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
@@ -22,6 +23,9 @@ from kmirror.spec.error_codes import ErrorCode
 OnJudged = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
 """Takes why offsets of some partitions may not be committed; those that may be are left out."""
 CommitJudge = Callable[[Sequence[TopicPartition], OnJudged], None]
+
+
+C = TypeVar("C", bound="BrokerComponent")
 
 
 class BrokerComponent:
@@ -90,6 +94,9 @@ class BrokerComponent:
         """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""
         return None
 
+    def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
+        """Hook: a marker that ends a producer's transaction was appended to `tp`, which now ends at `end`."""
+
 
 class Components:
     """The components of one broker, called in the order in which they were plugged in."""
@@ -119,6 +126,10 @@ class Components:
         if component in self._with_foreign_logs or component in self._withholding:
             self._guarded.append(component.guarded)
 
+    def of(self, kind: type[C]) -> C:
+        """Return the component of this class; there is one."""
+        return next(component for component in self._plugged if isinstance(component, kind))
+
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:
             component.before_metadata(now, delta)
@@ -141,6 +152,10 @@ class Components:
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._following:
             component.on_progress(now, tp)
+
+    def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
+        for component in self._plugged:
+            component.on_marker(now, tp, producer_id, end, commit=commit)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._plugged:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.account import Account, Span
@@ -150,7 +151,7 @@ class Scene:
         found: dict[tuple[str, TopicPartition], tuple[int, int, str]] = {}
         brokers = self.clusters[cluster]
         for broker_id in brokers.living():
-            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values():
+            for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values():
                 for name in [name for group in shard.offsets.groups() for name in shard.offsets.keys(group)]:
                     offset = shard.offsets.settled(name)
                     if offset is not None:
@@ -163,7 +164,7 @@ class Scene:
         shards = [
             shard
             for broker_id in brokers.living()
-            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values()
+            for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values()
         ]
         keys = [name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.open_keys(group)]
         return [(name.group, name.tp) for name in keys]
@@ -171,7 +172,10 @@ class Scene:
     def has_members(self, cluster: str, group: str) -> bool:
         """Return whether the group has members in this cluster now."""
         brokers = self.clusters[cluster]
-        found = (brokers.broker(broker_id).parts.groups.find(group) for broker_id in brokers.living())
+        found = (
+            brokers.broker(broker_id).parts.components.of(GroupCoordinator).find(group)
+            for broker_id in brokers.living()
+        )
         return any(one is not None and one.members for one in found)
 
     def topic_id(self, cluster: str, topic: str) -> Uuid:

@@ -12,7 +12,9 @@ from typing import Any
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.metadata_snapshot import snapshot_ids
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
@@ -103,7 +105,7 @@ def _prepared(scene: Scene, cluster: str, topic: str) -> Measures:
     count = sum(
         transaction.status in PREPARING
         for broker_id in nodes.living()
-        for shard in nodes.broker(broker_id).parts.transactions.runtime.states().values()
+        for shard in nodes.broker(broker_id).parts.components.of(TransactionCoordinator).runtime.states().values()
         for transaction in shard.all_committed().values()
     )
     return {TopicPartition(topic, 0): count}
@@ -116,7 +118,8 @@ def _of_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure
         nodes, total = scene.clusters[cluster], 0
         for broker_id in nodes.living():
             parts = nodes.broker(broker_id).parts
-            total += count(parts.transactions.runtime) + count(parts.groups.runtime)
+            transactions = parts.components.of(TransactionCoordinator)
+            total += count(transactions.runtime) + count(parts.components.of(GroupCoordinator).runtime)
             context = scene.mirror_context(cluster, broker_id)
             total += 0 if context is None else count(context.coordinator.runtime)
         return {TopicPartition(topic, 0): total}

@@ -12,6 +12,7 @@ from functools import partial
 from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent, CommitJudge
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication.partition import Partition
@@ -50,7 +51,8 @@ class MirrorComponent(BrokerComponent):
         self._driver = PartitionDriver(self.context)
         driver = self._driver
         self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
-        self._sync = MetadataSync(self.context, GroupCoordinators(parts.groups, parts.internal_topics))
+        groups = GroupCoordinators(parts.components.of(GroupCoordinator), parts.internal_topics)
+        self._sync = MetadataSync(self.context, groups)
         self._altered: dict[str, None] = {}
         """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
@@ -101,7 +102,12 @@ class OffsetRequests:
     def offsets(self) -> Offsets:
         """What the coordinator holds."""
         leader = self.cluster.await_leader(self.shard).broker_id
-        return self.cluster.broker(leader).parts.groups.runtime.led()[self.shard.partition].offsets
+        return (
+            self.cluster.broker(leader)
+            .parts.components.of(GroupCoordinator)
+            .runtime.led()[self.shard.partition]
+            .offsets
+        )
 
     def call(self, request: Message, version: int, broker_id: int | None = None) -> Message:
         """Ask the coordinator, or a certain broker."""

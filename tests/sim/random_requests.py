@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
@@ -284,6 +285,6 @@ def producer_ids(cluster: Cluster) -> tuple[int, ...]:
     """Return the producer ids in the logs and those of the transactional ids."""
     found: dict[int, None] = dict.fromkeys((1, 2, 3))
     for broker_id in cluster.living():
-        coordinator = cluster.broker(broker_id).parts.transactions
+        coordinator = cluster.broker(broker_id).parts.components.of(TransactionCoordinator)
         found.update({t.producer_id: None for n in TRANSACTIONAL_IDS if (t := coordinator.find(n)) is not None})
     return tuple(found)

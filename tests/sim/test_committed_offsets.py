@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.offset_fetch_request import (
@@ -268,7 +269,9 @@ def test_a_coordinator_that_has_not_loaded_yet_forgets_them_too() -> None:
     requests = running()
     cluster = requests.cluster
     requests.commit(7)
-    runtime = cluster.broker(cluster.await_leader(requests.shard).broker_id).parts.groups.runtime
+    runtime = (
+        cluster.broker(cluster.await_leader(requests.shard).broker_id).parts.components.of(GroupCoordinator).runtime
+    )
     runtime._shards[requests.shard.partition].is_loaded = False
     delete_topic(requests)
     runtime._shards[requests.shard.partition].is_loaded = True

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.events import Chunk
@@ -84,7 +85,10 @@ def leader(cluster: Cluster) -> Endpoint:
 
 def coordinator(cluster: Cluster) -> Endpoint:
     def found() -> list[int]:
-        owners = {broker_id: cluster.broker(broker_id).parts.transactions for broker_id in cluster.broker_ids}
+        owners = {
+            broker_id: cluster.broker(broker_id).parts.components.of(TransactionCoordinator)
+            for broker_id in cluster.broker_ids
+        }
         return [one for one, owner in owners.items() if owner.runtime.state(owner.shard_of("tx")) is not None]
 
     if not found():

@@ -85,11 +85,11 @@ def test_a_broker_that_restarts_out_of_its_controllers_reach_is_unfenced_soon_af
     """Its registration was lost: it is sent again after half a session, and not after `request.timeout.ms`."""
     cluster = cluster_of(3)
     cluster.kill(2)
-    cluster.simulation.run_until(lambda: not cluster.image.is_alive(2), what="the end of its session")
+    cluster.simulation.run_until(lambda: not cluster.image.brokers.is_alive(2), what="the end of its session")
     line = cluster.simulation.line("a-2", "a-controller")
     line.take_down()
     cluster.restart(2)
     cluster.simulation.run_for(span_s=3)
     line.bring_up()
     cluster.simulation.run_for(span_s=4)
-    assert cluster.image.is_alive(2)
+    assert cluster.image.brokers.is_alive(2)

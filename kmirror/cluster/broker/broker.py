@@ -16,8 +16,6 @@ from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.metrics import of_broker
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.apis.routes import routes as group_routes
-from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication import checkpoints, follower, log_manager, purgatory
@@ -54,8 +52,6 @@ class Broker:
         """From now on only the disk is listened to."""
         self._is_closing = False
         self.parts.server.serve(routes(self.parts))
-        self.parts.server.serve(transaction_routes(self.parts))
-        self.parts.server.serve(group_routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""

@@ -15,9 +15,6 @@ from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.broker.verification import Pauses
 from kmirror.cluster.component import Components
-from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
-from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
@@ -48,8 +45,6 @@ class BrokerParts:
     internal_topics: InternalTopics
     auto_creation: AutoCreation
     pauses: Pauses
-    transactions: TransactionCoordinator
-    groups: GroupCoordinator
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
@@ -67,12 +62,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     assignments = DirectoryAssignments(context, lifecycle)
     components.add(assignments)
     replicas = ReplicaManager(context, components, assignments)
-    transactions = TransactionCoordinator(context, lifecycle, replicas)
-    groups = GroupCoordinator(context, replicas)
     isr = IsrManager(context, lifecycle, replicas)
-    components.add(transactions)
-    components.add(groups)
-    components.add(OffsetUpkeep(groups))
     components.add(isr)
     pauses = Pauses(context)
     components.add(pauses)
@@ -96,6 +86,4 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         internal_topics=InternalTopics(context),
         auto_creation=AutoCreation(context),
         pauses=pauses,
-        transactions=transactions,
-        groups=groups,
     )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
 from kmirror.fuzz.closing import check_closed, versions_in, versions_question
 from kmirror.fuzz.effects import check_effect
@@ -229,7 +230,7 @@ class NodeTarget:
         }
         found["metadata"] = self.cluster.image.offset
         for name in GROUPS:
-            group = parts.groups.find(name)
+            group = parts.components.of(GroupCoordinator).find(name)
             found[_MEMBERS + name] = [] if group is None else sorted(group.members)
         return found
 

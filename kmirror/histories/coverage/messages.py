@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.coverage.row import How, Row
 from kmirror.kernel.clock import Instant
@@ -189,7 +190,7 @@ def _commits_back(asked: Asked) -> int:
     if not isinstance(asked.server, Broker):
         return 0
     found = 0
-    for shard in asked.server.parts.groups.runtime.states().values():
+    for shard in asked.server.parts.components.of(GroupCoordinator).runtime.states().values():
         for name in shard.offsets.keys(asked.body.group_id):
             settled = shard.offsets.settled(name)
             for topic in asked.body.topics:

@@ -13,6 +13,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.controller.facts import BrokerUnfenced
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.replication.facts import FollowerCut, LogCompacted
@@ -171,7 +172,7 @@ class Watch:
         known, self._groups = self._groups, {}
         for process in self._world.processes.values():
             if isinstance(process.inside, Broker):
-                for group in process.inside.parts.groups.live():
+                for group in process.inside.parts.components.of(GroupCoordinator).live():
                     key = process.name, group.group_id
                     before = known.get(key)
                     is_known = before is not None and before[0] is group

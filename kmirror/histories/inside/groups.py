@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.coordinators.groups.member import Member
@@ -150,8 +151,8 @@ class GroupLook(FrameLook, Look):
     def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
         """Return why the coordinator has to refuse a commit now; empty if it does not."""
         broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
-        groups = (group for group in broker.parts.groups.live() if group.group_id == request.group_id)
-        return "".join(_why_no_commit(group, request) for group in groups)
+        live = broker.parts.components.of(GroupCoordinator).live()
+        return "".join(_why_no_commit(group, request) for group in live if group.group_id == request.group_id)
 
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
         sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]
@@ -208,7 +209,7 @@ class GroupLook(FrameLook, Look):
     def _find(self, at: _Place, broker: Broker) -> None:
         """Look for groups that have members, or may get some in a moment."""
         at.left = LOOK_EVERY
-        for group in broker.parts.groups.live():
+        for group in broker.parts.components.of(GroupCoordinator).live():
             known = at.groups.get(group.group_id)
             if (known is None or known.group is not group) and _is_active(group):
                 at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)
@@ -269,7 +270,7 @@ class GroupLook(FrameLook, Look):
         )
 
     def _broken(self, cluster: str, broker_id: int, group_id: str, rule: str, text: str) -> None:
-        home = self._scene.clusters[cluster].broker(broker_id).parts.groups.home(group_id)
+        home = self._scene.clusters[cluster].broker(broker_id).parts.components.of(GroupCoordinator).home(group_id)
         self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
@@ -118,7 +119,7 @@ class OffsetLook(FrameLook, Look):
     # -- coordinators -------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for partition, shard in broker.parts.groups.runtime.led().items():
+        for partition, shard in broker.parts.components.of(GroupCoordinator).runtime.led().items():
             key = cluster, broker.context.node_id, partition
             model, tp = self._models.get(key), TopicPartition(GROUP_TOPIC, partition)
             led = broker.parts.replicas.partitions.get(tp)

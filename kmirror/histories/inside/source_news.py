@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
@@ -170,7 +171,7 @@ class SourceNewsLook(FrameLook, Look):
     # -- offsets of groups ------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for index in broker.parts.groups.runtime.led():
+        for index in broker.parts.components.of(GroupCoordinator).runtime.led():
             led = broker.parts.replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
             if led is not None:
                 self._read_on(cluster, broker.context.node_id, index, led)

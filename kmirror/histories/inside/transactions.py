@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.account import UNAWARE
@@ -222,7 +223,7 @@ class TransactionLook(FrameLook, Look):
         scene, node_id = self._scene, broker.context.node_id
         now_ms = to_ms(scene.local_time(cluster, node_id))
         patience = broker.context.configs.integer(SWEEPS) * MILLISECOND + SLACK
-        led = broker.parts.transactions.runtime.states()
+        led = broker.parts.components.of(TransactionCoordinator).runtime.states()
         for (*of, tp), shard in self._shards.items():
             if of != [cluster, node_id]:
                 continue

@@ -31,7 +31,7 @@ def plant_a_bug(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise Bug
 
-    monkeypatch.setattr(cluster.broker(1).parts.replicas, "checkpoint", fail)
+    monkeypatch.setattr(cluster.broker(1).parts.replicas.checkpoints, "write", fail)
     cluster.broker(1).parts.server.serve({ListOffsetsRequest: fail})
 
 

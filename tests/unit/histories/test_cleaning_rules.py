@@ -101,7 +101,10 @@ def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
     """What came while it was not is not noted, and may supersede what is gone."""
     log, model = stage.log, stage.noted.model
     leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
-    scene, parts = FakeScene(), SimpleNamespace(replicas=SimpleNamespace(led=lambda tp: leader))
+    scene, parts = (
+        FakeScene(),
+        SimpleNamespace(replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: leader))),
+    )
     scene.clusters["a"] = SimpleNamespace(broker=lambda broker_id: SimpleNamespace(parts=parts))
     scene.local_time = lambda *node: NOW_MS * MILLISECOND
     look = CleaningLook(scene, rules_of(scene))  # type: ignore[arg-type]

@@ -50,7 +50,8 @@ class Stage:
         self.look = GroupLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
         self.group = Group("g", 0)
         groups = SimpleNamespace(live=lambda: [self.group], home=lambda _: TopicPartition("__consumer_offsets", 0))
-        self.broker = SimpleNamespace(context=SimpleNamespace(node_id=1), parts=SimpleNamespace(groups=groups))
+        components = SimpleNamespace(of=lambda kind: groups)
+        self.broker = SimpleNamespace(context=SimpleNamespace(node_id=1), parts=SimpleNamespace(components=components))
         self.scene.clusters["a"] = SimpleNamespace(broker=lambda _: self.broker)
         for member_id, name in (("x", None), ("y", instance)):
             protocols = (("range", b""),)

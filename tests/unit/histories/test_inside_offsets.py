@@ -56,9 +56,10 @@ class Stage:
         runtime = SimpleNamespace(led=lambda: {0: self.shard})
         replicas = SimpleNamespace(partitions={SHARD: SimpleNamespace(log=self.log)})
         configs = SimpleNamespace(integer={"offsets.retention.minutes": RETENTION_MINUTES}.__getitem__)
+        components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))
         self.broker = SimpleNamespace(
             context=SimpleNamespace(node_id=1, configs=configs),
-            parts=SimpleNamespace(groups=SimpleNamespace(runtime=runtime), replicas=replicas),
+            parts=SimpleNamespace(components=components, replicas=replicas),
         )
         self.handle()
 

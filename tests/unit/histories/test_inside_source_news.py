@@ -75,7 +75,8 @@ class Node:
         self.context = SimpleNamespace(node_id=node_id)
         runtime = SimpleNamespace(led=lambda: {0: None})
         replicas = SimpleNamespace(partitions={SHARD: led})
-        self.parts = SimpleNamespace(groups=SimpleNamespace(runtime=runtime), replicas=replicas)
+        components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))
+        self.parts = SimpleNamespace(components=components, replicas=replicas)
 
     def commit(self, *tokens: str) -> None:
         """Append a commit with each token."""

@@ -42,5 +42,7 @@ def test_a_source_that_does_not_answer_is_the_reason(
         reason="", state=MirrorState.MIRRORING, is_failing=is_failing, fetcher=fetcher, tp=TopicPartition("t", 0),
         assignment=SimpleNamespace(mirror="m"),
     )  # fmt: skip
-    context = SimpleNamespace(broker=broker, sources={}, replicas=SimpleNamespace(led=lambda tp: None))
+    context = SimpleNamespace(
+        broker=broker, sources={}, replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: None))
+    )
     assert _reason(context, NOW, mp) == expected  # type: ignore[arg-type]

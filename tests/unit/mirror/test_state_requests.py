@@ -48,7 +48,7 @@ class Nodes:
     node_id = 1
 
     def __init__(self) -> None:
-        self.image = self
+        self.image = self.topics = self
         self.leaders = {"near": 1, "far": 2}
         self.dead: list[int] = []
         self.failures = Failures(Outbox(), OnFailure.GO_ON)

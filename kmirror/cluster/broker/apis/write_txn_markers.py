@@ -85,6 +85,6 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         return
     partition.end_verifying(marker.producer_id, marker.producer_epoch)
     end = info.last_offset + 1
-    parts.groups.end_transaction(now, tp, marker.producer_id, end, commit=marker.transaction_result)
+    parts.components.on_marker(now, tp, marker.producer_id, end, commit=marker.transaction_result)
     timeout_ms = parts.context.configs.integer("request.timeout.ms")
     parts.replicas.purgatory.await_acks(now, partition, end, timeout_ms, on_acked)

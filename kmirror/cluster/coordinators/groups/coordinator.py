@@ -220,8 +220,8 @@ class GroupCoordinator(BrokerComponent):
         """
         self.runtime.submit(self.shard_of(group_id), decide, on_done)
 
-    def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
-        """Commit or drop what is pending of a producer: its marker was appended to `tp`, below offset `end`."""
+    def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
+        """Commit or drop the offsets that are pending of a producer."""
         self.runtime.end_transaction(now, tp, producer_id, end, commit=commit)
 
     # -- leadership ---------------------------------------------------------------------------

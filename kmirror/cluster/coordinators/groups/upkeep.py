@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
@@ -33,9 +34,9 @@ class OffsetUpkeep(BrokerComponent):
 
     name = "offsets"
 
-    def __init__(self, coordinator: GroupCoordinator) -> None:
-        self._coordinator = coordinator
-        self._context = coordinator.context
+    def __init__(self, parts: BrokerParts) -> None:
+        self._coordinator = parts.components.of(GroupCoordinator)
+        self._context = parts.context
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
         """Look at a shard's offsets from time to time, as long as this broker leads it."""

@@ -35,9 +35,9 @@ IDS_FROM = 10
 Asked = list[AskedTopic[OffsetCommitRequestPartition]]
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Commit, and answer with an error for each partition."""
-    coordinator, request = parts.groups, inbound.body
+    request = inbound.body
     assert isinstance(request, OffsetCommitRequest)
     asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
     denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))

@@ -48,11 +48,11 @@ ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], No
 }
 
 
-def routes(parts: BrokerParts) -> Routes:
-    """Return the handlers of the requests that the group coordinator of a broker answers."""
+def routes(coordinator: GroupCoordinator, parts: BrokerParts) -> Routes:
+    """Return the handlers of the requests that the group coordinator answers."""
     found: dict[type[Message], Handler] = {
-        request: partial(handler, parts.groups) for request, handler in ROUTES.items()
+        request: partial(handler, coordinator) for request, handler in ROUTES.items()
     }
-    found[OffsetCommitRequest] = partial(offset_commit.handle, parts)
-    found[TxnOffsetCommitRequest] = partial(txn_offset_commit.handle, parts)
+    found[OffsetCommitRequest] = partial(offset_commit.handle, coordinator, parts)
+    found[TxnOffsetCommitRequest] = partial(txn_offset_commit.handle, coordinator, parts)
     return found

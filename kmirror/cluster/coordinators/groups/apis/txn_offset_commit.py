@@ -11,6 +11,7 @@ from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.coordinators.groups.commits import TransactionalCommit
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
 from kmirror.cluster.coordinators.runtime import Producer
 from kmirror.cluster.replication.partition import Partition
@@ -38,7 +39,7 @@ LOADING_FROM = 2
 Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Commit within the transaction, and answer with an error for each partition."""
     request = inbound.body
     assert isinstance(request, TxnOffsetCommitRequest)
@@ -59,7 +60,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     def refuse(error: ErrorCode) -> None:
         _reply(inbound, merged(refused, [topic.errors(error) for topic in accepted]))
 
-    partition = parts.replicas.partitions.led(TopicPartition(GROUP_TOPIC, parts.groups.shard_of(request.group_id)))
+    partition = parts.replicas.partitions.led(TopicPartition(GROUP_TOPIC, coordinator.shard_of(request.group_id)))
     if not request.group_id:
         refuse(ErrorCode.INVALID_GROUP_ID)
     elif partition is None:
@@ -74,7 +75,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
                 # Older clients do not know NETWORK_EXCEPTION here, and need not look for another coordinator.
                 refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error)
             else:
-                _commit(parts, later, inbound, verification, partition, refused, accepted)
+                _commit(coordinator, later, inbound, verification, partition, refused, accepted)
 
         verification.ask(now, on_verified)
 
@@ -96,7 +97,7 @@ def _verification(
 
 
 def _commit(
-    parts: BrokerParts,
+    coordinator: GroupCoordinator,
     now: Instant,
     inbound: Inbound,
     verification: Verification,
@@ -107,14 +108,14 @@ def _commit(
     """Append the records, unless a marker came since the coordinator of transactions was asked."""
     request = inbound.body
     assert isinstance(request, TxnOffsetCommitRequest)
-    commit = TransactionalCommit(parts.groups, now, request, accepted, verification, partition)
+    commit = TransactionalCommit(coordinator, now, request, accepted, verification, partition)
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         _reply(inbound, merged(refused, commit.rows(error)))
 
     producer = Producer(request.producer_id, request.producer_epoch)
-    parts.groups.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
+    coordinator.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
 
 
 def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:

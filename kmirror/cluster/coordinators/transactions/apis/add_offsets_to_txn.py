@@ -7,17 +7,18 @@ need not be there yet.
 from __future__ import annotations
 
 from kmirror.cluster.authorizer import Resource
-from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import Errors, add
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
-from kmirror.spec.wire_values import AclOperation
+from kmirror.spec.wire_values import AclOperation, CoordinatorType
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(components: Components, coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
     """Add the partition, and answer once the transaction is persisted."""
     request = inbound.body
     assert isinstance(request, AddOffsetsToTxnRequest)
@@ -26,7 +27,8 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if denied:
         inbound.reply(AddOffsetsToTxnResponse(error_code=denied))
         return
-    tp = parts.groups.home(request.group_id)
+    tp = components.coordinator_for(CoordinatorType.GROUP, request.group_id)
+    assert tp is not None, "every broker has a group coordinator"
     asked = AddPartitionsToTxnTransaction(
         transactional_id=request.transactional_id,
         producer_id=request.producer_id,
@@ -38,4 +40,4 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     def on_done(errors: Errors) -> None:
         inbound.reply(AddOffsetsToTxnResponse(error_code=errors[tp]))
 
-    add(parts.transactions, now, asked, inbound.version, on_done)
+    add(coordinator, now, asked, inbound.version, on_done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.transactions.apis import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -34,10 +34,10 @@ ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inboun
 }
 
 
-def routes(parts: BrokerParts) -> Routes:
-    """Return the handlers of the requests that the transaction coordinator of a broker answers."""
+def routes(coordinator: TransactionCoordinator, components: Components) -> Routes:
+    """Return the handlers of the requests that the transaction coordinator answers."""
     found: dict[type[Message], Handler] = {
-        request: partial(handler, parts.transactions) for request, handler in ROUTES.items()
+        request: partial(handler, coordinator) for request, handler in ROUTES.items()
     }
-    found[AddOffsetsToTxnRequest] = partial(add_offsets_to_txn.handle, parts)
+    found[AddOffsetsToTxnRequest] = partial(add_offsets_to_txn.handle, components, coordinator)
     return found

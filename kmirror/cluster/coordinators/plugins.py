@@ -1,0 +1,18 @@
+"""The coordinators of every broker: a new one is added here, and changes nothing in `cluster/broker`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.component import GroupComponent
+from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
+from kmirror.cluster.coordinators.transactions.component import TransactionComponent
+
+COORDINATORS: tuple[Callable[[BrokerParts], BrokerComponent], ...] = (
+    TransactionComponent,
+    GroupComponent,
+    OffsetUpkeep,
+)
+"""In the order in which they are plugged in."""
