@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kmirror.cluster.coordinators.groups.apis.offset_fetch import View
-from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
 from kmirror.cluster.coordinators.groups.offsets import Offsets
-from kmirror.cluster.coordinators.groups.rebalance import Rebalance
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
 from kmirror.mirror.syncs import groups
 from kmirror.spec.error_codes import ErrorCode

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import Group
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.coordinators.groups import group_states
-from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic import group_states
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.histories.coverage.row import How, Row
 from kmirror.mirror import states

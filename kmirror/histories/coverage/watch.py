@@ -13,9 +13,9 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.controller.facts import BrokerUnfenced
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.replication.facts import FollowerCut, LogCompacted
 from kmirror.histories.coverage import facts, planned, replayed, told, transitions, written
 from kmirror.histories.coverage.frames import Frames

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic.member import Member
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
-from kmirror.cluster.coordinators.groups.member import Member
 from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_of
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene

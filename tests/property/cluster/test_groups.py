@@ -10,9 +10,9 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
-from kmirror.cluster.coordinators.groups.effects import Timer
-from kmirror.cluster.coordinators.groups.group_states import GroupState
-from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.effects import Timer
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from kmirror.cluster import server
 from kmirror.cluster.controller.apis import create_topics
-from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.groups.classic.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
 from kmirror.errors import LocalProtocolError, ProtocolError

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kmirror.cluster.coordinators.groups import membership
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import HEARTBEAT_ANSWER
-from kmirror.cluster.coordinators.groups.member import Member
-from kmirror.cluster.coordinators.groups.membership import Membership
-from kmirror.cluster.coordinators.groups.rebalance import Rebalance
+from kmirror.cluster.coordinators.groups.classic import membership
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER
+from kmirror.cluster.coordinators.groups.classic.member import Member
+from kmirror.cluster.coordinators.groups.classic.membership import Membership
+from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
 from kmirror.cluster.coordinators.transactions import transitions
 from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
-from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic.member import Member
 from kmirror.histories.inside.groups import GroupLook
 from kmirror.histories.plan import Step
 from kmirror.kernel.clock import MILLISECOND

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from kmirror.cluster.broker.verification import Verification
+from kmirror.cluster.coordinators.groups.classic.group import Group
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
-from kmirror.cluster.coordinators.groups.member import Waiter
-from kmirror.cluster.coordinators.groups.membership import UNKNOWN_MEMBER, Caller, Membership
-from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.classic.member import Waiter
+from kmirror.cluster.coordinators.groups.classic.membership import UNKNOWN_MEMBER, Caller, Membership
+from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.replication.replicas import ReplicaManager

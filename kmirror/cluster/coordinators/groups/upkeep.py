@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Offsets, tombstone
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue

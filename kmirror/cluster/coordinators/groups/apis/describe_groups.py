@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.groups.apis.prelude import denied
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest

@@ -6,8 +6,8 @@ The answer comes when the join phase ends: it says the generation, and gives the
 from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.classic.membership import Caller
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.membership import Caller
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.java import address

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.membership import Caller, Membership
-from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.membership import Caller, Membership
+from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.effects import Timer
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState, may_follow
-from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.effects import Timer
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState, may_follow
+from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode as E
 from tests.unit.cluster.coordinators.groups.stage import (

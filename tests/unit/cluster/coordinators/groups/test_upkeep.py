@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.upkeep import expired
 from tests.consumer_offsets import KEY, LogOfOffsets
 

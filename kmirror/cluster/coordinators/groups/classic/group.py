@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kmirror.cluster.coordinators.groups.group_states import GroupState, may_follow
-from kmirror.cluster.coordinators.groups.member import Member, Waiter
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState, may_follow
+from kmirror.cluster.coordinators.groups.classic.member import Member, Waiter
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, in_hash_order, wrap_int32
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription

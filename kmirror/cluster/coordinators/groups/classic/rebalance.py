@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Effect, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import GroupState
-from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Effect, SetTimer, Timer, Write
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
+from kmirror.cluster.coordinators.groups.classic.member import Member
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse

@@ -10,11 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Effect, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.group_states import HEARTBEAT_ANSWER, GroupState
-from kmirror.cluster.coordinators.groups.member import Member, Protocols, Waiter, protocols_of
-from kmirror.cluster.coordinators.groups.rebalance import Limits, Rebalance
+from kmirror.cluster.coordinators.groups.classic.effects import (
+    Answer,
+    CancelTimer,
+    Effect,
+    Forget,
+    SetTimer,
+    Timer,
+    Write,
+)
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER, GroupState
+from kmirror.cluster.coordinators.groups.classic.member import Member, Protocols, Waiter, protocols_of
+from kmirror.cluster.coordinators.groups.classic.rebalance import Limits, Rebalance
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from kmirror.cluster.coordinators.groups.member import Waiter
+from kmirror.cluster.coordinators.groups.classic.member import Waiter
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode

@@ -1,0 +1,1 @@
+"""Classic groups: members, rebalances and generations of the protocol of JoinGroup and SyncGroup."""
