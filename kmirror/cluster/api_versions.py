@@ -17,7 +17,6 @@ from kmirror.protocol.gen.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from kmirror.protocol.message import Message
 from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, is_supported
@@ -33,10 +32,9 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def answer(
-    versions: Mapping[int, tuple[int, int]], image: MetadataImage, request: Message, version: int
+    versions: Mapping[int, tuple[int, int]], image: MetadataImage, request: ApiVersionsRequest, version: int
 ) -> ApiVersionsResponse:
     """Return the answer, in `version`, of a node that serves `versions`; INVALID_REQUEST to a client without a name."""
-    assert isinstance(request, ApiVersionsRequest)
     if version >= SOFTWARE_FROM:
         for told in (request.client_software_name, request.client_software_version):
             if not _SOFTWARE.fullmatch(told):

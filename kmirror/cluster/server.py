@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ParamSpec
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
@@ -82,9 +82,12 @@ class _Link:
     """Answers a request that is like the newest one, where the handler of that has a shorter way for it."""
 
 
+B_co = TypeVar("B_co", bound=Message, covariant=True)
+
+
 @dataclass(slots=True)
-class Inbound:
-    """One request in work; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
+class Inbound(Generic[B_co]):
+    """One request in work, with its body; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
 
     server: Server
     link: _Link
@@ -92,7 +95,7 @@ class Inbound:
     """The rights of the principal that sent it."""
     head: RequestHead
     version: int
-    body: Message
+    body: B_co
     frame: Chunk
     open: bool = True
     has_failed: bool = False
@@ -203,7 +206,7 @@ class Inbound:
 class Gathering:
     """An answer whose rows come in one by one, by callbacks; it goes out with the last one, but not before `end`."""
 
-    inbound: Inbound
+    inbound: Inbound[Message]
     response: Message
     left: int = 1
     """Rows that are still to come, and one until `end`."""
@@ -225,7 +228,7 @@ class Gathering:
             self.inbound.reply(self.response)
 
 
-Handler = Callable[[Instant, Inbound], None]
+Handler = Callable[[Instant, Inbound[Any]], None]
 Routes = Mapping[type[Message], Handler]
 """Class of a request to its handler."""
 
@@ -243,7 +246,7 @@ def _kept(frame: Chunk, head: RequestHead, body: Message) -> LastFetch | LastPro
     return last_produce(frame, head, body) if isinstance(body, ProduceRequest) else None
 
 
-def refuse(now: Instant, inbound: Inbound) -> None:
+def refuse(now: Instant, inbound: Inbound[Message]) -> None:
     """Answer a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
 

@@ -40,7 +40,7 @@ class _Question:
 def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
     """Return what one broker answers to DescribeMirrors of all mirrors."""
     question = _Question()
-    describe_mirrors.handle(context, now, cast(Inbound, question))
+    describe_mirrors.handle(context, now, cast(Inbound[DescribeMirrorsRequest], question))
     return question.answer
 
 

@@ -26,7 +26,7 @@ def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
     )
 
 
-def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
+def forward(context: BrokerContext, now: Instant, inbound: Inbound[Message]) -> None:
     """Hand the request to the controller and its answer back to the client, byte for byte.
 
     A controller that cannot be reached, or does not know the request's version, costs the client its connection, so
@@ -37,7 +37,11 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
 
 
 def forward_in_place(
-    context: BrokerContext, now: Instant, inbound: Inbound, request: Message, on_answer: Callable[[Message], None]
+    context: BrokerContext,
+    now: Instant,
+    inbound: Inbound[Message],
+    request: Message,
+    on_answer: Callable[[Message], None],
 ) -> None:
     """Hand `request` to the controller in place of the client's own, and its answer to `on_answer`."""
     head, key = inbound.head, key_of(type(request))
@@ -51,7 +55,7 @@ def forward_in_place(
 
 
 def _ask(
-    context: BrokerContext, now: Instant, inbound: Inbound, frame: bytes, on_data: Callable[[bytes], None]
+    context: BrokerContext, now: Instant, inbound: Inbound[Message], frame: bytes, on_data: Callable[[bytes], None]
 ) -> None:
     request = envelope(frame, inbound.client)
 

@@ -305,7 +305,7 @@ class Controller:
 
     # -- decisions ----------------------------------------------------------------------------
 
-    def _on_decision(self, now: Instant, inbound: Inbound) -> None:
+    def _on_decision(self, now: Instant, inbound: Inbound[Message]) -> None:
         answer = self.decide(now, inbound.body, inbound.version, inbound.rights)
         assert answer is not None, "served because it is decided"
         inbound.reply(answer)

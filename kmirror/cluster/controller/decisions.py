@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
@@ -33,8 +34,9 @@ class Decision:
     may be more of them than one batch of the metadata log holds (ControllerResult.of and atomicOf)."""
 
 
-Decide = Callable[[ControllerContext, Instant, Message, int, Rights], Decision]
-"""(controller's context, now, request, version, the sender's rights) -> decision"""
+Decide = Callable[[ControllerContext, Instant, Any, int, Rights], Decision]
+"""(controller's context, now, request, version, the sender's rights) -> decision; the request is of the class that the
+function names, as its row in DECISIONS is (`tests/repo/test_routes.py`)."""
 
 DecideAndCommit = Callable[[Instant, Message, int, Rights], Message | None]
 """(now, request, version, the sender's rights) -> the answer, after the records are persisted; None for a request that

@@ -22,14 +22,13 @@ from kmirror.spec.wire_values import AclOperation
 ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMirrorRequest]) -> None:
     """Read the states of topics that were removed before; then forward the request, or refuse it.
 
     INVALID_REQUEST if a partition is in another state, else COORDINATOR_NOT_AVAILABLE if a state cannot be read now:
     the client tries again.
     """
     request = inbound.body
-    assert isinstance(request, AddTopicsToMirrorRequest)
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
     if denied:  # The controller checks it too; but the answer below would disclose states.
         inbound.reply(

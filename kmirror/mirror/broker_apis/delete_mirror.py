@@ -22,13 +22,12 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[DeleteMirrorRequest]) -> None:
     """Read the states of the mirror's topics; then forward the request, or answer MIRROR_NOT_EMPTY.
 
     COORDINATOR_NOT_AVAILABLE if a state cannot be read now: the client tries again.
     """
     request = inbound.body
-    assert isinstance(request, DeleteMirrorRequest)
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
     if denied:  # The controller checks it too; but the answer below would disclose states.
         inbound.reply(DeleteMirrorResponse(error_code=denied, error_message=denied.text))

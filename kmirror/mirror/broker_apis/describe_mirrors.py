@@ -53,10 +53,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[DescribeMirrorsRequest]) -> None:
     """Answer with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
     request = inbound.body
-    assert isinstance(request, DescribeMirrorsRequest)
     response = DescribeMirrorsResponse()
     for mirror in request.mirror_names or mirror_names(context.broker.image):
         denied = inbound.rights.error(AclOperation.DESCRIBE, Resource.mirror(mirror))

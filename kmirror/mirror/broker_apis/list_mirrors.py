@@ -12,10 +12,11 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_nam
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.warnings import lost_states
 from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrorsResponse
+from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[Message]) -> None:
     """Answer with every mirror: its source's address and cluster id, and the number of its topics."""
     response = ListMirrorsResponse()
     for mirror in mirror_names(context.broker.image):

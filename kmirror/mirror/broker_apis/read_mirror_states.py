@@ -21,10 +21,9 @@ from kmirror.protocol.gen.read_mirror_states_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStatesRequest]) -> None:
     """Answer each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
-    assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()
     gathering = Gathering(inbound, response)
 

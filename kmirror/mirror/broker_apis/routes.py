@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
@@ -30,11 +31,11 @@ from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRe
 from kmirror.protocol.message import Message
 
 
-def _forward(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def _forward(context: MirrorContext, now: Instant, inbound: Inbound[Message]) -> None:
     forward(context.broker, now, inbound)
 
 
-ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound], None]] = {
+ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound[Any]], None]] = {
     CreateMirrorRequest: _forward,
     AddTopicsToMirrorRequest: add_topics_to_mirror.handle,
     RemoveTopicsFromMirrorRequest: _forward,

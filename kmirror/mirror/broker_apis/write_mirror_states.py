@@ -22,10 +22,9 @@ from kmirror.protocol.gen.write_mirror_states_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorStatesRequest]) -> None:
     """Write every partition's state, and answer when the last write is committed or refused."""
     request = inbound.body
-    assert isinstance(request, WriteMirrorStatesRequest)
     response = WriteMirrorStatesResponse()
     gathering = Gathering(inbound, response)
 

@@ -24,9 +24,10 @@ from kmirror.spec.topics import SYSTEM_TOPICS, problem_with_name
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AddTopicsToMirrorRequest, version: int, rights: Rights
+) -> Decision:
     """Return the configs to set, and an error for each topic that cannot be added; UNKNOWN_MIRROR for all."""
-    assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
     try:

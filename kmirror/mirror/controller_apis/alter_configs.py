@@ -11,10 +11,12 @@ from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.controller_apis.incremental_alter_configs import ALTERS
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AlterConfigsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type while there are any.
 
     No version of AlterConfigs belongs to mirroring, so without it a mirror is a resource that nobody knows.

@@ -24,12 +24,13 @@ EPOCH_MAX = 0x7FFFFFFF - 1000
 """The highest epoch that may be requested; later elections need room above it."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: BumpLeaderEpochsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the records that raise epochs, and each partition's error.
 
     UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, or INVALID_REQUEST above EPOCH_MAX.
     """
-    assert isinstance(request, BumpLeaderEpochsRequest)
     records: list[Message] = []
     response = BumpLeaderEpochsResponse()
     for topic in request.topics:

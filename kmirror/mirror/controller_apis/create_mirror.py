@@ -23,9 +23,10 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: CreateMirrorRequest, version: int, rights: Rights
+) -> Decision:
     """Return the configs of the new mirror, and of `__mirror_state` if it is missing; or why it cannot be created."""
-    assert isinstance(request, CreateMirrorRequest)
     denied = rights.error(AclOperation.CREATE, Resource.mirror(request.mirror_name))
     if denied:
         return Decision((), CreateMirrorResponse(error_code=denied, error_message=denied.text))

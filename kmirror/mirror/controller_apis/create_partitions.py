@@ -11,11 +11,13 @@ from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.controller_apis.membership import check_may_change
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.spec.wire_values import AclOperation
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: CreatePartitionsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that is in a mirror."""
 
     def may_change(known: ControllerContext, topic: str) -> None:

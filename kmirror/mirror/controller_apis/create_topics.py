@@ -12,11 +12,12 @@ from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.controller_apis.membership import check_may_change
-from kmirror.protocol.gen.create_topics_request import CreatableTopic
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: CreateTopicsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that its mirror is to create."""
     return cluster.decide_with(_may_create, context, request, version, rights)
 

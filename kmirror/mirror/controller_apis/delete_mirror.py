@@ -29,12 +29,13 @@ Stopped = Mapping[str, Mapping[int, Stretches]]
 """By topic and partition."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: DeleteMirrorRequest, version: int, rights: Rights
+) -> Decision:
     """Return the tombstones of all configs of the mirror and of its topics' `mirror.name`, or why it has to stay.
 
     MIRROR_NOT_EMPTY as long as a topic is not removed, or a partition of a removed one is not known to be STOPPED.
     """
-    assert isinstance(request, DeleteMirrorRequest)
     mirror = request.mirror_name
     stopped = {
         topic.topic_name: {row.partition_index: stretches_from(row.lineage) for row in topic.partitions}

@@ -13,14 +13,15 @@ from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
 from kmirror.mirror.controller_apis.membership import mirror_configs
-from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.spec.configs import Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: IncrementalAlterConfigsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
     return cluster.decide_with(ALTERS, context, request, rights)
 

@@ -13,7 +13,6 @@ from kmirror.mirror.controller_apis.wishes import Wishes, change
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
 from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse, TopicResult
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 WISHES: Wishes = {
@@ -23,9 +22,10 @@ WISHES: Wishes = {
 }
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: PauseMirrorTopicsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the configs to set, and each topic's error."""
-    assert isinstance(request, PauseMirrorTopicsRequest)
     response = PauseMirrorTopicsResponse(mirror_name=request.mirror_name)
     records, rows = change(context, rights, request.mirror_name, request.topics, WISHES, response)
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]

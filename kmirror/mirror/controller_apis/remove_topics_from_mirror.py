@@ -13,14 +13,14 @@ from kmirror.protocol.gen.remove_topics_from_mirror_response import (
     RemoveTopicsFromMirrorResponse,
     TopicResult,
 )
-from kmirror.protocol.message import Message
 
 WISHES: Wishes = dict.fromkeys(Wish, Wish.REMOVE)
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: RemoveTopicsFromMirrorRequest, version: int, rights: Rights
+) -> Decision:
     """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
-    assert isinstance(request, RemoveTopicsFromMirrorRequest)
     response = RemoveTopicsFromMirrorResponse(mirror_name=request.mirror_name)
     records, rows = change(context, rights, request.mirror_name, request.topics, WISHES, response)
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]

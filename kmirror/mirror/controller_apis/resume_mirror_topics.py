@@ -13,7 +13,6 @@ from kmirror.mirror.controller_apis.wishes import Wishes, change
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
 from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse, TopicResult
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 WISHES: Wishes = {
@@ -23,9 +22,10 @@ WISHES: Wishes = {
 }
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: ResumeMirrorTopicsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the configs to set, and each topic's error."""
-    assert isinstance(request, ResumeMirrorTopicsRequest)
     response = ResumeMirrorTopicsResponse(mirror_name=request.mirror_name)
     records, rows = change(context, rights, request.mirror_name, request.topics, WISHES, response)
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]

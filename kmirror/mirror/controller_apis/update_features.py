@@ -9,11 +9,13 @@ from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.names import few
 from kmirror.mirror.configs import mirror_names
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.spec.features import MIRROR_VERSION
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: UpdateFeaturesRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision of the cluster's own handler; INVALID_UPDATE_VERSION for level 0 while there are mirrors."""
     return cluster.decide_with(_why_not, context, request, version, rights)
 

@@ -32,10 +32,11 @@ Refusal = tuple[ErrorCode, str]
 LIST_OPERATIONS: Mapping[int, str] = {ConfigOp.APPEND: "append", ConfigOp.SUBTRACT: "subtract"}
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(
+    parts: BrokerParts, now: Instant, inbound: Inbound[IncrementalAlterConfigsRequest | AlterConfigsRequest]
+) -> None:
     """Forward the request without what this broker refuses; answer each resource in the order of the request."""
     request = inbound.body
-    assert isinstance(request, IncrementalAlterConfigsRequest | AlterConfigsRequest)
     is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
     resources: list[Any] = list(request.resources)
     named = Counter((resource.resource_type, resource.resource_name) for resource in resources)

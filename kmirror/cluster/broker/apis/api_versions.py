@@ -6,8 +6,9 @@ from kmirror.cluster.api_versions import answer
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ApiVersionsRequest]) -> None:
     """Answer with the served versions and the features (D1)."""
     inbound.reply(answer(parts.context.api_versions(), parts.context.image, inbound.body, inbound.version))

@@ -26,10 +26,9 @@ HIGH_WATERMARK = -1
 """The offset that asks for everything that is committed."""
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsRequest]) -> None:
     """Answer each partition with its low watermark, or an error and -1."""
     request = inbound.body
-    assert isinstance(request, DeleteRecordsRequest)
     denied = inbound.rights.denied_topics(AclOperation.DELETE, [topic.name for topic in request.topics])
     # A partition that is named twice is deleted as far as it is asked for last.
     wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}

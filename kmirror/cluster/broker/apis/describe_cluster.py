@@ -15,10 +15,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, EndpointType
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterRequest]) -> None:
     """Answer with the brokers; UNSUPPORTED_ENDPOINT_TYPE or MISMATCHED_ENDPOINT_TYPE for anything but brokers."""
     request = inbound.body
-    assert isinstance(request, DescribeClusterRequest)
     if request.endpoint_type != EndpointType.BROKER:
         inbound.reply(_refused(request.endpoint_type))
         return

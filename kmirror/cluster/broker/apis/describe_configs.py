@@ -17,6 +17,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.java import parse_int
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
@@ -35,10 +36,9 @@ class _Refused(Exception):
         super().__init__(message)
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsRequest]) -> None:
     """Answer each resource with its configs or an error."""
     request = inbound.body
-    assert isinstance(request, DescribeConfigsRequest)
     known = {*NOT_DESCRIBED, *DESCRIBE} - ({ResourceType.MIRROR} if inbound.version < MIRRORS_FROM else set())
     if any(resource.resource_type not in known for resource in request.resources):  # One spoils them all.
         inbound.reply(
@@ -56,7 +56,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     inbound.reply(DescribeConfigsResponse(results=[*allowed, *denied]))
 
 
-def _denied(inbound: Inbound, resource: DescribeConfigsResource) -> ErrorCode:
+def _denied(inbound: Inbound[Message], resource: DescribeConfigsResource) -> ErrorCode:
     owner = CONFIGURED.get(resource.resource_type, CLUSTER.type)
     on = CLUSTER if owner is CLUSTER.type else Resource(owner, resource.resource_name)
     return inbound.rights.error(AclOperation.DESCRIBE_CONFIGS, on)

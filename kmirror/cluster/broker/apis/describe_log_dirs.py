@@ -23,10 +23,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeLogDirsRequest]) -> None:
     """Answer each log directory with the size in bytes of each log that is asked for, and how far it lags."""
     request = inbound.body
-    assert isinstance(request, DescribeLogDirsRequest)
     denied = inbound.rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:
         inbound.reply(DescribeLogDirsResponse(error_code=denied))

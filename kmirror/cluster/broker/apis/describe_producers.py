@@ -17,15 +17,15 @@ from kmirror.protocol.gen.describe_producers_response import (
     ProducerState,
     TopicResponse,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeProducersRequest]) -> None:
     """Answer each partition with its producers, or an error."""
     request = inbound.body
-    assert isinstance(request, DescribeProducersRequest)
     response = DescribeProducersResponse(topics=[])
     for topic in request.topics:
         error, message = _topic_error(parts, inbound, topic.name)
@@ -37,7 +37,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     inbound.reply(response)
 
 
-def _topic_error(parts: BrokerParts, inbound: Inbound, name: str) -> tuple[ErrorCode, str | None]:
+def _topic_error(parts: BrokerParts, inbound: Inbound[Message], name: str) -> tuple[ErrorCode, str | None]:
     problem = problem_with_name(name)
     if problem is not None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}"

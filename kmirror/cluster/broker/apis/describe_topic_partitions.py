@@ -25,10 +25,9 @@ from kmirror.spec.topics import is_internal, problem_with_name
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicPartitionsRequest]) -> None:
     """Answer with the partitions from the cursor on; INVALID_REQUEST for one that is not in what is asked for."""
     request = inbound.body
-    assert isinstance(request, DescribeTopicPartitionsRequest)
     cursor, named = request.cursor, [topic.name for topic in request.topics]
     if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
         inbound.reply(refusal(request, inbound.version, ErrorCode.INVALID_REQUEST, ""))

@@ -50,6 +50,7 @@ from kmirror.protocol.gen.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
@@ -61,10 +62,9 @@ CURRENT_LEADER_FROM = 16
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
-    assert isinstance(request, FetchRequest)
     if request.session_epoch <= INITIAL_EPOCH:
         plain = plain_fetch.answer(parts, inbound, request)
         if plain is not None:
@@ -90,7 +90,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     fetch.start(now)
 
 
-def _has_any(parts: BrokerParts, inbound: Inbound, request: FetchRequest, keys: Iterable[Key]) -> bool:
+def _has_any(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, keys: Iterable[Key]) -> bool:
     """Return whether one of these partitions is there, and whoever asks may read it."""
     is_follower = replica_of(request, inbound.version)[0] >= 0
     rights, image = inbound.rights, parts.context.image
@@ -144,7 +144,7 @@ class _Fetch:
         "topic_errors",
     )
 
-    def __init__(self, parts: BrokerParts, inbound: Inbound, request: FetchRequest, session: Session) -> None:
+    def __init__(self, parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, session: Session) -> None:
         replica, self.broker_epoch = replica_of(request, inbound.version)
         self.parts = parts
         self.inbound = inbound

@@ -25,10 +25,9 @@ FIRST_VERSION: dict[int, int] = {
 """Coordinator type to the first version that has it; type 3 is KIP-1279's (D1)."""
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorRequest]) -> None:
     """Answer each key with its coordinator; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for a type not served."""
     request = inbound.body
-    assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
     found = [

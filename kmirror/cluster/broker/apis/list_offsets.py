@@ -49,10 +49,9 @@ DEBUGGING_REPLICA = -2
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest]) -> None:
     """Answer each partition with (timestamp in ms, offset), -1 for none, or an error."""
     request = inbound.body
-    assert isinstance(request, ListOffsetsRequest)
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
     if request.topics and request.isolation_level not in LEVELS:
         inbound.reply(

@@ -36,13 +36,12 @@ ONLY_ALIVE_LAST = 0
 """Last version in which replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE."""
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) -> None:
     """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition.
 
     INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka, at each topic if one of them is not named as it may be.
     """
     request = inbound.body
-    assert isinstance(request, MetadataRequest)
     answers, question = parts.metadata_answers, (inbound.version, bytes(inbound.frame[inbound.head.body_position :]))
     is_kept = inbound.rights.are_unlimited
     answer = answers.answer(question) if is_kept else None

@@ -25,10 +25,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[OffsetForLeaderEpochRequest]) -> None:
     """Answer each partition with (leader epoch, end offset), or an error."""
     request = inbound.body
-    assert isinstance(request, OffsetForLeaderEpochRequest)
     names = () if inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER) else [t.topic for t in request.topics]
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
 

@@ -17,6 +17,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
@@ -42,7 +43,7 @@ def rack_of(parts: BrokerParts, request: FetchRequest, version: int) -> str:
     return request.rack_id if selects else ""
 
 
-def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
+def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest) -> FetchResponse | None:
     """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
     if request.session_id != NO_SESSION or request.session_epoch != FINAL_EPOCH:
         return None
@@ -65,7 +66,7 @@ def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> Fetch
     return FetchResponse(session_id=NO_SESSION, responses=list(responses.values())) if enough and responses else None
 
 
-def _name(parts: BrokerParts, inbound: Inbound, topic: FetchTopic) -> str | None:
+def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> str | None:
     """Return the name of a topic whose partitions are plain for whoever may read it; None for any other."""
     by_id = inbound.version >= TOPIC_IDS_FROM
     name = parts.context.image.topics.names.get(topic.topic_id) if by_id else topic.topic

@@ -54,9 +54,8 @@ class PlainProduce:
         "_version",
     )
 
-    def __init__(self, parts: BrokerParts, inbound: Inbound, last: LastProduce, name: str) -> None:
+    def __init__(self, parts: BrokerParts, inbound: Inbound[ProduceRequest], last: LastProduce, name: str) -> None:
         request, version = inbound.body, inbound.version
-        assert isinstance(request, ProduceRequest)
         (topic,) = request.topic_data
         (data,) = topic.partition_data
         self._tp = TopicPartition(name, data.index)
@@ -102,10 +101,9 @@ class PlainProduce:
         return encode_response(response, self._version, correlation_id=peek_request(frame).correlation_id)
 
 
-def shorten(parts: BrokerParts, inbound: Inbound) -> None:
+def shorten(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
     """Have requests that are like this one answered by a shortcut from now on, if it is one of which that may be."""
     request, last = inbound.body, inbound.link.last
-    assert isinstance(request, ProduceRequest)
     if not isinstance(last, LastProduce) or request.transactional_id or request.acks not in ACKNOWLEDGED:
         return
     topic = request.topic_data[0]

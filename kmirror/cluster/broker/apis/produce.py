@@ -32,6 +32,7 @@ from kmirror.protocol.gen.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kmirror.protocol.message import Message
 from kmirror.protocol.repeated_produce import acknowledgement
 from kmirror.records.batch import Batch
 from kmirror.spec.error_codes import ErrorCode
@@ -72,10 +73,9 @@ NONE_REFUSED: Mapping[TopicPartition, Refusal] = {}
 NO_BATCHES: Mapping[TopicPartition, Batch] = {}
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -> None:
     """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
-    assert isinstance(request, ProduceRequest)
     refused = _refused_as_a_whole(inbound, request)
     if refused is not None:
         _refuse_all(inbound, request, *refused)
@@ -101,11 +101,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
 
 def _in_transaction(
-    parts: BrokerParts, inbound: Inbound, denied: Mapping[str, ErrorCode]
+    parts: BrokerParts, inbound: Inbound[ProduceRequest], denied: Mapping[str, ErrorCode]
 ) -> dict[TopicPartition, Batch]:
     """Return the batches that are in a transaction, of partitions that there are and that the client may write to."""
     request, image = inbound.body, parts.context.image
-    assert isinstance(request, ProduceRequest)
     found: dict[TopicPartition, Batch] = {}
     for name, topic in zip(_names(parts, request, by_id=inbound.version >= IDS_FROM), request.topic_data, strict=True):
         if name in denied:
@@ -120,14 +119,14 @@ def _in_transaction(
 def _verify(
     parts: BrokerParts,
     now: Instant,
-    inbound: Inbound,
+    inbound: Inbound[ProduceRequest],
     denied: Mapping[str, ErrorCode],
     batches: Mapping[TopicPartition, Batch],
     retry_until: Instant,
 ) -> None:
     """Ask the coordinator, until `retry_until` again if a transaction is ending there, then append."""
     request = inbound.body
-    assert isinstance(request, ProduceRequest) and request.transactional_id is not None
+    assert request.transactional_id is not None, "only a transactional request is verified"
     version = inbound.version
     verification = Verification(
         parts.context,
@@ -180,7 +179,7 @@ def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     return [TopicProduceData(name, topic_id, list(rows.values())) for (name, topic_id), rows in found.items()]
 
 
-def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> Refusal | None:
+def _refused_as_a_whole(inbound: Inbound[Message], request: ProduceRequest) -> Refusal | None:
     """Return why nothing of a request is looked at more closely; None if all is.
 
     A batch whose size or format there is not stands for all of them, as in Kafka (RequestUtils).
@@ -196,13 +195,13 @@ def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> Refusal | 
     return None
 
 
-def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
+def _may_transact(inbound: Inbound[Message], request: ProduceRequest) -> bool:
     """May what is in a transaction be appended? Without an id nobody can be asked about it (KafkaApis)."""
     name = request.transactional_id
     return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
-def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
+def _refuse_all(inbound: Inbound[Message], request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
     """Append nothing of the request, and say why for each partition."""
     response = ProduceResponse(responses=[])
     for topic in _each_once(request.topic_data):
@@ -222,13 +221,12 @@ def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode, mes
 def _append_all(
     parts: BrokerParts,
     now: Instant,
-    inbound: Inbound,
+    inbound: Inbound[ProduceRequest],
     denied: Mapping[str, ErrorCode],
     refused: Mapping[TopicPartition, Refusal],
     verification: Verification | None,
 ) -> None:
     request = inbound.body
-    assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
     waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
     version, image = inbound.version, parts.context.image
@@ -272,7 +270,7 @@ def _append_all(
         _wait(parts, now, inbound, response, waits, request.timeout_ms)
 
 
-def _reply(inbound: Inbound, response: ProduceResponse) -> None:
+def _reply(inbound: Inbound[Message], response: ProduceResponse) -> None:
     """Answer; mostly one partition was written to, without an error."""
     topic = response.responses[0] if len(response.responses) == 1 else None
     row = topic.partition_responses[0] if topic is not None and len(topic.partition_responses) == 1 else None
@@ -300,7 +298,7 @@ def _barred(name: str, acks: int) -> ErrorCode:
 
 
 def _refuse_elsewhere(
-    parts: BrokerParts, inbound: Inbound, tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
+    parts: BrokerParts, inbound: Inbound[Message], tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
 ) -> None:
     """Fill in the answer for a partition that this broker does not lead."""
     known = parts.context.image.topics.partition(tp)
@@ -314,7 +312,7 @@ def _refuse_elsewhere(
         answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
-def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
+def _end_unanswered(inbound: Inbound[Message], response: ProduceResponse) -> None:
     if any(row.error_code for topic in response.responses for row in topic.partition_responses):
         inbound.drop()
     else:
@@ -374,7 +372,7 @@ def _take_ack(answer: PartitionProduceResponse, error: ErrorCode) -> None:
 def _wait(
     parts: BrokerParts,
     now: Instant,
-    inbound: Inbound,
+    inbound: Inbound[Message],
     response: ProduceResponse,
     waits: list[tuple[Partition, int, PartitionProduceResponse]],
     timeout_ms: int,

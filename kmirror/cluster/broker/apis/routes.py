@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from kmirror.cluster.broker.apis import (
     alter_configs,
@@ -53,11 +54,11 @@ from kmirror.protocol.gen.write_txn_markers_request import WriteTxnMarkersReques
 from kmirror.protocol.message import Message
 
 
-def _forward(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def _forward(parts: BrokerParts, now: Instant, inbound: Inbound[Message]) -> None:
     forward(parts.context, now, inbound)
 
 
-ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] = {
+ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound[Any]], None]] = {
     ProduceRequest: produce.handle,
     FetchRequest: fetch.handle,
     ListOffsetsRequest: list_offsets.handle,

@@ -26,10 +26,9 @@ from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersRequest]) -> None:
     """Append every marker, and answer when the last one is acknowledged or has failed."""
     request = inbound.body
-    assert isinstance(request, WriteTxnMarkersRequest)
     response = WriteTxnMarkersResponse(markers=[])
     gathering = Gathering(inbound, response)
 

@@ -10,15 +10,15 @@ from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.allocate_producer_ids_response import AllocateProducerIdsResponse
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 BLOCK = 1000
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AllocateProducerIdsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the next block of BLOCK ids; STALE_BROKER_EPOCH for a broker that has registered anew since."""
-    assert isinstance(request, AllocateProducerIdsRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))

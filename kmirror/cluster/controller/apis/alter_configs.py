@@ -21,12 +21,13 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource as Incremental
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, known
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AlterConfigsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
     return decide_with(incremental_alter_configs.ALTERS, context, request, rights)
 
@@ -34,11 +35,10 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 def decide_with(
     alters: Mapping[int, incremental_alter_configs.Alter],
     context: ControllerContext,
-    request: Message,
+    request: AlterConfigsRequest,
     rights: Rights,
 ) -> Decision:
     """Return the decision about every resource, made by the function of its type in `alters`."""
-    assert isinstance(request, AlterConfigsRequest)
     steps = [_steps(context, resource) for resource in request.resources]
     incremental = IncrementalAlterConfigsRequest(steps, request.validate_only)
     decided = incremental_alter_configs.decide_with(alters, context, incremental, rights)

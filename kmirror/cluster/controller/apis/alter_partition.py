@@ -20,14 +20,15 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import LeaderRecoveryState
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AlterPartitionRequest, version: int, rights: Rights
+) -> Decision:
     """Return the ISR changes, and for each partition its ISR from now on or an error.
 
     FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER for epochs that do not match, INELIGIBLE_REPLICA for
     a member that may not join, INVALID_REQUEST if the sender does not lead, or has others beside it while it recovers
     from an unclean election (D72); STALE_BROKER_EPOCH for the whole request.
     """
-    assert isinstance(request, AlterPartitionRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH, topics=[]))

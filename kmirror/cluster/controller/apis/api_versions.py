@@ -6,8 +6,9 @@ from kmirror.cluster.api_versions import answer
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 
 
-def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, now: Instant, inbound: Inbound[ApiVersionsRequest]) -> None:
     """Answer with the served versions and the features (D1)."""
     inbound.reply(answer(context.api_versions(), context.image, inbound.body, inbound.version))

@@ -24,13 +24,14 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: AssignReplicasToDirsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the changes of partitions, and an error or NONE for each replica.
 
     UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, or NOT_LEADER_OR_FOLLOWER if the broker has no such replica;
     STALE_BROKER_EPOCH for the whole request, UNSUPPORTED_VERSION while the metadata log cannot tell.
     """
-    assert isinstance(request, AssignReplicasToDirsRequest)
     image = context.image
     response = AssignReplicasToDirsResponse(directories=[])
     if not image.features.has_directories:

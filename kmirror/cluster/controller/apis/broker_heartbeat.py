@@ -16,10 +16,11 @@ from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatRespon
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound) -> None:
+def handle(
+    context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound[BrokerHeartbeatRequest]
+) -> None:
     """Answer whether the broker is caught up and fenced; BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH if unknown."""
     request = inbound.body
-    assert isinstance(request, BrokerHeartbeatRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None:
         inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED))

@@ -29,7 +29,11 @@ PREVIOUS_EPOCH_FROM = 3
 
 
 def handle(
-    context: ControllerContext, sessions: BrokerSessions, commit: Commit, now: Instant, inbound: Inbound
+    context: ControllerContext,
+    sessions: BrokerSessions,
+    commit: Commit,
+    now: Instant,
+    inbound: Inbound[BrokerRegistrationRequest],
 ) -> None:
     """Register the broker and answer with its epoch.
 
@@ -37,7 +41,6 @@ def handle(
     DUPLICATE_BROKER_REGISTRATION if another incarnation is alive.
     """
     request = inbound.body
-    assert isinstance(request, BrokerRegistrationRequest)
     if request.cluster_id != context.cluster_id:
         refused = BrokerRefused(request.broker_id, request.cluster_id, context.cluster_id)
         context.outbox.note(str(refused), refused)

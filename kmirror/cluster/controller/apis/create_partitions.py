@@ -28,14 +28,17 @@ MayChange = Callable[[ControllerContext, str], None]
 """Raises ApiError for a topic that must stay as it is."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: CreatePartitionsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the records of the new partitions, and each topic's result; no records with `validate_only`."""
     return decide_with(lambda _context, _topic: None, context, request, rights)
 
 
-def decide_with(may_change: MayChange, context: ControllerContext, request: Message, rights: Rights) -> Decision:
+def decide_with(
+    may_change: MayChange, context: ControllerContext, request: CreatePartitionsRequest, rights: Rights
+) -> Decision:
     """Return the decision, with `may_change` asked about every topic that exists."""
-    assert isinstance(request, CreatePartitionsRequest)
     named = Counter(topic.name for topic in request.topics)
     denied = rights.denied_topics(AclOperation.ALTER, [name for name, count in named.items() if count == 1])
     records: list[Message] = []

@@ -42,16 +42,17 @@ MayCreate = Callable[[ControllerContext, CreatableTopic], None]
 """Raises ApiError for a topic that may not be created."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: CreateTopicsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the records of the topics that can be created, and each topic's result; none with `validate_only`."""
     return decide_with(lambda _context, _topic: None, context, request, version, rights)
 
 
 def decide_with(
-    may_create: MayCreate, context: ControllerContext, request: Message, version: int, rights: Rights
+    may_create: MayCreate, context: ControllerContext, request: CreateTopicsRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision, with `may_create` asked about every topic that could be created."""
-    assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
     named = Counter(topic.name for topic in request.topics)

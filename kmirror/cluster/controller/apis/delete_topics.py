@@ -32,16 +32,17 @@ MayChange = Callable[[ControllerContext, str], None]
 """Raises ApiError for a topic that must stay."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: DeleteTopicsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the records that remove topics, and a result for each that was named."""
     return decide_with(lambda _context, _topic: None, context, request, version, rights)
 
 
 def decide_with(
-    may_change: MayChange, context: ControllerContext, request: Message, version: int, rights: Rights
+    may_change: MayChange, context: ControllerContext, request: DeleteTopicsRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision, with `may_change` asked about every topic that would be deleted."""
-    assert isinstance(request, DeleteTopicsRequest)
     states = request.topics if version >= STATES_FROM else [DeleteTopicState(name=name) for name in request.topic_names]
     if not context.configs.flag("delete.topic.enable"):
         is_known = version >= DISABLED_FROM

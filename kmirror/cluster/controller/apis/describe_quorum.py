@@ -17,18 +17,18 @@ from kmirror.protocol.gen.describe_quorum_response import (
     ReplicaState,
     TopicData,
 )
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC
 from kmirror.spec.wire_values import AclOperation
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: DescribeQuorumRequest, version: int, rights: Rights
+) -> Decision:
     """Return the state of the quorum; UNKNOWN_TOPIC_OR_PARTITION unless its partition alone is asked about.
 
     Whoever may not describe the cluster is refused.
     """
-    assert isinstance(request, DescribeQuorumRequest)
     denied = rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:
         return Decision((), refused(request, version, denied))

@@ -21,7 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, inbound: Inbound[Message]) -> None:
     """Decide the request inside and answer with its response; UNSUPPORTED_VERSION or INVALID_REQUEST if that fails."""
     envelope = inbound.body
     assert isinstance(envelope, EnvelopeRequest)

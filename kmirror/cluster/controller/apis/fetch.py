@@ -31,13 +31,12 @@ from kmirror.spec.wire_values import AclOperation
 TIMER = "metadata-fetch"
 
 
-def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound[FetchRequest]) -> None:
     """Answer with metadata records, or wait for some up to `max_wait_ms`.
 
     INVALID_REQUEST for other partitions; a version without a top-level error costs the link.
     """
     request = inbound.body
-    assert isinstance(request, FetchRequest)
     error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
     if error:
         inbound.reply(refused(request, inbound.version, error))
@@ -70,7 +69,7 @@ class _Fetch:
     """A fetch of the metadata log, until it is answered."""
 
     context: ControllerContext
-    inbound: Inbound
+    inbound: Inbound[FetchRequest]
     wanted: FetchPartition
     timer: int = 0
     """The number of the timer that ends the wait, 0 if it does not wait."""

@@ -17,13 +17,12 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC
 
 
-def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, now: Instant, inbound: Inbound[FetchSnapshotRequest]) -> None:
     """Answer with bytes of the snapshot from `position` on, at most `max_bytes`.
 
     INVALID_REQUEST for other partitions than that of the metadata log; SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE.
     """
     request = inbound.body
-    assert isinstance(request, FetchSnapshotRequest)
     asked = [(topic.name, row.partition) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC, 0)]:
         inbound.reply(FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST))

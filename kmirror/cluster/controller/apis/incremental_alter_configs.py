@@ -48,14 +48,17 @@ Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
 """Return the changes that a resource asks for; raises ApiError."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: IncrementalAlterConfigsRequest, version: int, rights: Rights
+) -> Decision:
     """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
     return decide_with(ALTERS, context, request, rights)
 
 
-def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message, rights: Rights) -> Decision:
+def decide_with(
+    alters: Mapping[int, Alter], context: ControllerContext, request: IncrementalAlterConfigsRequest, rights: Rights
+) -> Decision:
     """Return the decision about every resource, made by the function of its type in `alters`."""
-    assert isinstance(request, IncrementalAlterConfigsRequest)
     records: list[Message] = []
     response = IncrementalAlterConfigsResponse(responses=[])
     named = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)

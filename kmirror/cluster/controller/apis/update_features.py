@@ -30,16 +30,17 @@ WhyNot = Callable[[ControllerContext, str, int], str | None]
 """(context, feature, wanted level) -> why Kafka's rules are not all that counts; None if they are."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+def decide(
+    context: ControllerContext, now: Instant, request: UpdateFeaturesRequest, version: int, rights: Rights
+) -> Decision:
     """Return the new levels, or the first error, which is that of all of them."""
     return decide_with(lambda _context, _name, _level: None, context, request, version, rights)
 
 
 def decide_with(
-    why_not: WhyNot, context: ControllerContext, request: Message, version: int, rights: Rights
+    why_not: WhyNot, context: ControllerContext, request: UpdateFeaturesRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision, with `why_not` asked about every level that Kafka's rules allow."""
-    assert isinstance(request, UpdateFeaturesRequest)
     denied = rights.error(AclOperation.ALTER, CLUSTER)
     if denied:
         return Decision((), refused(request, version, denied))

@@ -12,10 +12,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[DeleteGroupsRequest]) -> None:
     """Answer with one row for each group once its tombstones are committed; those the client may not delete last."""
     request = inbound.body
-    assert isinstance(request, DeleteGroupsRequest)
     names = dict.fromkeys(request.groups_names)
     errors = {name: denied(inbound, name, AclOperation.DELETE) for name in names}
     response = DeleteGroupsResponse()

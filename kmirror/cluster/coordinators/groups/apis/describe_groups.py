@@ -22,10 +22,9 @@ NOT_FOUND_FROM = 6
 """First version that says GROUP_ID_NOT_FOUND; before, a group that does not exist is Dead and no error."""
 
 
-def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[DescribeGroupsRequest]) -> None:
     """Answer with one row for each group, those that the client may not see first."""
     request = inbound.body
-    assert isinstance(request, DescribeGroupsRequest)
     rows, allowed = [], []
     for group_id in request.groups:
         error = denied(inbound, group_id, AclOperation.DESCRIBE)

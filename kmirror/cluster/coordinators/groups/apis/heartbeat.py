@@ -11,10 +11,9 @@ from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.spec.error_codes import ErrorCode
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[HeartbeatRequest]) -> None:
     """Answer with REBALANCE_IN_PROGRESS if the member has to join again, or with what is wrong with it."""
     request = inbound.body
-    assert isinstance(request, HeartbeatRequest)
     error = denied(inbound, request.group_id) or not_here(coordinator, request.group_id)
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         error = ErrorCode.NONE  # Nobody is to leave or look for another coordinator because this one is new.

@@ -20,10 +20,9 @@ NULL_PROTOCOL_FROM = 7
 """First version that says null where there is no protocol; before it is the empty string."""
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGroupRequest]) -> None:
     """Answer when the member knows its generation, or at once with an error."""
     request = inbound.body
-    assert isinstance(request, JoinGroupRequest)
 
     @inbound.guard
     def answer(body: Message) -> None:
@@ -47,7 +46,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     coordinator.join(now, request, _caller(coordinator, inbound, request), answer)
 
 
-def _caller(coordinator: GroupCoordinator, inbound: Inbound, request: JoinGroupRequest) -> Caller:
+def _caller(coordinator: GroupCoordinator, inbound: Inbound[Message], request: JoinGroupRequest) -> Caller:
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"

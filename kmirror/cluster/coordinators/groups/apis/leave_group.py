@@ -15,10 +15,9 @@ MANY_FROM = 3
 """First version that names any number of members; before it is one, whose error is that of the whole answer."""
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGroupRequest]) -> None:
     """Answer with an error for each member; if the group is empty now, once that is persisted."""
     request = inbound.body
-    assert isinstance(request, LeaveGroupRequest)
     asked = request.members if inbound.version >= MANY_FROM else [MemberIdentity(member_id=request.member_id)]
 
     @inbound.guard

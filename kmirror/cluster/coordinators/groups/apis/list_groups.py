@@ -15,13 +15,12 @@ from kmirror.spec.wire_values import AclOperation
 CLASSIC = "classic"
 
 
-def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[ListGroupsRequest]) -> None:
     """Answer with the groups in the states and of the types asked for, as far as the client may see them.
 
     COORDINATOR_LOAD_IN_PROGRESS as long as one of the shards that this broker leads is not loaded.
     """
     request = inbound.body
-    assert isinstance(request, ListGroupsRequest)
     if coordinator.runtime.is_loading:
         inbound.reply(ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return

@@ -26,6 +26,7 @@ from kmirror.protocol.gen.offset_commit_response import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
@@ -35,10 +36,11 @@ IDS_FROM = 10
 Asked = list[AskedTopic[OffsetCommitRequestPartition]]
 
 
-def handle(coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(
+    coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound[OffsetCommitRequest]
+) -> None:
     """Commit, and answer with an error for each partition."""
     request = inbound.body
-    assert isinstance(request, OffsetCommitRequest)
     asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
     denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
     if denied:
@@ -84,7 +86,9 @@ def _asked(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id
     return asked
 
 
-def _sort_out(coordinator: GroupCoordinator, inbound: Inbound, asked: Asked) -> tuple[list[TopicErrors], Asked]:
+def _sort_out(
+    coordinator: GroupCoordinator, inbound: Inbound[Message], asked: Asked
+) -> tuple[list[TopicErrors], Asked]:
     by_id = inbound.version >= IDS_FROM
     names = [topic.name for topic in asked if topic.name or not by_id]
     denied = dict(inbound.rights.denied_topics(AclOperation.READ, names))
@@ -93,7 +97,7 @@ def _sort_out(coordinator: GroupCoordinator, inbound: Inbound, asked: Asked) -> 
     return sort_out(coordinator.context.image, asked, denied)
 
 
-def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:
     rows = [
         OffsetCommitResponseTopic(
             name=topic.name,

@@ -18,14 +18,14 @@ from kmirror.protocol.gen.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetDeleteRequest]) -> None:
     """Remove offsets, and answer with an error for the group or one for each partition."""
     request = inbound.body
-    assert isinstance(request, OffsetDeleteRequest)
     denied = inbound.rights.error(AclOperation.DELETE, Resource.group(request.group_id))
     if denied or not request.group_id:
         _refuse(inbound, denied or ErrorCode.INVALID_GROUP_ID)
@@ -45,11 +45,11 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     coordinator.write(request.group_id, deletion.decide, on_done)
 
 
-def _refuse(inbound: Inbound, error: ErrorCode) -> None:
+def _refuse(inbound: Inbound[Message], error: ErrorCode) -> None:
     inbound.reply(OffsetDeleteResponse(error_code=error, topics=[]))
 
 
-def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:
     rows = [
         OffsetDeleteResponseTopic(
             name=topic.name,

@@ -102,10 +102,9 @@ class View:
         return self.offsets.newest(name) if self.is_stable else self.offsets.settled(name)
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetFetchRequest]) -> None:
     """Answer for each group by itself, once what all the answers rest on is committed."""
     request = inbound.body
-    assert isinstance(request, OffsetFetchRequest)
     if inbound.version < GROUPS_FROM:
         named = None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
         question = _question(coordinator, inbound, request.group_id, named)
@@ -132,12 +131,11 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
 
 def _question(
     coordinator: GroupCoordinator,
-    inbound: Inbound,
+    inbound: Inbound[OffsetFetchRequest],
     group_id: str,
     topics: Iterable[tuple[str, Uuid, Sequence[int]]] | None,
 ) -> Question:
     request, version = inbound.body, inbound.version
-    assert isinstance(request, OffsetFetchRequest)
     asked = None
     if topics is not None:
         names = coordinator.context.image.topics.names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.coordinators.groups.apis import (
@@ -35,7 +36,7 @@ from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
 from kmirror.protocol.message import Message
 
-ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], None]] = {
+ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound[Any]], None]] = {
     JoinGroupRequest: join_group.handle,
     SyncGroupRequest: sync_group.handle,
     HeartbeatRequest: heartbeat.handle,

@@ -18,10 +18,9 @@ PROTOCOL_REQUIRED_FROM = 5
 """First version in which a member has to say which protocol it believes to be chosen."""
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[SyncGroupRequest]) -> None:
     """Answer with the member's assignment, or at once with an error."""
     request = inbound.body
-    assert isinstance(request, SyncGroupRequest)
 
     @inbound.guard
     def answer(body: Message) -> None:

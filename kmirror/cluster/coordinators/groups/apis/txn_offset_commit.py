@@ -25,6 +25,7 @@ from kmirror.protocol.gen.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import AclOperation
@@ -39,10 +40,11 @@ LOADING_FROM = 2
 Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
 
 
-def handle(coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+def handle(
+    coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound[TxnOffsetCommitRequest]
+) -> None:
     """Commit within the transaction, and answer with an error for each partition."""
     request = inbound.body
-    assert isinstance(request, TxnOffsetCommitRequest)
     asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
     rights = inbound.rights
     denied = rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
@@ -81,7 +83,7 @@ def handle(coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbo
 
 
 def _verification(
-    parts: BrokerParts, inbound: Inbound, request: TxnOffsetCommitRequest, partition: Partition
+    parts: BrokerParts, inbound: Inbound[Message], request: TxnOffsetCommitRequest, partition: Partition
 ) -> Verification:
     adds = inbound.version >= ADDS_FROM
     verification = Verification(
@@ -99,7 +101,7 @@ def _verification(
 def _commit(
     coordinator: GroupCoordinator,
     now: Instant,
-    inbound: Inbound,
+    inbound: Inbound[TxnOffsetCommitRequest],
     verification: Verification,
     partition: Partition,
     refused: list[TopicErrors],
@@ -107,7 +109,6 @@ def _commit(
 ) -> None:
     """Append the records, unless a marker came since the coordinator of transactions was asked."""
     request = inbound.body
-    assert isinstance(request, TxnOffsetCommitRequest)
     commit = TransactionalCommit(coordinator, now, request, accepted, verification, partition)
 
     @inbound.guard
@@ -118,7 +119,7 @@ def _commit(
     coordinator.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
 
 
-def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:
     loading, old = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, inbound.version < LOADING_FROM
     rows = []
     for topic in topics:

@@ -18,10 +18,11 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTx
 from kmirror.spec.wire_values import AclOperation, CoordinatorType
 
 
-def handle(components: Components, coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(
+    components: Components, coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[AddOffsetsToTxnRequest]
+) -> None:
     """Add the partition, and answer once the transaction is persisted."""
     request = inbound.body
-    assert isinstance(request, AddOffsetsToTxnRequest)
     denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
     denied = denied or inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
     if denied:

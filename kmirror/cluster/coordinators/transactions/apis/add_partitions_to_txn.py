@@ -22,6 +22,7 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import is_internal
@@ -42,10 +43,9 @@ def producer_error(known: Transaction | None, producer_id: int, producer_epoch: 
     return ErrorCode.NONE
 
 
-def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[AddPartitionsToTxnRequest]) -> None:
     """Add the partitions and answer with an error for each, once the transaction is persisted."""
     request = inbound.body
-    assert isinstance(request, AddPartitionsToTxnRequest)
     if inbound.version >= BATCHED_FROM:
         _handle_batch(coordinator, now, inbound, request)
         return
@@ -98,7 +98,7 @@ def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTrans
 
 
 def _handle_batch(
-    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[Message], request: AddPartitionsToTxnRequest
 ) -> None:
     response = AddPartitionsToTxnResponse()
     gathering = Gathering(inbound, response)

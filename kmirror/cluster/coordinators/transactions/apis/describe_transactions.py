@@ -12,19 +12,19 @@ from kmirror.protocol.gen.describe_transactions_response import (
     TopicData,
     TransactionState,
 )
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
-def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[DescribeTransactionsRequest]) -> None:
     """Answer each id with its committed state, and the partitions that the client may know of."""
     request = inbound.body
-    assert isinstance(request, DescribeTransactionsRequest)
     rows = [_describe(coordinator, inbound, name) for name in request.transactional_ids]
     inbound.reply(DescribeTransactionsResponse(transaction_states=rows))
 
 
-def _describe(coordinator: TransactionCoordinator, inbound: Inbound, name: str) -> TransactionState:
+def _describe(coordinator: TransactionCoordinator, inbound: Inbound[Message], name: str) -> TransactionState:
     row = TransactionState(transactional_id=name)
     denied = inbound.rights.error(AclOperation.DESCRIBE, Resource.transactional_id(name))
     error = denied or (coordinator.runtime.error(coordinator.shard_of(name)) if name else ErrorCode.INVALID_REQUEST)

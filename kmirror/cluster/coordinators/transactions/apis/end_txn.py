@@ -29,10 +29,9 @@ ENDS = None
 """The request ends the transaction; every other outcome of a check is the error that answers it, or NONE."""
 
 
-def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[EndTxnRequest]) -> None:
     """End the transaction; CONCURRENT_TRANSACTIONS while it is ending, INVALID_TXN_STATE if none is open."""
     request = inbound.body
-    assert isinstance(request, EndTxnRequest)
     bumps = inbound.version >= BUMPS_FROM
 
     @inbound.guard

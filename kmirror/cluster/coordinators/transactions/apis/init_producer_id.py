@@ -17,14 +17,14 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
-def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[InitProducerIdRequest]) -> None:
     """Answer with a producer id and epoch, or an error with -1 for both."""
     request = inbound.body
-    assert isinstance(request, InitProducerIdRequest)
     name = request.transactional_id
     denied = _denied(inbound.rights, name)
     if denied:
@@ -56,10 +56,11 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _next_epoch(coordinator, now, inbound, known)
 
 
-def _next_epoch(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, known: Transaction) -> None:
+def _next_epoch(
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[InitProducerIdRequest], known: Transaction
+) -> None:
     """Answer with the epoch after the present one, or with the present one if the client has not heard of it."""
     request = inbound.body
-    assert isinstance(request, InitProducerIdRequest)
     is_current = request.producer_id == -1 or request.producer_epoch == known.producer_epoch
     if is_current and known.is_epoch_exhausted:
         _fresh(coordinator, now, inbound, known.transactional_id, known)
@@ -93,20 +94,23 @@ def _has_producer_id(known: Transaction, request: InitProducerIdRequest) -> bool
     return request.producer_id == known.producer_id or had_it
 
 
-def _refuse_fenced(inbound: Inbound) -> None:
+def _refuse_fenced(inbound: Inbound[Message]) -> None:
     _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
-def _refuse(inbound: Inbound, error: ErrorCode) -> None:
+def _refuse(inbound: Inbound[Message], error: ErrorCode) -> None:
     inbound.reply(InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1))
 
 
 def _fresh(
-    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, known: Transaction | None
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    inbound: Inbound[InitProducerIdRequest],
+    name: str | None,
+    known: Transaction | None,
 ) -> None:
     """Answer with a producer id never used before, in epoch 0; `known` is the state that it replaces."""
     request = inbound.body
-    assert isinstance(request, InitProducerIdRequest)
 
     @inbound.guard
     def on_producer_id(later: Instant, producer_id: int | None) -> None:
@@ -128,7 +132,10 @@ def _fresh(
 
 
 def _persist(
-    coordinator: TransactionCoordinator, inbound: Inbound, before: Transaction | None, transaction: Transaction
+    coordinator: TransactionCoordinator,
+    inbound: Inbound[InitProducerIdRequest],
+    before: Transaction | None,
+    transaction: Transaction,
 ) -> None:
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
@@ -136,7 +143,6 @@ def _persist(
             _refuse(inbound, error)
         else:
             request = inbound.body
-            assert isinstance(request, InitProducerIdRequest)
             if request.producer_id != -1:
                 coordinator.answered_epochs[transaction.transactional_id] = transaction, request.producer_epoch
             inbound.reply(

@@ -20,10 +20,9 @@ from kmirror.spec.wire_values import AclOperation
 STATUSES = {status.shown: status for status in Status}
 
 
-def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[ListTransactionsRequest]) -> None:
     """Answer with the ids whose committed state passes every filter and that the client may describe."""
     request = inbound.body
-    assert isinstance(request, ListTransactionsRequest)
     if coordinator.runtime.is_loading:
         inbound.reply(ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.transactions.apis import (
@@ -25,7 +26,7 @@ from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.list_transactions_request import ListTransactionsRequest
 from kmirror.protocol.message import Message
 
-ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inbound], None]] = {
+ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inbound[Any]], None]] = {
     InitProducerIdRequest: init_producer_id.handle,
     AddPartitionsToTxnRequest: add_partitions_to_txn.handle,
     EndTxnRequest: end_txn.handle,
