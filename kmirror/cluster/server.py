@@ -26,6 +26,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
 from kmirror.kernel.failures import Failures
+from kmirror.kernel.link_queue import LinkQueue
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -50,15 +51,6 @@ from kmirror.spec.wire_values import Acks
 
 P = ParamSpec("P")
 API_VERSIONS = key_of(ApiVersionsRequest)
-WAITING_MAX = 5
-"""Number of waiting requests at which a link is not read any more.
-
-`max.in.flight.requests.per.connection` of Kafka's producer is 5, so a client that keeps to it is never stopped. Kafka
-itself reads one request, then none until it is answered.
-"""
-WAITING_BYTES_MAX = 1 << 20
-"""Waiting bytes at which a link is not read any more: about one batch of the default `max.message.bytes`. A single
-request may be larger, up to `socket.request.max.bytes`."""
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -70,9 +62,8 @@ Shortcut = Callable[[Instant, Chunk], Chunk | None]
 class _Link:
     client: LinkOpened
     rights: Rights
-    waiting: deque[tuple[Chunk, Instant]] = field(default_factory=deque)
-    """Requests, each with when it arrived."""
-    waiting_bytes: int = 0
+    waiting: LinkQueue[tuple[Chunk, Instant]] = field(default_factory=LinkQueue)
+    """Requests, each with the time at which it arrived."""
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
@@ -310,13 +301,12 @@ class Server:
         link = self._links.get(name)
         if link is None:
             return
-        if not link.busy and not link.waiting and self._accepting:
+        if not link.busy and not link.waiting.requests and self._accepting:
             self._serve(now, link, frame, now)
             return
-        link.waiting.append((frame, now))
-        link.waiting_bytes += len(frame)
+        link.waiting.put((frame, now), len(frame))
         self._work(now, link)
-        if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
+        if link.is_read and link.waiting.is_full:
             link.is_read = False
             self.outbox.add(StopReading(name))
 
@@ -340,7 +330,7 @@ class Server:
     def finished(self, link: _Link) -> None:
         """Mark the request in work on this link as answered: the next one may be handled."""
         link.busy = False
-        if link.waiting:
+        if link.waiting.requests:
             self.ready.append(link)
 
     def run_ready(self, now: Instant) -> bool:
@@ -354,11 +344,10 @@ class Server:
         return worked
 
     def _work(self, now: Instant, link: _Link) -> None:
-        if link.busy or not link.waiting or not self._accepting:
+        if link.busy or not link.waiting.requests or not self._accepting:
             return
-        frame, arrived = link.waiting.popleft()
-        link.waiting_bytes -= len(frame)
-        if not link.is_read and not link.waiting:
+        frame, arrived = link.waiting.take()
+        if not link.is_read and not link.waiting.requests:
             link.is_read = True
             self.outbox.add(ResumeReading(link.client.link))
         self._serve(now, link, frame, arrived)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.server import API_VERSIONS, WAITING_BYTES_MAX, WAITING_MAX, Versions
+from kmirror.cluster.server import API_VERSIONS, Versions
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Slow, Throttle, Watch
 from kmirror.hooks.answers import can_split, tell_throttled, with_errors
@@ -159,7 +159,7 @@ class HookedNode(Wrapper):
         if work is None:
             self._effects.append(reply)
             link.passing -= 1
-            if link.waiting and not link.passing:
+            if link.waiting.requests and not link.passing:
                 self._ready.append(link)
         elif work.closes:
             self._close(link)
@@ -182,13 +182,10 @@ class HookedNode(Wrapper):
     # -- links --------------------------------------------------------------------------------
 
     def _receive(self, link: HookedLink, frame: Chunk) -> None:
-        link.waiting.append(frame)
-        link.waiting_bytes += len(frame)
+        link.waiting.put(frame, len(frame))
         if link.work is None:
             self._ready.append(link)
-        if (link.work is not None or link.passing) and (
-            len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX
-        ):
+        if (link.work is not None or link.passing) and link.waiting.is_full:
             self._read(link, full=True)
 
     def _read(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
@@ -208,18 +205,17 @@ class HookedNode(Wrapper):
         Those in which hooks have no say go on at once, so that they may be under way together, as from client to
         broker. One in which they have waits until all before it are answered.
         """
-        if link.work is not None or not link.waiting or link.client.link not in self._links:
+        if link.work is not None or not link.waiting.requests or link.client.link not in self._links:
             return
-        frame = link.waiting[0]
+        frame = link.waiting.first
         try:
             head = peek_request(frame)
         except ProtocolError:
             head = None  # The node inside says what is wrong with it.
         if link.passing and self._concerns(head):
             return
-        link.waiting.popleft()
-        link.waiting_bytes -= len(frame)
-        if not link.waiting:
+        link.waiting.take()
+        if not link.waiting.requests:
             self._read(link, full=False)
         if head is not None and self._is_above_cap(head):
             self._refuse_version(link, head)
@@ -230,7 +226,7 @@ class HookedNode(Wrapper):
             return
         link.passing += not _is_unanswered(frame, head)
         self._pass(now, RequestReceived(link.client.link, frame))
-        if link.waiting:
+        if link.waiting.requests:
             self._ready.append(link)
 
     def _concerns(self, head: RequestHead | None) -> bool:
@@ -268,7 +264,7 @@ class HookedNode(Wrapper):
 
     def _finish(self, link: HookedLink) -> None:
         link.work = None
-        if link.waiting:
+        if link.waiting.requests:
             self._ready.append(link)
 
     def _answer(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:

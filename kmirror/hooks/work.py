@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ from kmirror.hooks.received import ReceivedRequest, Row
 from kmirror.hooks.requests import Asked
 from kmirror.kernel.clock import Duration
 from kmirror.kernel.events import Chunk, LinkOpened, Reply
+from kmirror.kernel.link_queue import LinkQueue
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
@@ -86,8 +86,7 @@ class Work:
 @dataclass(slots=True)
 class HookedLink:
     client: LinkOpened
-    waiting: deque[Chunk] = field(default_factory=deque)
-    waiting_bytes: int = 0
+    waiting: LinkQueue[Chunk] = field(default_factory=LinkQueue)
     passing: int = 0
     """Requests that are none of the hooks' business, and not answered yet."""
     work: Work | None = None

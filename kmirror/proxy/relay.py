@@ -6,7 +6,6 @@ it has one of its own to the broker. Requests go on at once, and answers come in
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -37,6 +36,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.link_queue import LinkQueue
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import wire
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
@@ -82,7 +82,6 @@ class _Sent(NamedTuple):
 
     head: RequestHead | None
     """None for a SASL token."""
-    size: int
     fetched: dict[Fetched, None] | None
 
 
@@ -90,8 +89,7 @@ class _Sent(NamedTuple):
 class _Link:
     client: InboundLink
     broker: OutboundLink
-    waiting: deque[_Sent] = field(default_factory=deque)
-    waiting_bytes: int = 0
+    waiting: LinkQueue[_Sent] = field(default_factory=lambda: LinkQueue(WAITING_MAX, WAITING_BYTES_MAX))
     has_tokens: bool = False
     """A SaslHandshake v0 was answered: frames may be tokens without a header."""
     is_read: bool = True
@@ -104,7 +102,7 @@ class _Link:
 
     @property
     def is_full(self) -> bool:
-        return self.is_draining or len(self.waiting) >= WAITING_MAX or self.waiting_bytes >= WAITING_BYTES_MAX
+        return self.is_draining or self.waiting.is_full
 
 
 class Relay(Inside):
@@ -193,8 +191,7 @@ class Relay(Inside):
             self._drain(now, link)
         else:
             fetched = self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
-            link.waiting.append(_Sent(head, len(frame), fetched))
-            link.waiting_bytes += len(frame)
+            link.waiting.put(_Sent(head, fetched), len(frame))
         self._effects.append(Send(link.broker, (frame,)))
         self._adjust(link)
 
@@ -226,7 +223,7 @@ class Relay(Inside):
             return
         sent = self._answered(link, event.frame)
         if link.is_gone:
-            if not link.waiting and not link.may_be_unsent:
+            if not link.waiting.requests and not link.may_be_unsent:
                 self._drop(link)
             return
         self._adjust(link)
@@ -235,14 +232,10 @@ class Relay(Inside):
     def _answered(self, link: _Link, frame: Chunk) -> _Sent | None:
         """Return the request that a frame answers: the one whose turn it is, or a later one that has its number."""
         waiting = link.waiting
-        if waiting and not _answers(waiting[0], frame) and any(_answers(sent, frame) for sent in waiting):
-            while not _answers(waiting[0], frame):
-                link.waiting_bytes -= waiting.popleft().size  # The broker had no answer to it.
-        if not waiting:
-            return None
-        sent = waiting.popleft()
-        link.waiting_bytes -= sent.size
-        return sent
+        if any(_answers(sent, frame) for sent, _ in waiting.requests):
+            while not _answers(waiting.first, frame):
+                waiting.take()  # The broker had no answer to it.
+        return waiting.take() if waiting.requests else None
 
     def _looked_through(self, link: _Link, sent: _Sent | None, frame: Chunk) -> tuple[Chunk, ...]:
         """Return what the client is given of an answer."""
@@ -288,14 +281,14 @@ class Relay(Inside):
                 self._forget(link)
                 if not link.is_gone:
                     self._effects.append(CloseLink(link.client))
-                    if event.why and not link.waiting:
+                    if event.why and not link.waiting.requests:
                         self._effects.append(Note(f"broker {self._node_id}: {event.why}"))
             return
         link = self._links.pop(event.link, None)
         if link is None:
             return
         link.is_gone = True
-        if link.waiting or link.may_be_unsent:
+        if link.waiting.requests or link.may_be_unsent:
             # What a client sent before it left still comes to the broker, as without a proxy.
             self._effects.append(SetTimer((link.broker,), now + LINGER))
         else:

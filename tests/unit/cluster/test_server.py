@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmirror.cluster.authorizer import ALLOW_ALL
-from kmirror.cluster.server import WAITING_BYTES_MAX, WAITING_MAX, Handler, Inbound, Server
+from kmirror.cluster.server import Handler, Inbound, Server
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, Effect, LinkOpened, Reply, ResumeReading, StopReading
+from kmirror.kernel.link_queue import WAITING_BYTES_MAX, WAITING_MAX
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
