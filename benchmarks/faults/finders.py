@@ -96,7 +96,7 @@ def _tests_of_file(project: Path, fault: Fault, folders: Sequence[str]) -> list[
 
 def simulator(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Run the tests in the simulator, but for histories, up to the first that fails."""
-    return _pytest(project, ["tests/sim", "--ignore=tests/sim/test_history_seeds.py"])
+    return _pytest(project, ["tests/sim", "--ignore=tests/sim/histories/test_history_seeds.py"])
 
 
 def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:

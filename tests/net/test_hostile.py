@@ -26,7 +26,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.registry import by_key
 from kmirror.spec.apis import ROWS
 from tests.net.wire import Wire, framed
-from tests.sim.random_requests import Generator
+from tests.sim.cluster.random_requests import Generator
 
 FRAMES = int(os.environ.get("KMIRROR_HOSTILE_FRAMES", "2000"))
 TP = TopicPartition("orders", 0)

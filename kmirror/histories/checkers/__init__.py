@@ -2,7 +2,7 @@
 
 A checker is a pure function of what clients and operators saw. It must stay silent about a right engine in any history,
 so each excuse is as wide as the account leaves things open; and each is held to finding real losses by faults that
-tests plant (tests/sim/planted.py).
+tests plant (tests/sim/histories/planted.py).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from kmirror.spec.error_codes import ErrorCode
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.waiting import wait_for
 from tests.net.wire import Wire
-from tests.sim.random_requests import RawClient
+from tests.sim.cluster.random_requests import RawClient
 
 WATCHER, *VICTIMS = 1, 2, 3, 4
 REPLICAS = list(permutations(VICTIMS))

@@ -39,7 +39,7 @@ from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
 from tests.interop.log.judge import Judge
 from tests.interop.log.lives import ABOUT_LOGS, LEVELS
-from tests.sim.test_folders import Folders
+from tests.sim.runner.test_folders import Folders
 from tests.sound import assert_sound
 
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"

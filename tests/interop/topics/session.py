@@ -17,7 +17,7 @@ from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message
 from kmirror.sim.cluster import Cluster
 from tests.net.wire import Wire
-from tests.sim.random_requests import RawClient
+from tests.sim.cluster.random_requests import RawClient
 
 PATIENCE_SECONDS = 30
 Outcome = Any

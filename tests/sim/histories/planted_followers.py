@@ -1,0 +1,44 @@
+"""Faults planted into what followers answer to consumers (KIP-392).
+
+They are rows of tests/sim/histories/planted.py, which says what a fault is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.cluster.broker.apis import fetch
+from kmirror.cluster.replication.follower import ReplicaFetchers
+from tests.sim.histories.planted import Patch, fault
+
+
+def _end_at_followers(patch: Patch, end_of: Any) -> None:
+    """Let consumers read up to another offset at followers."""
+
+    def read(self: Any, cached: Any, partition: Any, end: int, *, foreign: bool) -> Any:
+        own = end if self.reader.is_follower or partition.is_leader else end_of(partition.log)
+        return original(self, cached, partition, own, foreign=foreign)
+
+    original = patch(fetch._Fetch, "_read", read)
+
+
+@fault("duplicate-at-offset", profile="two_of_three_die")
+def followers_answer_beyond_their_high_watermark(patch: Patch) -> None:
+    """A follower answers consumers with all that it has."""
+    _end_at_followers(patch, lambda log: log.log_end_offset)
+
+
+@fault("aborted-read", profile="transactions_in_racks")
+def followers_answer_beyond_their_last_stable_offset(patch: Patch) -> None:
+    """A follower answers read_committed consumers up to its high watermark."""
+    _end_at_followers(patch, lambda log: log.high_watermark)
+
+
+@fault("duplicate-at-offset", profile="failback_without_a_follower")
+def followers_answer_before_their_leader_has_answered_them(patch: Patch) -> None:
+    """A follower of a mirrored partition answers consumers in each leader epoch from its beginning on (D57)."""
+
+    def withholds(self: Any, partition: Any, components: Any) -> Any:
+        return partition.is_leader and original(self, partition, components)
+
+    original = patch(ReplicaFetchers, "withholds", withholds)

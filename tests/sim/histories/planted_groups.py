@@ -1,0 +1,63 @@
+"""Faults planted into the coordinator of groups and the sync of offsets; planted.py says what a fault is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.cluster.coordinators.groups.apis.offset_fetch import View
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
+from kmirror.cluster.coordinators.groups.offsets import Offsets
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
+from kmirror.mirror.syncs import groups
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.histories.planted import Patch, fault
+
+
+@fault("offset-lost", profile="coordinators_die")
+def coordinators_answer_at_once(patch: Patch) -> None:
+    """A commit is acknowledged once it is in the coordinator's log, whatever the ISR has (D48)."""
+    patch(CoordinatorRuntime, "_await", lambda self, now, led, shard, draft: self._answer(now, draft.answers))
+
+
+@fault("aborted-offset", profile="members_transform")
+def aborted_offsets_count(patch: Patch) -> None:
+    """An ABORT marker makes a transaction's offsets the group's, as a COMMIT marker does."""
+    original = patch(
+        Offsets, "end_transaction", lambda self, producer_id, *, commit: original(self, producer_id, commit=True)
+    )
+
+
+@fault("exactly-once", profile="members_transform")
+def unstable_offsets_are_told(patch: Patch) -> None:
+    """A member is told what the group had committed before a transaction that is still open (KIP-447)."""
+    original = patch(View, "__init__", lambda self, offsets, is_stable: original(self, offsets, False))
+
+
+@fault("double-ownership", profile="members_come_and_go")
+def generations_do_not_count(patch: Patch) -> None:
+    """A member that was left behind goes on committing."""
+    patch(Group, "commit_error", lambda self, *_, **__: ErrorCode.NONE)
+
+
+@fault("double-ownership", profile="members_come_and_go")
+def members_get_the_leaders_share(patch: Patch) -> None:
+    """Every member is given what the leader has assigned to itself."""
+    original = patch(Rebalance, "synced", lambda self, _: original(self, self.group.members[self.group.leader]))
+
+
+@fault("offset-regression", profile="groups_are_mirrored")
+def old_offsets_are_synced(patch: Patch) -> None:
+    """Every third time the sync commits what the source told it at first."""
+    first: dict[str, Any] = {}
+    calls = 0
+
+    def plan(theirs: Any, *rest: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        for group, offsets in theirs.items():
+            if offsets:
+                first.setdefault(group, offsets)
+        return original(first if calls % 6 >= 4 else theirs, *rest)
+
+    original = patch(groups, "plan", plan)
