@@ -18,7 +18,7 @@ from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
-from kmirror.cluster.replication import checkpoints, follower, log_manager, purgatory
+from kmirror.cluster.replication import checkpoints, follower, log_tasks, purgatory
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     DiskDone,
@@ -169,7 +169,7 @@ class Broker:
                 parts.lifecycle.give_up_waiting()
             case (metadata_follower.TIMER,):
                 parts.metadata.fetch(now)
-            case (log_manager.TIMER, str(task)):
+            case (log_tasks.TIMER, str(task)):
                 parts.logs.on_timer(now, task)
             case _:
                 parts.components.on_timer(now, key)

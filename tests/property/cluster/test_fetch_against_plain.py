@@ -171,7 +171,7 @@ class Stage:
             case "raise log start", None:
                 partition = self.partition(first)
                 partition.log.advance_log_start(partition.log.high_watermark)
-                partition.mark()  # As log_manager.py does.
+                partition.mark()  # As log_retention.py does.
             case (("withhold" | "foreign"), bool()):
                 chosen = self.says.withheld if what == "withhold" else self.says.foreign
                 (chosen.add if second else chosen.discard)(first)

@@ -6,7 +6,7 @@ They are rows of tests/sim/histories/planted.py, which says what a fault is.
 from __future__ import annotations
 
 from kmirror.cluster.replication.follower import ReplicaFetchers
-from kmirror.cluster.replication.log_manager import LogManager
+from kmirror.cluster.replication.log_retention import LogRetention
 from kmirror.cluster.replication.partition import Partition
 from kmirror.log import segment_list
 from kmirror.log.disk import MemoryDisk
@@ -17,10 +17,10 @@ from tests.sim.histories.planted import Patch, fault
 def segments_of_mirrors_stay(patch: Patch) -> None:
     """Of a mirrored log the segments below the log start are not deleted (D46)."""
 
-    def delete(self: LogManager, now: int, partitions: list[Partition]) -> None:
-        original(self, now, [partition for partition in partitions if not self._is_mirrored(partition)])
+    def delete(self: LogRetention, now: int, partitions: list[Partition]) -> None:
+        original(self, now, [partition for partition in partitions if not self.is_mirrored(partition)])
 
-    original = patch(LogManager, "_delete_old_segments", delete)
+    original = patch(LogRetention, "delete_old_segments", delete)
 
 
 @fault("disk-use", profile="kept_for_seconds_at_the_source")
@@ -40,12 +40,12 @@ def retention_ends_with_a_mirror(patch: Patch) -> None:
     """A log that was mirrored once is left alone by its own retention after the stop as well (D46)."""
     known: dict[object, None] = {}
 
-    def is_mirrored(self: LogManager, partition: Partition) -> bool:
+    def is_mirrored(self: LogRetention, partition: Partition) -> bool:
         if original(self, partition):
             known[partition] = None
         return partition in known
 
-    original = patch(LogManager, "_is_mirrored", is_mirrored)
+    original = patch(LogRetention, "is_mirrored", is_mirrored)
 
 
 @fault("disk-use", profile="deleted_at_the_source")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmirror.cluster.replication.log_manager import LogManager
+from kmirror.cluster.replication.log_cleaning import LogCleaning
 from kmirror.log.cleaner import _Run
 from kmirror.mirror import access, fetchers
 from tests.sim.histories.planted import Patch, fault
@@ -40,7 +40,7 @@ def one_replica_lacks_a_key(patch: Patch) -> None:
 @fault("compaction-overdue", profile="keys_in_a_mirror")
 def mirrored_logs_are_left_alone(patch: Patch) -> None:
     """No replica cleans a log that is mirrored (D46)."""
-    patch(LogManager, "_may_compact", lambda self, partition: not self._is_mirrored(partition))
+    patch(LogCleaning, "_may_compact", lambda self, partition: not self._retention.is_mirrored(partition))
 
 
 @fault("copied-needlessly", profile="keys_in_a_mirror_that_lags")

@@ -10,7 +10,7 @@ from typing import Any
 from kmirror.cluster.coordinators import runtime
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.images.topics import Topics
-from kmirror.cluster.replication.log_manager import LogManager
+from kmirror.cluster.replication.log_retention import LogRetention
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import driver, metadata_sync
 from kmirror.mirror.broker_apis import describe_mirrors
@@ -83,7 +83,7 @@ def log_start_of_the_source_ignored(patch: Patch) -> None:
 @fault("divergence", profile="kept_for_seconds_at_the_destination")
 def mirrored_records_expire_by_themselves(patch: Patch) -> None:
     """A mirror deletes by its own clock and configs (D46)."""
-    patch(LogManager, "_is_mirrored", lambda self, partition: False)
+    patch(LogRetention, "is_mirrored", lambda self, partition: False)
 
 
 # -- deletion ---------------------------------------------------------------------------------------

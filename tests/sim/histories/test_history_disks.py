@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.appends import LeaderAppends
-from kmirror.cluster.replication.log_manager import LogManager
+from kmirror.cluster.replication.log_flushes import LogFlushes
 from kmirror.errors import UsageError
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
@@ -113,7 +113,7 @@ def test_a_clock_two_hours_ahead_deletes_what_is_kept_for_one() -> None:
 
 
 def test_a_clock_that_is_nearly_right_entitles_nobody_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kmirror.cluster.replication.log_manager.to_ms", lambda now: now // 1_000 + 7_200_000)
+    monkeypatch.setattr("kmirror.cluster.replication.log_retention.to_ms", lambda now: now // 1_000 + 7_200_000)
     outcome = run_history(kept(60_000))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
 
@@ -160,6 +160,6 @@ def test_a_site_that_flushes_what_it_acknowledges_loses_nothing_with_its_power()
 
 def test_a_broker_that_acknowledges_before_it_has_flushed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PartitionLog, "is_flush_due", property(lambda self: False))
-    monkeypatch.setattr(LogManager, "_flush_if_due", lambda *_: None)
+    monkeypatch.setattr(LogFlushes, "flush_if_due", lambda *_: None)
     outcome = run_history(site_without_power("1"))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}

@@ -1,0 +1,119 @@
+"""Compaction: one log at a time, the dirtiest first, as Kafka's LogCleaner and LogCleanerManager choose it.
+
+A mirrored log is compacted as any other, but not by a leader that is about to cut it (D46).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
+from kmirror.cluster.replication.facts import LogCompacted
+from kmirror.cluster.replication.held import HeldPartitions
+from kmirror.cluster.replication.log_retention import LogRetention
+from kmirror.cluster.replication.log_tasks import LogTasks
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.events import DiskDone
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.cleanable import Cleanable
+from kmirror.log.cleaner import Compaction, Rewrite
+
+KEY_BYTES = 24
+"""What the cleaner's buffer takes for a key: a hash of 16 bytes and an offset."""
+
+
+class LogCleaning(LogTasks):
+    """The cleaner of one broker."""
+
+    def __init__(
+        self, context: BrokerContext, components: Components, partitions: HeldPartitions, retention: LogRetention
+    ) -> None:
+        super().__init__(context)
+        self._components = components
+        self._partitions = partitions
+        self._retention = retention
+        self._compacted: dict[TopicPartition, None] = {}
+        """The partitions whose configs ask for compaction: the cleaner looks at no others."""
+        self._uncleanable: dict[TopicPartition, Partition] = {}
+        """Where a run of the cleaner failed; they are left alone until the broker or the topic starts again."""
+
+    def start(self, now: Instant) -> None:
+        """Begin to clean, if `log.cleaner.enable` is set."""
+        configs = self._context.configs
+        if configs.flag("log.cleaner.enable"):
+            self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
+
+    def follow(self, tp: TopicPartition, partition: Partition | None) -> None:
+        """Note whether the log of a partition is compacted now; None for a partition that is gone."""
+        if partition is not None and partition.log.config.compact:
+            self._compacted[tp] = None
+        else:
+            self._compacted.pop(tp, None)
+
+    def on_timer(self, now: Instant) -> None:
+        """Clean the dirtiest log; if none is dirty enough, come back later."""
+        if self.is_stopped:
+            return
+        found = self._dirtiest(now)
+        if found is None:
+            self._retention.delete_old_segments(now, self._with_compaction())
+            self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
+            return
+        partition, what = found
+        job = partition.log.begin_compaction(what, to_ms(now), self._keys_max())
+        self._retention.cleaning = partition
+        self._context.disk_jobs.order(
+            partition.log_dir, job, lambda now, done: self._on_cleaned(now, partition, job, done)
+        )
+
+    def _with_compaction(self) -> list[Partition]:
+        held = self._partitions
+        return [held[tp] for tp in self._compacted if tp in held]
+
+    def _dirtiest(self, now: Instant) -> tuple[Partition, Cleanable] | None:
+        best: tuple[Partition, Cleanable] | None = None
+        for partition in self._with_compaction():
+            log = partition.log
+            if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
+                continue
+            what = log.cleanable(to_ms(now), is_mirrored=self._retention.is_mirrored(partition))
+            dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
+            if dirty_enough and (best is None or what.dirty_ratio > best[1].dirty_ratio):
+                best = partition, what
+        return best
+
+    def _may_compact(self, partition: Partition) -> bool:
+        """Return whether no cut is decided on that goes by how far the cleaner had come; a follower decides on none."""
+        return not partition.is_leader or self._components.may_compact(partition)
+
+    def _keys_max(self) -> int:
+        configs = self._context.configs
+        slots = configs.integer("log.cleaner.dedupe.buffer.size") // KEY_BYTES
+        return max(1, int(slots * configs.double("log.cleaner.io.buffer.load.factor")))
+
+    def _on_cleaned(self, now: Instant, partition: Partition, job: Compaction, done: DiskDone) -> None:
+        tp, self._retention.cleaning = partition.tp, None
+        if self._partitions.get(tp) is partition:
+            may_compact = self._may_compact(partition)
+            if not may_compact:
+                partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D63).
+            if isinstance(done.result, Rewrite):
+                try:
+                    cleaned = partition.log.finish_compaction(job, done.result)
+                except OSError as error:
+                    self._context.fail_disk_of(tp, "cannot put in place what is left of", error)
+                    self.on_timer(now)
+                    return
+                if cleaned is None:
+                    self._context.outbox.note(f"{tp} was {'cut' if may_compact else 'mirrored'} while it was compacted")
+                else:
+                    sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
+                    compacted = LogCompacted(tp, cleaned.end_offset, cleaned.bytes_before, cleaned.bytes_after)
+                    self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}", compacted)
+            else:
+                self._uncleanable[tp] = partition
+                if isinstance(done.error, OSError):
+                    self._context.fail_disk_of(tp, "cannot compact", done.error)
+                self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
+        self._retention.delete_old_segments(now, self._with_compaction())
+        self.on_timer(now)

@@ -1,0 +1,86 @@
+"""Deletion of what was set aside: segments of logs, and folders of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.replication.log_tasks import TIMER, LogTasks
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import DiskDone
+from kmirror.log.disk import Disk
+from kmirror.log.store import PartitionStore
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSegments:
+    """A job for the disk: remove the bytes of segments that were set aside."""
+
+    disk: Disk
+    store: PartitionStore
+    base_offsets: list[int]
+
+    def run(self) -> None:
+        for base_offset in self.base_offsets:
+            self.store.purge(base_offset)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePartition:
+    """A job for the disk: remove the folder of a partition that was set aside."""
+
+    disk: Disk
+    name: str
+
+    def run(self) -> None:
+        self.disk.purge(self.name)
+
+
+Purge = PurgeSegments | PurgePartition
+
+
+class LogPurges(LogTasks):
+    """Orders deletions from the disks, each after its delay."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        super().__init__(context)
+        self._purges: list[tuple[Instant, Purge]] = []
+
+    def start(self, now: Instant) -> None:
+        """Order the deletion of what the process before this one had set aside."""
+        delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
+        for disk in [*self._context.log_dirs.online]:
+            for name in self._leftovers(disk):
+                self.later(now, delay_ms, PurgePartition(disk, name))
+
+    def _leftovers(self, disk: Disk) -> list[str]:
+        try:
+            return disk.leftovers()
+        except OSError as error:
+            self._context.fail_disk(disk, "its folders cannot be listed", error)
+            return []
+
+    def take_offline(self, log_dirs: Collection[str]) -> None:
+        """Forget what was still to be purged in directories that failed."""
+        self._purges = [(at, purge) for at, purge in self._purges if purge.disk.log_dir not in log_dirs]
+
+    def later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
+        """Order a deletion after `delay_ms`."""
+        self._purges.append((now + delay_ms * MILLISECOND, purge))
+        self.on_timer(now)
+
+    def on_timer(self, now: Instant) -> None:
+        """Order the deletions that are due."""
+        if self.is_stopped:
+            return  # A broker deletes what it finds set aside when it starts.
+        due = [purge for at, purge in self._purges if at <= now]
+        self._purges = [(at, purge) for at, purge in self._purges if at > now]
+        for purge in due:
+            self._context.disk_jobs.order(purge.disk.log_dir, purge, self._on_purged)
+        if self._purges:
+            self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._purges))
+
+    def _on_purged(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:  # They go when the folder is opened next.
+            self._context.outbox.note(f"files could not be deleted: {done.error}")

@@ -1,0 +1,55 @@
+"""Deletion of old segments, by retention and by the log start of a mirrored topic's source.
+
+Of a log that is mirrored only the segments below its source's log start are deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
+from kmirror.cluster.replication.follower import ReplicaFetchers
+from kmirror.cluster.replication.log_purges import LogPurges, PurgeSegments
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant, to_ms
+
+
+class LogRetention:
+    """Sets the old segments of one broker's logs aside."""
+
+    def __init__(
+        self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, purges: LogPurges
+    ) -> None:
+        self._context = context
+        self._components = components
+        self._fetchers = fetchers
+        self._purges = purges
+        self.cleaning: Partition | None = None
+        """The partition whose log the cleaner works on: its segments stay meanwhile."""
+
+    def is_mirrored(self, partition: Partition) -> bool:
+        """Return whether another cluster decides what the log holds; a follower hears when that ends."""
+        if not self._components.foreign_epochs(partition):
+            return False
+        return partition.is_leader or not self._fetchers.knows_local_epochs(partition.tp)
+
+    def delete_old_segments(self, now: Instant, partitions: Iterable[Partition]) -> None:
+        """Set aside the segments that are old by the configs of their logs."""
+        now_ms = to_ms(now)
+        for partition in partitions:
+            log = partition.log
+            if partition is self.cleaning or not log.has_old_segments(now_ms):
+                continue
+            disk, before = self._context.log_dirs.of(partition.tp), log.log_start_offset
+            try:
+                gone = log.set_aside_old_segments(now_ms, is_mirrored=self.is_mirrored(partition))
+            except OSError as error:
+                self._context.fail_disk(disk, f"old segments of {partition.tp} cannot be renamed", error)
+                continue
+            if gone and disk is not None:
+                partition.mark()
+                what = f"{partition.tp} deletes {len(gone)} segments"
+                self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
+                self._purges.later(now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, gone))
+                self._fetchers.on_log_changed(partition.tp)
