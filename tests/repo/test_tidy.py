@@ -31,6 +31,12 @@ PLANTED = [
     ("kmirror/log/a.py", HEAD + "\n" * tidy.FILE_LINES_MAX, "601 lines"),
     ("tests/a.py", HEAD + "def f():\n" + "    x = 1\n" * tidy.FUNCTION_LINES_MAX, "f has 71 lines"),
     ("kmirror/a.py", HEAD + "class A:\n    async def f(self):\n" + "        x = 1\n" * 70, "f has 71 lines"),
+    ("kmirror/cluster/a.py", HEAD + "class A:\n" + "    x = 1\n" * 250, "class A has 251 lines, and 250"),
+    (
+        "kmirror/cluster/controller/controller.py",
+        HEAD + "class Controller:\n    x = 1\n",
+        "class Controller has 2 lines: lower its number",
+    ),
     ("tests/a/b.py", HEAD + "x = Path(__file__).resolve().parents[3]\n", "parents[3] lies outside"),
     ("tests/a.py", HEAD + "x = ROOT.parent / 'shared'\n", "ROOT.parent lies outside"),
     ("codegen/a.py", "x = 1\n", "no docstring"),

@@ -50,14 +50,14 @@ class PartitionImage:
     eligible: tuple[int, ...] = ()
     """Replicas out of the ISR that have all that is committed (KIP-966)."""
     directories: tuple[Uuid, ...] = ()
-    """The log directory of each replica, in their order; none where nobody has said (KIP-858)."""
+    """The log directory of each replica, in their order; none where the log does not say (KIP-858)."""
     last_known: tuple[int, ...] = ()
     """The last leader of a partition that has none (LastKnownElr)."""
     recovering: bool = False
     """Was the leader elected uncleanly, and has not altered the ISR since (LeaderRecoveryState)?"""
 
     def directory_of(self, broker_id: int) -> Uuid:
-        """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
+        """Return the directory in which a replica lies, as far as the controller knows, else MIGRATING."""
         return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
 
     def why_isr_is_short(self, min_insync_replicas: int) -> str:

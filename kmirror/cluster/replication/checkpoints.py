@@ -31,7 +31,7 @@ class Checkpoints:
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self.unsaved: dict[LogState, None] = {}
-        """Logs of which an offset differs from what the disk has."""
+        """Logs with an offset that differs from what the disk has."""
 
     def start(self, now: Instant) -> None:
         """Set the timer of the next checkpoint."""

@@ -145,6 +145,6 @@ class ReplicaManager:
         self.changes.touch(tp)
 
     def min_insync_replicas(self, topic: str) -> int:
-        """Return the config of a topic, of which this broker need not have a replica."""
+        """Return the config of a topic; this broker need not have a replica of it."""
         configs = Configs(Scope.TOPIC, self._context.image.configs.topic(topic), self._context.configs)
         return configs.integer("min.insync.replicas")
