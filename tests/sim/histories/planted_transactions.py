@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.markers import TransactionMarkers
 from kmirror.cluster.coordinators.transactions.state import Transaction
 from kmirror.log import producer_entry, retention
 from kmirror.log.producers import ProducerStates
@@ -48,12 +49,12 @@ def transactions_do_not_time_out(patch: Patch) -> None:
 def transactions_end_without_markers(patch: Patch) -> None:
     """A transaction counts as complete once its end is decided."""
 
-    def send_left(self: TransactionCoordinator, now: Any, transactional_id: str) -> None:
-        transaction = self.find(transactional_id)
+    def send(self: TransactionMarkers, now: Any, transactional_id: str) -> None:
+        transaction = self._find(transactional_id)
         if transaction is not None:
-            self._complete(now, transaction)
+            self._complete(now, transaction, self._left[transactional_id])
 
-    patch(TransactionCoordinator, "_send_left", send_left)
+    patch(TransactionMarkers, "send", send)
 
 
 @fault("retention-overdue", profile="kept_for_seconds_at_the_source")

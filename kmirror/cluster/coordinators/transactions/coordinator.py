@@ -3,8 +3,6 @@
 A transactional id hashes to a partition of `__transaction_state`; the leader of that partition coordinates it. Phase
 one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker into every partition of
 the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log goes on with phase two.
-At most one marker is on its way to a partition: below transaction.version 2 a second one could arrive in the
-producer's next transaction, which has the same epoch, and end it.
 Markers are sent for a committed PREPARE_* only: what may still be lost, the next coordinator may decide otherwise. As
 long as a change of an id is not committed, others are refused with CONCURRENT_TRANSACTIONS (Kafka's pendingState).
 A client ends its transaction by the rules of the transaction.version that it knows (`transitions.py`), a broker one
@@ -19,7 +17,8 @@ from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
-from kmirror.cluster.coordinators.transactions import transitions
+from kmirror.cluster.coordinators.transactions import markers, transitions
+from kmirror.cluster.coordinators.transactions.markers import Left, TransactionMarkers
 from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.transactions.state import (
     NO_PRODUCER_ID,
@@ -33,13 +32,6 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
-from kmirror.protocol.gen.write_txn_markers_request import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
-from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import TRANSACTION_TOPIC
@@ -48,8 +40,6 @@ from kmirror.spec.wire_values import CoordinatorType
 OnEnded = Callable[[Instant, ErrorCode, Transaction], None]
 """Gets the error of a write, and the state in which its client goes on if there is none."""
 
-MARKER_RETRY_MS = 100
-MARKERS_TIMER = "markers"
 SWEEP_TIMER = "sweep"
 
 
@@ -65,8 +55,7 @@ class TransactionCoordinator(BrokerComponent):
             context, replicas, TRANSACTION_TOPIC, TransactionShard, on_committed=self._resume_all
         )
         self.producer_ids = ProducerIds(context, lifecycle)
-        self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
-        """Transactional id to its partitions that have no marker yet; True while an answer is awaited."""
+        self._markers = TransactionMarkers(context, self.name, self.find, self._epoch_of, self._complete)
         self.answered_epochs: dict[str, tuple[Transaction, int]] = {}
         """Transactional id to the state that InitProducerId came to for a client that named its epoch, and that epoch.
 
@@ -127,8 +116,8 @@ class TransactionCoordinator(BrokerComponent):
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
         """Load or drop a shard, and resume phase two of its transactions in PREPARE_*."""
         if tp.topic == TRANSACTION_TOPIC:
-            for name in [name for name in self._markers_left if self.shard_of(name) == tp.partition]:
-                del self._markers_left[name]  # In a new leader epoch only the persisted state counts.
+            for name in [name for name in self._markers.ids() if self.shard_of(name) == tp.partition]:
+                self._markers.forget(name)  # In a new leader epoch only the persisted state counts.
             for name in [name for name in self.answered_epochs if self.shard_of(name) == tp.partition]:
                 del self.answered_epochs[name]
         if not self.runtime.on_leadership(now, tp, leads=leads):
@@ -148,104 +137,25 @@ class TransactionCoordinator(BrokerComponent):
     def _resume(self, now: Instant, transactional_id: str) -> None:
         """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
         found = self.find(transactional_id)
-        if found is not None and found.status in PREPARING and transactional_id not in self._markers_left:
-            self._markers_left[transactional_id] = dict.fromkeys(found.partitions, False)
-            self._send_left(now, transactional_id)
+        if found is not None and found.status in PREPARING:
+            self._markers.begin(now, found)
 
-    def _send_left(self, now: Instant, transactional_id: str) -> None:
-        transaction = self.find(transactional_id)
-        left = self._markers_left.get(transactional_id)
-        if transaction is None or transaction.status not in PREPARING or left is None:
-            self._markers_left.pop(transactional_id, None)
-            return
-        by_leader: dict[int, list[TopicPartition]] = {}
-        for tp in [tp for tp, asked in left.items() if not asked]:
-            image = self.context.image.topics.partition(tp)
-            if image is None:
-                del left[tp]  # The topic was deleted; nothing is left to mark.
-            else:
-                by_leader.setdefault(image.leader, []).append(tp)
-        if not left:
-            self._complete(now, transaction)
-            return
-        for leader, partitions in by_leader.items():
-            self._send_to(now, leader, transaction, left, partitions)
+    def _epoch_of(self, transactional_id: str) -> int:
+        """Return the leader epoch in which this broker coordinates an id, -1 if it does not."""
+        led = self._replicas.partitions.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transactional_id)))
+        return -1 if led is None else led.leader_epoch
 
-    def _send_to(
-        self,
-        now: Instant,
-        leader: int,
-        transaction: Transaction,
-        left: dict[TopicPartition, bool],
-        partitions: list[TopicPartition],
-    ) -> None:
-        topics: dict[str, WritableTxnMarkerTopic] = {}
-        for tp in partitions:
-            entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
-            entry.partition_indexes.append(tp.partition)
-        shard = self._replicas.partitions.led(
-            TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id))
-        )
-        request = WriteTxnMarkersRequest(
-            markers=[
-                WritableTxnMarker(
-                    producer_id=transaction.producer_id,
-                    producer_epoch=transaction.producer_epoch,
-                    transaction_result=transaction.status is Status.PREPARE_COMMIT,
-                    topics=list(topics.values()),
-                    coordinator_epoch=-1 if shard is None else shard.leader_epoch,
-                    transaction_version=transaction.client_version,
-                )
-            ]
-        )
-
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            left.update(dict.fromkeys(partitions, False))
-            self._on_markers(later, transaction.transactional_id, left, reply)
-
-        if self.context.ask_broker(now, leader, "markers", request, on_reply):
-            left.update(dict.fromkeys(partitions, True))
-        else:
-            self._retry(now, transaction.transactional_id)
-
-    def _on_markers(
-        self, now: Instant, transactional_id: str, left: dict[TopicPartition, bool], reply: Message | None
-    ) -> None:
-        transaction = self.find(transactional_id)
-        if self._markers_left.get(transactional_id) is not left or transaction is None:
-            return  # The answer is about an earlier transaction of this id.
-        if isinstance(reply, WriteTxnMarkersResponse):
-            for topic in reply.markers[0].topics:
-                for partition in topic.partitions:
-                    # READ_ONLY_TOPIC: the topic is mirrored, and the cut has removed our transaction (D11, D41).
-                    if partition.error_code in (
-                        ErrorCode.NONE,
-                        ErrorCode.INVALID_PRODUCER_EPOCH,
-                        ErrorCode.READ_ONLY_TOPIC,
-                        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                    ):
-                        left.pop(TopicPartition(topic.name, partition.partition_index), None)
-        if not left:
-            self._complete(now, transaction)
-        elif not all(left.values()):
-            self._retry(now, transactional_id)
-
-    def _retry(self, now: Instant, transactional_id: str) -> None:
-        at = now + MARKER_RETRY_MS * MILLISECOND
-        self.context.outbox.set_timer((self.name, MARKERS_TIMER, transactional_id), at)
-
-    def _complete(self, now: Instant, transaction: Transaction) -> None:
-        """Persist COMPLETE_*; until then the id counts as under way."""
-        left = self._markers_left.get(transaction.transactional_id)
+    def _complete(self, now: Instant, transaction: Transaction, left: Left) -> None:
+        """Persist COMPLETE_*, after all markers; until then the id counts as under way."""
         after = transitions.completed(transaction, now_ms=to_ms(now))
 
         def on_done(later: Instant, error: ErrorCode) -> None:
-            if self._markers_left.get(transaction.transactional_id) is not left:
+            if not self._markers.is_about(transaction.transactional_id, left):
                 return
             if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-                del self._markers_left[transaction.transactional_id]
+                self._markers.forget(transaction.transactional_id)
             else:  # The transaction must be completed: try again without a limit.
-                self._retry(later, transaction.transactional_id)
+                self._markers.retry(later, transaction.transactional_id)
 
         self.write(transaction, after, on_done)
 
@@ -253,8 +163,8 @@ class TransactionCoordinator(BrokerComponent):
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (_, kind, str(transactional_id)) if kind == MARKERS_TIMER:
-                self._send_left(now, transactional_id)
+            case (_, kind, str(transactional_id)) if kind == markers.TIMER:
+                self._markers.send(now, transactional_id)
             case (_, kind) if kind == SWEEP_TIMER:
                 self._sweep(now)
                 self._sweep_later(now)

@@ -1,0 +1,148 @@
+"""Phase two of a transaction: a marker for each of its partitions, until all of them are written.
+
+At most one marker is on its way to a partition: below transaction.version 2 a second one could arrive in the producer's
+next transaction, which has the same epoch, and end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+RETRY_MS = 100
+TIMER = "markers"
+WRITTEN = (
+    ErrorCode.NONE,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.READ_ONLY_TOPIC,
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+)
+"""Answers after which no marker is sent any more. READ_ONLY_TOPIC: the topic is mirrored, and the cut has removed the
+transaction (D11, D41)."""
+
+Left = dict[TopicPartition, bool]
+"""The partitions that have no marker yet; True while an answer is awaited."""
+
+
+class TransactionMarkers:
+    """The markers that one coordinator has still to write."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        timer: str,
+        find: Callable[[str], Transaction | None],
+        epoch_of: Callable[[str], int],
+        complete: Callable[[Instant, Transaction, Left], None],
+    ) -> None:
+        """Take how to find the committed state of an id, the epoch of its coordinator, and what follows all markers."""
+        self._context = context
+        self._timer = timer
+        self._find = find
+        self._epoch_of = epoch_of
+        self._complete = complete
+        self._left: dict[str, Left] = {}
+        """Transactional id to what is left."""
+
+    def ids(self) -> list[str]:
+        """Return the transactional ids whose phase two is under way."""
+        return list(self._left)
+
+    def forget(self, transactional_id: str) -> None:
+        """End the phase two of an id here."""
+        del self._left[transactional_id]
+
+    def is_about(self, transactional_id: str, left: Left) -> bool:
+        """Return whether `left` is of the present transaction of an id, and not of an earlier one."""
+        return self._left.get(transactional_id) is left
+
+    def begin(self, now: Instant, transaction: Transaction) -> None:
+        """Begin phase two, unless it is under way."""
+        if transaction.transactional_id not in self._left:
+            self._left[transaction.transactional_id] = dict.fromkeys(transaction.partitions, False)
+            self.send(now, transaction.transactional_id)
+
+    def send(self, now: Instant, transactional_id: str) -> None:
+        """Send the markers that are not under way; with none left, complete the transaction."""
+        transaction = self._find(transactional_id)
+        left = self._left.get(transactional_id)
+        if transaction is None or transaction.status not in PREPARING or left is None:
+            self._left.pop(transactional_id, None)
+            return
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for tp in [tp for tp, asked in left.items() if not asked]:
+            image = self._context.image.topics.partition(tp)
+            if image is None:
+                del left[tp]  # The topic was deleted; nothing is left to mark.
+            else:
+                by_leader.setdefault(image.leader, []).append(tp)
+        if not left:
+            self._complete(now, transaction, left)
+            return
+        for leader, partitions in by_leader.items():
+            self._send_to(now, leader, transaction, left, partitions)
+
+    def _send_to(
+        self,
+        now: Instant,
+        leader: int,
+        transaction: Transaction,
+        left: Left,
+        partitions: list[TopicPartition],
+    ) -> None:
+        topics: dict[str, WritableTxnMarkerTopic] = {}
+        for tp in partitions:
+            entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
+            entry.partition_indexes.append(tp.partition)
+        request = WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(
+                    producer_id=transaction.producer_id,
+                    producer_epoch=transaction.producer_epoch,
+                    transaction_result=transaction.status is Status.PREPARE_COMMIT,
+                    topics=list(topics.values()),
+                    coordinator_epoch=self._epoch_of(transaction.transactional_id),
+                    transaction_version=transaction.client_version,
+                )
+            ]
+        )
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            left.update(dict.fromkeys(partitions, False))
+            self._on_markers(later, transaction.transactional_id, left, reply)
+
+        if self._context.ask_broker(now, leader, "markers", request, on_reply):
+            left.update(dict.fromkeys(partitions, True))
+        else:
+            self.retry(now, transaction.transactional_id)
+
+    def _on_markers(self, now: Instant, transactional_id: str, left: Left, reply: Message | None) -> None:
+        transaction = self._find(transactional_id)
+        if not self.is_about(transactional_id, left) or transaction is None:
+            return  # The answer is about an earlier transaction of this id.
+        if isinstance(reply, WriteTxnMarkersResponse):
+            for topic in reply.markers[0].topics:
+                for partition in topic.partitions:
+                    if partition.error_code in WRITTEN:
+                        left.pop(TopicPartition(topic.name, partition.partition_index), None)
+        if not left:
+            self._complete(now, transaction, left)
+        elif not all(left.values()):
+            self.retry(now, transactional_id)
+
+    def retry(self, now: Instant, transactional_id: str) -> None:
+        """Send again later."""
+        at = now + RETRY_MS * MILLISECOND
+        self._context.outbox.set_timer((self._timer, TIMER, transactional_id), at)
