@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from kmirror.cluster.images.aspect import Merges, Replays, changed
+from kmirror.cluster.images.aspect import Latest, LatestTable, Replays, changed
 from kmirror.cluster.images.delta import Delta
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.keyed_records import VersionedMessage
@@ -43,32 +43,23 @@ class Features(dict[str, int]):
         return self.get(METADATA_VERSION, DIRECTORIES_FROM) >= DIRECTORIES_FROM
 
 
-class FeatureRecords:
+FEATURES = Latest({FeatureLevelRecord: lambda record: record.name})
+
+
+class FeatureRecords(LatestTable):
     """The latest level of each feature, also where it is 0."""
 
     def __init__(self) -> None:
-        self._levels: dict[str, VersionedMessage] = {}
-
-    def merges(self) -> Merges:
-        return {FeatureLevelRecord: self._set_level}
-
-    def _set_level(self, record: FeatureLevelRecord, version: int) -> None:
-        self._levels[record.name] = VersionedMessage(record, version)
+        super().__init__(FEATURES)
 
     def level(self, name: str) -> int:
         """Return the level of a feature, 0 if none was written."""
-        return 0 if name not in self._levels else _level(self._levels[name])
+        if name not in self.latest:
+            return 0
+        record = self.latest[name].message
+        assert isinstance(record, FeatureLevelRecord), "a feature"
+        return record.feature_level
 
-    def records(self) -> Iterator[VersionedMessage]:
-        """Yield metadata.version first, as Kafka does."""
-        for name in sorted(self._levels, key=lambda name: name != METADATA_VERSION):
-            yield self._levels[name]
-
-    def latest(self, name: str) -> VersionedMessage:
-        """Return the record of a feature; one was written."""
-        return self._levels[name]
-
-
-def _level(feature: VersionedMessage) -> int:
-    assert isinstance(feature.message, FeatureLevelRecord), "a feature"
-    return feature.message.feature_level
+    def records(self) -> Iterable[VersionedMessage]:
+        """Return metadata.version first, as Kafka does."""
+        return [self.latest[name] for name in sorted(self.latest, key=lambda name: name != METADATA_VERSION)]

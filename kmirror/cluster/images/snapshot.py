@@ -60,6 +60,6 @@ class SnapshotRecords:
             merge(record, version)
 
     def records(self) -> Iterator[VersionedMessage]:
-        """Yield what is left, in the order in which it is to be replayed."""
+        """Yield what is left, in the order in which it can be replayed."""
         for table in self._written:
             yield from table.records()

@@ -348,7 +348,7 @@ class TopicRecords:
         """Yield records of topics that were deleted while mirroring was on: no other record has their epochs."""
         if not self._former:
             return
-        level = self._features.latest(MIRROR_VERSION)
+        level = self._features.latest[MIRROR_VERSION]
         is_on = self._features.level(MIRROR_VERSION) >= 1
         if not is_on:  # Mirroring was switched off since; what was deleted before still counts.
             yield VersionedMessage(FeatureLevelRecord(name=MIRROR_VERSION, feature_level=1), level.version)

@@ -73,7 +73,7 @@ class LeaderAppends:
         return info
 
     def _not_written(self, partition: Partition, error: OSError) -> LogAppendError:
-        """Take the log directory offline, and return what is to be raised."""
+        """Take the log directory offline, and return the error to raise."""
         self._context.fail_disk_of(partition.tp, "cannot write to", error)
         return LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}")
 
