@@ -103,6 +103,7 @@ class Components:
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
+        self._by_class: dict[type, BrokerComponent] = {}
         # Asked for each append, or for each partition of each fetch: so only those are that ever have something to say.
         self._refusing: list[BrokerComponent] = []
         self._following: list[BrokerComponent] = []
@@ -115,6 +116,7 @@ class Components:
 
     def add(self, component: BrokerComponent) -> None:
         self._plugged.append(component)
+        self._by_class.update(dict.fromkeys(type(component).__mro__, component))
         if type(component).produce_error is not BrokerComponent.produce_error:
             self._refusing.append(component)
         if type(component).on_progress is not BrokerComponent.on_progress:
@@ -128,7 +130,9 @@ class Components:
 
     def of(self, kind: type[C]) -> C:
         """Return the component of this class; there is one."""
-        return next(component for component in self._plugged if isinstance(component, kind))
+        found = self._by_class[kind]
+        assert isinstance(found, kind), "plugged in under its classes"
+        return found
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:

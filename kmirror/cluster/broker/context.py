@@ -26,7 +26,7 @@ from kmirror.log.log_dirs import LogDirs
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import LONG_MAX, Configs, broker_configs
-from kmirror.spec.features import MIRROR_VERSION, TRANSACTION_VERSION
+from kmirror.spec.features import TRANSACTION_VERSION
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
@@ -214,7 +214,7 @@ class BrokerContext:
     @property
     def mirror_enabled(self) -> bool:
         """Return whether feature mirror.version is at 1 or above (D1)."""
-        return self.image.features.get(MIRROR_VERSION, 0) >= 1
+        return self.image.features.has_mirrors
 
     @property
     def transaction_version(self) -> int:
@@ -223,7 +223,7 @@ class BrokerContext:
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this broker serves now: api key to (first, last) version."""
-        return _SERVED if self.image.features.get(MIRROR_VERSION, 0) >= 1 else _SERVED_WITHOUT_MIRRORS
+        return _SERVED if self.image.features.has_mirrors else _SERVED_WITHOUT_MIRRORS
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""

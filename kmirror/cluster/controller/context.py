@@ -16,7 +16,6 @@ from kmirror.kernel.rng import Rng
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import Configs
-from kmirror.spec.features import MIRROR_VERSION
 
 Commit = Callable[[Instant, Sequence[Message]], None]
 """Append records, in as many batches as it takes, and replay them."""
@@ -51,7 +50,7 @@ class ControllerContext:
     @property
     def mirror_enabled(self) -> bool:
         """Return whether feature mirror.version is at 1 or above (D1)."""
-        return self.image.features.get(MIRROR_VERSION, 0) >= 1
+        return self.image.features.has_mirrors
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this controller serves now: api key to (first, last) version."""
