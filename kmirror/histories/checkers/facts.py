@@ -7,7 +7,7 @@ neither there nor gone, for a new leader's high watermark lags behind what is co
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -200,7 +200,10 @@ class Facts:
         return elections[number - 1].leader if number else None
 
     def leaders_in(self, place: Place, leader_epoch: int) -> list[int]:
-        """Return who led in a leader epoch, as far as it is known; of the first leaders there are looks alone."""
+        """Return who led in a leader epoch, as far as it is known.
+
+        Of the first leaders there are looks alone, and none of one that died before the first look.
+        """
         named = [e.leader for e in self.elections.get(place, []) if e.leader_epoch == leader_epoch]
         seen = [look.log.broker for look in self.looks.get(place, []) if look.log.leader_epoch == leader_epoch]
         return [*dict.fromkeys((*named, *seen))]
@@ -328,11 +331,14 @@ class Facts:
         """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
         return clocks_differ_by(self.plan)
 
-    def clock_ahead(self, cluster: str, broker: int) -> Duration:
-        """Return by how much the broker's clock was ahead at most; 0 if it never was."""
-        mine = [args for args in clock_steps(self.plan) if args["cluster"] == cluster and args.get("broker") == broker]
+    def clock_ahead(self, cluster: str, brokers: Collection[int]) -> Duration:
+        """Return by how much the clock of one of the brokers was ahead at most; no brokers are any of the cluster."""
         end_ms = self.plan.faults_end_ms
-        shown = [int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000 for args in mine]
+        shown = [
+            int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000
+            for args in clock_steps(self.plan)
+            if args["cluster"] == cluster and (not brokers or args.get("broker") in brokers)
+        ]
         return max([0, *shown]) * MILLISECOND
 
     def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:

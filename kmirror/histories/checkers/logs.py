@@ -287,10 +287,9 @@ def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
         return False
     for cluster in facts.plan.clusters:
         kept = int(cluster.configs.get("producer.id.expiration.ms", DAY_MS)) * MILLISECOND
-        for leader in facts.leaders_in((cluster.name, look.log.tp), row.epoch):
-            ahead = facts.clock_ahead(cluster.name, leader)
-            if ahead and write.sent_at + kept - ahead <= look.at:
-                return True
+        ahead = facts.clock_ahead(cluster.name, facts.leaders_in((cluster.name, look.log.tp), row.epoch))
+        if ahead and write.sent_at + kept - ahead <= look.at:
+            return True
     return False
 
 

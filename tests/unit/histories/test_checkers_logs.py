@@ -150,6 +150,15 @@ def test_the_first_leader_may_forget_producers_too(broker: int, expected: list[s
     assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=0).found() == expected
 
 
+@pytest.mark.parametrize(("ahead_ms", "expected"), [(86_400_000, []), (80_000_000, ["duplicate-at-offset"])])
+def test_a_first_leader_that_no_look_shows_may_have_had_the_clock_of_any_broker(
+    ahead_ms: int, expected: list[str]
+) -> None:
+    hand = Hand().wrote("x", 0, pid=4).elected(1, 7, at=3)
+    hand.order("set_clock", "", "a", at=1, args={"ahead_ms": ahead_ms, "cluster": "a", "broker": 2})
+    assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=7).found() == expected
+
+
 def test_two_values_read_at_one_offset_are_told() -> None:
     hand = Hand().read("x0", 0, at=5).read("y0", 0, at=6).final("a", [row(0, "y0")])
     assert hand.found() == ["duplicate-at-offset"]
