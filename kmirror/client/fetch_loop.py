@@ -130,8 +130,8 @@ class Fetcher(Generic[P]):
         self.changed.setdefault(state.tp, state.rank)
 
     def is_renewed(self, state: P) -> bool:
-        """Return whether the partition was removed and assigned again since the last fetch was made."""
-        return self.changed.get(state.tp, state.rank) < state.rank
+        """Return whether the partition, named in the session, was removed and assigned again since the last fetch."""
+        return self.changed.get(state.tp, state.rank) < state.rank and self.session.wanted(state.tp) is not None
 
     def rank(self, tp: TopicPartition) -> int:
         """Return where a partition stands among the others, -1 for one that was removed."""

@@ -439,6 +439,18 @@ def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothin
     assert log.told() == [], "once"
 
 
+def test_a_partition_that_no_fetch_has_named_may_be_assigned_again_within_the_session() -> None:
+    log, _ = many(1)
+    log.told()
+    other = State(TopicPartition(TP.topic, 1))
+    log.assign(other)
+    log.loop.remove(other.tp)
+    log.assign(State(other.tp))
+    log.script.answer(answer())
+    assert log.told() == []
+    assert log.named() == [(9, 3, [1])], "the session goes on, and what it has is not named again"
+
+
 def test_an_answer_from_before_a_partition_was_assigned_again_was_not_heard() -> None:
     log, (state,) = many(1)
     log.told()
