@@ -17,7 +17,7 @@ from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Inquiry:
     """What one partition wants to know of the broker that led it at the source when the inquiry began."""
 
@@ -31,6 +31,16 @@ class Inquiry:
     begun_at: Instant
     topic_id: Uuid
     """The id that the source's topic had then, zeros if the source has no topic ids."""
+    described_id: Uuid = Uuid.ZERO
+    """The id that the topic has in the answer whose lineage was learned, zeros if it tells none."""
+
+    @property
+    def is_about_our_topic(self) -> bool:
+        """Return whether the answer whose lineage was learned is about the topic that we mirror (D65).
+
+        If not, the broker has to be asked for the topic's id. Without topic ids there is nothing to ask for.
+        """
+        return self.topic_id in (Uuid.ZERO, self.described_id)
 
     def is_current(self) -> bool:
         """Return whether this broker still leads the partition, in the same leader epoch, mirror and state."""
@@ -51,6 +61,7 @@ class Inquiry:
         A source that answers without lineages does not know mirroring: its own cluster wrote the whole log (D45).
         """
         mp = self.mp
+        self.described_id = Uuid.ZERO if described is None else described.topic_id(mp.tp.topic)
         if described is None or not described.tells_lineages:
             mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
             mp.upstream = self._nothing_upstream()

@@ -253,8 +253,8 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
-        """Decide on the cut once the broker that has answered confirms that it spoke of our topic (D65)."""
-        if inquiry.topic_id == Uuid.ZERO or _is_empty(self._context.replicas.partitions.led(inquiry.mp.tp)):
+        """Decide on the cut if the broker has spoken of our topic; else once it confirms that (D65)."""
+        if inquiry.is_about_our_topic or _is_empty(self._context.replicas.partitions.led(inquiry.mp.tp)):
             self._decide(now, inquiry.mp, cut_epoch)
         else:
             self._questions.topic_ids(inquiry, partial(self._on_topic_ids, cut_epoch))

@@ -34,6 +34,7 @@ class Described:
         """Error code of our mirror's row; UNKNOWN_MIRROR is an answer and not an error."""
         self._details: dict[tuple[str, int], PartitionDetail] = {}
         self._lineages = {(t.topic_name, row.partition_index): row for t in reply.lineages for row in t.partitions}
+        self._topic_ids = {topic.topic_name: topic.topic_id for topic in reply.lineages}
         self._cluster_ids = reply.cluster_ids
         self._shared: dict[tuple[tuple[int, int], ...], Stretches] = {}
         for described in reply.mirrors:
@@ -56,6 +57,10 @@ class Described:
     def tells_lineages(self) -> bool:
         """Return whether there are lineages in the answer at all: a source that knows them tells of each asked for."""
         return bool(self._lineages)
+
+    def topic_id(self, topic: str) -> Uuid:
+        """Return the id of a topic whose lineage was asked for, zeros if the answer does not have it."""
+        return self._topic_ids.get(topic, Uuid.ZERO)
 
     def lineage(self, tp: TopicPartition) -> PartitionLineage | None:
         """Return the row that tells who wrote a partition's log, or None."""

@@ -123,7 +123,7 @@ class LineageCheck:
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
-        elif self.shared_with_source(mp) is not None and inquiry.topic_id != Uuid.ZERO:  # There will be a cut.
+        elif self.shared_with_source(mp) is not None and not inquiry.is_about_our_topic:  # There will be a cut.
             self._questions.topic_ids(inquiry, self._on_topic_ids)
         else:
             self._look_at(now, mp)

@@ -127,6 +127,9 @@ def _lineages(
 ) -> TopicLineage:
     """Return the lineages of a topic's partitions; `clusters` has the index of each cluster that was named so far."""
     topic = TopicLineage(topic_name=asked.topic_name)
+    known = context.broker.image.topics.get(asked.topic_name)
+    if known is not None and denied is None:
+        topic.topic_id = known.topic_id
     for partition in asked.partitions:
         if denied is not None:
             topic.partitions.append(PartitionLineage(partition_index=partition, error_code=denied, leader_epoch=-1))

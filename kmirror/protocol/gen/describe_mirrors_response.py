@@ -12,6 +12,7 @@ from typing import Any
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 unpack_hq, pack_hq = wire.fused("hq")
@@ -517,8 +518,11 @@ class TopicLineage(Struct):
 
     __slots__ = ("topic_name", "partitions")
 
+    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
+
     FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (0, 0), tagged=(0, 0), tag=0, default=Uuid.ZERO),
         Field(
             "Partitions",
             "partitions",
@@ -534,6 +538,8 @@ class TopicLineage(Struct):
         self,
         # Name of the topic.
         topic_name: str = "",  # string, topicName
+        # Id of the topic whose lineages these are, zeros if the broker knows none.
+        topic_id: Uuid = Uuid.ZERO,  # uuid, tag 0
         # One entry for each partition.
         partitions: list[PartitionLineage] = UNSET,  # []PartitionLineage
         unknown_tags: Sequence[UnknownTag] = (),
@@ -541,6 +547,8 @@ class TopicLineage(Struct):
         self._tagged = 0
         self.topic_name = topic_name
         self.partitions = [] if partitions is UNSET else partitions
+        if topic_id is not Uuid.ZERO:
+            self.topic_id = topic_id
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -554,6 +562,13 @@ class TopicLineage(Struct):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
+            tags.append(wire.tag(0, wire.uuid(tagged["topic_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicLineage, int]:
         self = cls.__new__(cls)
@@ -561,11 +576,22 @@ class TopicLineage(Struct):
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 12)
         self.partitions, pos = wire.read_structs(PartitionLineage._read, buf, pos, n, version)
-        if buf[pos]:
-            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
+        return pos
 
 
 class DescribeMirrorsResponse(Message):

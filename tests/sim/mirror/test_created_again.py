@@ -135,6 +135,21 @@ def test_what_another_topic_does_not_know_is_no_reason_to_cut_in_preparing() -> 
 
 
 @pytest.mark.decision("D65")
+def test_a_description_that_tells_the_id_needs_no_other_proof() -> None:
+    p = hooked()
+    p.begin()
+    p.fail_over()
+    p.a.write("four")
+    p.b.write("ours")
+    held = p.hooks.on(DescribeMirrorsRequest).hold()
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: bool(held.requests), "the source to be asked")
+    p.hooks.on(MetadataRequest, client_id=SYNC).answer(ErrorCode.LEADER_NOT_AVAILABLE)
+    held.release()
+    p.run_until(lambda: values(p.b.log()) == [*OURS, (3, "four")], "our own record to be cut, and theirs to be copied")
+
+
+@pytest.mark.decision("D65")
 def test_a_lineage_of_another_topic_cuts_nothing() -> None:
     p = hooked()
     p.begin()
