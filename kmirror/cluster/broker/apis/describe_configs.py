@@ -26,6 +26,8 @@ from kmirror.spec.wire_values import AclOperation, ResourceType
 MIRRORS_FROM = 5
 NOT_DESCRIBED = (ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
 """Resources that a real broker describes and this one has not."""
+OfTopics = dict[frozenset[tuple[str, str]], list[Entry]]
+"""What topics set, to their configs: most topics set the same, which is described once for an answer."""
 
 
 class _Refused(Exception):
@@ -49,9 +51,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsReq
         return
     allowed: list[DescribeConfigsResult] = []
     denied: list[DescribeConfigsResult] = []
+    same: OfTopics = {}
     for resource in request.resources:
         error = _denied(inbound, resource)
-        (denied if error else allowed).append(_result(parts, request, resource, error))
+        (denied if error else allowed).append(_result(parts, request, resource, error, same))
     # Those that the client may not see come last (ConfigHelper.handleDescribeConfigsRequest).
     inbound.reply(DescribeConfigsResponse(results=[*allowed, *denied]))
 
@@ -63,7 +66,11 @@ def _denied(inbound: Inbound[Message], resource: DescribeConfigsResource) -> Err
 
 
 def _result(
-    parts: BrokerParts, request: DescribeConfigsRequest, resource: DescribeConfigsResource, denied: ErrorCode
+    parts: BrokerParts,
+    request: DescribeConfigsRequest,
+    resource: DescribeConfigsResource,
+    denied: ErrorCode,
+    same: OfTopics,
 ) -> DescribeConfigsResult:
     if denied:
         return _refusal(resource, denied)
@@ -71,7 +78,7 @@ def _result(
         if resource.resource_type in NOT_DESCRIBED:
             what = ResourceType(resource.resource_type)
             raise _Refused(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what.name}")
-        entries = DESCRIBE[resource.resource_type](parts, resource.resource_name)
+        entries = DESCRIBE[resource.resource_type](parts, resource.resource_name, same)
     except _Refused as refused:
         return _refusal(resource, refused.error, refused.message)
     result = DescribeConfigsResult(
@@ -95,7 +102,7 @@ def _refusal(resource: DescribeConfigsResource, error: ErrorCode, message: str |
     )
 
 
-def _topic(parts: BrokerParts, name: str) -> list[Entry]:
+def _topic(parts: BrokerParts, name: str, same: OfTopics) -> list[Entry]:
     problem = problem_with_name(name)
     if problem is not None:
         raise _Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
@@ -103,10 +110,14 @@ def _topic(parts: BrokerParts, name: str) -> list[Entry]:
     if name not in context.image.topics:
         raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
     topic = context.image.configs.topic(name)
-    return topic_entries(topic, context.configs, context.config_layers(), mirror=context.mirror_enabled)
+    settings = frozenset(topic.items())
+    if settings not in same:
+        layers = context.config_layers()
+        same[settings] = topic_entries(topic, context.configs, layers, mirror=context.mirror_enabled)
+    return same[settings]
 
 
-def _broker(parts: BrokerParts, name: str) -> list[Entry]:
+def _broker(parts: BrokerParts, name: str, _: OfTopics) -> list[Entry]:
     context = parts.context
     if not name:
         return cluster_entries(context.config_layers())
@@ -119,14 +130,14 @@ def _broker(parts: BrokerParts, name: str) -> list[Entry]:
     return broker_entries(context.config_layers(), mirror=context.mirror_enabled)
 
 
-def _mirror(parts: BrokerParts, name: str) -> list[Entry]:
+def _mirror(parts: BrokerParts, name: str, _: OfTopics) -> list[Entry]:
     values = parts.context.image.configs.get((ResourceType.MIRROR, name))
     if values is None:
         raise _Refused(ErrorCode.UNKNOWN_MIRROR, ErrorCode.UNKNOWN_MIRROR.text)
     return mirror_entries(values)
 
 
-DESCRIBE: Mapping[int, Callable[[BrokerParts, str], list[Entry]]] = {
+DESCRIBE: Mapping[int, Callable[[BrokerParts, str, OfTopics], list[Entry]]] = {
     ResourceType.TOPIC: _topic,
     ResourceType.BROKER: _broker,
     ResourceType.MIRROR: _mirror,
