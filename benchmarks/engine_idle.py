@@ -149,4 +149,4 @@ def idle_events(span_s: float = MINUTE_S) -> Callable[[int], list[float]]:
 
 
 def cases() -> list[Case]:
-    return [Case("E4", "limit / cost of an idle simulated event", "kmirror", no_runs, 0.4, 0.6, idle_events())]
+    return [Case("E4", "limit / cost of an idle simulated event", "kmirror", no_runs, 0.33, 0.6, idle_events())]
