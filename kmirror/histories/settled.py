@@ -7,11 +7,12 @@ decided, or STOPPED. `Rest` looks at the clusters.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, Account, Order
+from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, UNAWARE, Account, Order
 from kmirror.histories.late_timeouts import may_be_open
 from kmirror.histories.observe import Observer
 from kmirror.histories.orders import NOBODY
@@ -86,8 +87,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     was removed before there was such a topic left nothing to the one that is created later (D34).
 
     A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
-    STOPPED will do, and if it has another one of that name by now, FAILED (D16). One that was created anew, without an
-    id that tells, may pass for the former (D53).
+    STOPPED will do, and if it has another one of that name by now, FAILED (D16). If it had another one in between, what
+    failed meanwhile stays FAILED. One that was created anew, without an id that tells, may pass for the former (D53).
     """
     wishes = _wishes(account)
     found = []
@@ -111,6 +112,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             row = Owed(cluster, topic, row.mirror, source, states, excuse, only_prepares)
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
             row = _while_the_source_had_none(plan, account, row, added_at)
+            if ("MIRRORING" in row.states or "PAUSED" in row.states) and _failed_for_another(account, row, added_at):
+                row = replace(row, states=tuple(dict.fromkeys((*row.states, "FAILED"))))
         found.append(row)
     return found
 
@@ -225,6 +228,32 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at
     if tells_topic_ids(release) or all(r.exists for r in came_and_went):
         return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
     return replace(row, excuse=CREATED_ANEW, until_mirroring=False)
+
+
+def _failed_for_another(account: Account, row: Owed, added_at: Instant) -> bool:
+    """Return whether a partition failed while the source had a topic of this name with another id than ours (D16).
+
+    The id that we know may be back there by now: that topic was mirrored again (D49). The leader may hear of it later.
+    """
+    ours = {topic_id for cluster, topic, topic_id in account.topic_ids if (cluster, topic) == (row.cluster, row.topic)}
+    theirs = [seen for seen in account.topics if (seen.cluster, seen.topic) == (row.source, row.topic)]
+    others = [
+        (seen.at, after.at + UNAWARE)
+        for seen, after in pairwise(theirs)
+        if ours and seen.exists and seen.at >= added_at and seen.topic_id not in ours
+    ]
+    return any(begin <= at <= end for at in _failures(account, row) for begin, end in others)
+
+
+def _failures(account: Account, row: Owed) -> Iterator[Instant]:
+    """Yield when a partition of the topic came to FAILED in its mirror; a leader that loads the state says UNKNOWN."""
+    latest: dict[TopicPartition, str] = {}
+    for seen in account.states:
+        if (seen.cluster, seen.mirror, seen.tp.topic) == (row.cluster, row.mirror, row.topic):
+            if seen.state == "FAILED" != latest.get(seen.tp):
+                yield seen.at
+            if seen.state != "UNKNOWN":
+                latest[seen.tp] = seen.state
 
 
 def _overlap(earlier: Order, later: Order) -> bool:

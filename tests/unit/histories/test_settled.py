@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import Account, Order, StateSeen, TopicSeen
+from kmirror.histories.account import UNAWARE, Account, Order, StateSeen, TopicSeen
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import ClusterPlan, Plan, Step, Value
 from kmirror.histories.settled import NOT_IN_A_MIRROR, Owed, owed, waiting_topics
@@ -41,12 +41,12 @@ class Told:
         self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", at))
         return self
 
-    def deleted(self, cluster: str, *, at: int = 10) -> Told:
-        self.account.topics.append(TopicSeen(cluster, "t", "id", False, at))
+    def deleted(self, cluster: str, topic_id: str = "id", *, at: int = 10) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", topic_id, False, at))
         return self
 
-    def created(self, cluster: str, *, at: int) -> Told:
-        self.account.topics.append(TopicSeen(cluster, "t", "id", True, at))
+    def created(self, cluster: str, topic_id: str = "id", *, at: int) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", topic_id, True, at))
         return self
 
     def owed(self, *clusters: ClusterPlan) -> dict[str, Owed]:
@@ -170,6 +170,34 @@ def test_a_topic_that_the_source_created_anew_owes_failed_or_stopped() -> None:
 def test_a_source_that_is_a_mirror_itself_may_have_the_same_id_again() -> None:
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
     assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+def had_another_between(topic_id: str = "another") -> Told:
+    """Return orders by which b mirrors a, whose topic is another one from 12 to 20 and then has its former id again."""
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a", at=10)
+    return told.created("a", topic_id, at=12).deleted("a", topic_id, at=20).created("a", at=22)
+
+
+@pytest.mark.decision("D16")
+@pytest.mark.decision("D49")
+def test_what_failed_while_the_source_had_another_topic_stays_failed_when_the_former_id_is_back() -> None:
+    told = had_another_between()
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED"), "it may have been too short to be noticed"
+    assert told.state("b", "FAILED", -1, at=13).owed()["b"].states == ("MIRRORING", "STOPPED", "FAILED")
+    assert told.order("pause", "a", "b").owed()["b"].states == ("PAUSED", "STOPPED", "FAILED")
+    assert told.order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D16")
+def test_what_failed_at_another_time_is_not_excused_by_another_topic_at_the_source() -> None:
+    late = 20 + UNAWARE + 1
+    before = had_another_between().state("b", "FAILED", -1, at=11).state("b", "UNKNOWN", -1, at=13)
+    assert "FAILED" not in before.state("b", "FAILED", -1, at=14).owed()["b"].states, "a new leader says it again"
+    assert "FAILED" not in had_another_between().state("b", "FAILED", -1, at=late).owed()["b"].states
+    assert "FAILED" not in had_another_between("id").state("b", "FAILED", -1, at=13).owed()["b"].states
+    again = had_another_between().state("b", "FAILED", -1, at=13)
+    again.steps += [Step(number, "", {}) for number in range(2, 30)]
+    assert "FAILED" not in again.order("remove", "a", "b").order("add", "a", "b").owed()["b"].states
 
 
 @pytest.mark.decision("D53")
