@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.hooks.hooks import Hooks
 from kmirror.mirror import source_lineage
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.repeated_cuts import CUTS_MAX
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.sim.mirror import Mirror
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import (
+    ONE_BROKER,
     TOPIC,
     Pair,
     StagedCluster,
@@ -138,6 +142,31 @@ def test_what_a_source_knew_before_is_no_reason_to_cut(closes: bool) -> None:
     else:
         assert_equal(back)
         assert values(p.a.log()) == KEPT
+
+
+@pytest.mark.decision("D58")
+def test_a_ring_that_is_closed_while_the_source_is_asked_again_is_no_reason_to_cut() -> None:
+    """The first description says that nothing is mirrored there; only the second one knows of the other mirror."""
+    hooks = Hooks()
+    simulation = Simulation(0)
+    a = StagedCluster(
+        simulation, "a", brokers=1, replication_factor=1, configs=ONE_BROKER, logs=WrittenLogs(LOGS), interpose=hooks
+    )
+    b = StagedCluster(simulation, "b", brokers=1, replication_factor=1, configs=ONE_BROKER)
+    a.start()
+    b.start()
+    p = Pair(simulation, a, b)
+    p.begin()
+    p.fail_over()
+    p.b.write("of b alone")
+    held = hooks.on(DescribeMirrorsRequest, nth=2).hold()
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: bool(held.requests), "the source to be asked again")
+    link(p.b, p.a)
+    p.run_until(lambda: ring(p.a, p.b, p.a) in p.a.reason(), "the other mirror to see the ring")
+    held.release()
+    p.run_until(lambda: ring(p.b, p.a, p.b) in p.b.reason(), "this one to see it too")
+    p.hold(10, lambda: values(p.b.log())[-1][1] == "of b alone", "nothing is cut")
 
 
 @pytest.mark.decision("D58")

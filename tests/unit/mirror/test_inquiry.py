@@ -1,0 +1,105 @@
+"""What an answer to DescribeMirrors teaches of one partition, and when it teaches nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kmirror.client.remote_cluster import RemoteLeader
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.source_answers import Described
+from kmirror.mirror.upstream import Upstream
+from kmirror.protocol.gen.describe_mirrors_response import (
+    DescribeMirrorsResponse,
+    LineageStretch,
+    PartitionLineage,
+    TopicLineage,
+    UpstreamCluster,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+TP = TopicPartition("orders", 1)
+OURS, OTHER = Uuid.from_ints(1, 2), Uuid.from_ints(3, 4)
+EPOCH = 5
+"""Leader epoch of the source's leader, as the metadata says."""
+BEFORE = Upstream(clusters=("before",))
+
+
+def inquiry(topic_id: Uuid = OURS, *, has_describe: bool = True) -> Inquiry:
+    mp = SimpleNamespace(tp=TP, upstream=BEFORE, source_lineage=None, source_lineage_epoch=-1)
+    source = SimpleNamespace(
+        cluster_id="source",
+        knows_versions=lambda endpoint: True,
+        supports=lambda endpoint, request: has_describe,
+        learn_leader=lambda tp, broker_id, epoch: None,
+    )
+    unused: Any = None
+    found: Any = (unused, mp, None, source, RemoteLeader(7, EPOCH), Endpoint("h", 1), 1_000_000, topic_id)
+    return Inquiry(*found)
+
+
+def described(
+    *, partition: int = TP.partition, error: int = 0, epoch: int = EPOCH, topic_id: Uuid = Uuid.ZERO, cluster: int = 0
+) -> Described:
+    """Return an answer by which `above` is upstream of the source."""
+    row = PartitionLineage(
+        partition_index=partition,
+        error_code=error,
+        leader_epoch=epoch,
+        stretches=[LineageStretch(first_epoch=0, cluster=0)],
+        upstream=[UpstreamCluster(cluster=cluster, age_ms=0)],
+    )
+    topic = TopicLineage(topic_name=TP.topic, topic_id=topic_id, partitions=[row])
+    return Described(DescribeMirrorsResponse(lineages=[topic], cluster_ids=["above"]), "m")
+
+
+@pytest.mark.parametrize(
+    ("answer", "clusters"),
+    [
+        (described(), ("above",)),
+        (described(epoch=EPOCH + 1), ("above",)),
+        (described(epoch=EPOCH - 1), BEFORE.clusters),
+        (described(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), BEFORE.clusters),
+        (described(partition=2), BEFORE.clusters),
+        (described(cluster=1), BEFORE.clusters),
+        (None, BEFORE.clusters),
+    ],
+    ids=["leader", "newer leader", "past leader", "no leader", "another partition", "cluster without id", "none"],
+)
+@pytest.mark.decision("D58")
+def test_where_the_log_comes_from_is_learned_of_a_leader_that_is_not_past(
+    answer: Described | None, clusters: tuple[str, ...]
+) -> None:
+    asked = inquiry()
+    asked.learn_upstream(answer)
+    assert asked.mp.upstream is not None and asked.mp.upstream.clusters == clusters
+
+
+@pytest.mark.decision("D58")
+def test_a_source_without_describe_mirrors_mirrors_from_no_cluster() -> None:
+    asked = inquiry(has_describe=False)
+    asked.learn_upstream(None)
+    assert asked.mp.upstream == Upstream(asked_at=asked.begun_at, ended_at=asked.begun_at)
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "expected"),
+    [
+        (OURS, described(topic_id=OURS), True),
+        (OURS, described(topic_id=OTHER), False),
+        (OURS, described(), False),
+        (OURS, None, False),
+        (Uuid.ZERO, described(), True),
+        (Uuid.ZERO, None, True),
+    ],
+    ids=["same", "another", "older release", "no DescribeMirrors", "no ids", "no ids, no DescribeMirrors"],
+)
+@pytest.mark.decision("D65")
+def test_a_lineage_is_about_our_topic_if_it_has_its_id(known: Uuid, answer: Described | None, expected: bool) -> None:
+    asked = inquiry(known)
+    asked.learn_lineage(answer)
+    assert asked.is_about_our_topic is expected
