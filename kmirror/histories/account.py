@@ -466,7 +466,7 @@ class Account:
         losses = self.power_losses if after_power else []
         others = (loss.heir for loss in losses if loss.heir is not None and loss.has_cut)
         return any(
-            heir.tp == tp and (until is None or heir.at <= until) and _is_open(heir.rows, offset, epoch, producer_id)
+            heir.tp == tp and (until is None or heir.at <= until) and is_open(heir.rows, offset, epoch, producer_id)
             for heir in (*self.heirs, *others)
         )
 
@@ -483,7 +483,8 @@ class Account:
         )
 
 
-def _is_open(rows: tuple[LogRow, ...], offset: int, epoch: int, producer_id: int) -> bool:
+def is_open(rows: tuple[LogRow, ...], offset: int, epoch: int, producer_id: int) -> bool:
+    """Return whether a log has a record, and no marker of its producer above it."""
     is_there = any((row.offset, row.epoch, row.producer_id) == (offset, epoch, producer_id) for row in rows)
     return is_there and not any(
         row.offset > offset and row.producer_id == producer_id and row.value.startswith("<") for row in rows

@@ -7,7 +7,7 @@ each loss has a reason, and together they are none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kmirror.histories.account import LogRow
@@ -113,9 +113,10 @@ def _last_that_counts(
             return None
         if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
-        if (place, row.value) in _hidden(facts):
+        hidden = _hidden(facts).get((place, row.value))
+        if hidden is not None and hidden.decision not in (UNCLEAN, POWER):
             continue  # A stop aborted it, and no cleaner here may have taken what it superseded (D46).
-        reason = _why_not_there(facts, place, row, final.at)
+        reason = hidden or _why_not_there(facts, place, row, final.at)
         if reason is None:
             return row
         if reason.decision in (UNCLEAN, POWER):
@@ -125,10 +126,11 @@ def _last_that_counts(
     return None
 
 
-def _hidden(facts: Facts) -> Collection[tuple[Place, str]]:
-    """Return which records could be read in a cluster, and by right could not later, with their transactions (D29)."""
+def _hidden(facts: Facts) -> Mapping[tuple[Place, str], Reason]:
+    """Return why records that could be read in a cluster could not later, with their transactions (D29), by right."""
     return facts.once(
-        "hidden", lambda: {(loss.place, loss.record.value) for loss in losses(facts) if loss.hidden and loss.reason}
+        "hidden",
+        lambda: {(loss.place, loss.record.value): loss.reason for loss in losses(facts) if loss.hidden and loss.reason},
     )
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from kmirror.histories.account import Ack, LogRow
+from kmirror.histories.account import Ack, LogRow, is_open
 from kmirror.histories.checkers.elections import POWER, UNCLEAN, left_open, marker_lost
-from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_compacted, is_control
 from kmirror.histories.checkers.keyed import is_superseded, marker_missed
 from kmirror.histories.checkers.reasons import (
     ASYNCHRONOUS,
@@ -24,6 +24,7 @@ from kmirror.histories.checkers.reasons import (
     why_gone,
 )
 from kmirror.histories.checkers.words import Finding, accepted, clock, grouped
+from kmirror.histories.survivors import tombstones_stay
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 
@@ -44,7 +45,7 @@ class Loss:
     """It was there; for an acknowledged record that was never seen, when it was sent."""
     end: Instant
     hidden: bool
-    """It is still there, as part of an aborted transaction."""
+    """It is still there, as part of an aborted transaction; or a cleaner has removed it as such."""
     reason: Reason | None
 
 
@@ -112,6 +113,8 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
         taken = _was_above_what_was_left_open(facts, place, last, look)
     if taken:
         return Loss(place, last.record, last.at, look.at, hidden, Reason(taken))
+    if not hidden and reason is None and (taken := _aborted_and_cleaned(facts, place, last, look)):
+        return Loss(place, last.record, last.at, look.at, True, Reason(taken))
     if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
@@ -146,6 +149,35 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
     if first is None or first.offset > last.record.offset:
         return ""
     return left_open(facts, place[1], first, look.at)
+
+
+def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -> str:
+    """Return UNCLEAN or POWER if it took the marker of a record that was aborted then, and cleaned away; else empty.
+
+    The new leader has the transaction open. It ends with the next marker of its producer, as with Kafka: if that
+    aborts, a cleaner removes the record, which was committed before.
+    """
+    offset = last.record.offset
+    is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset
+    if not is_decided or not is_compacted(facts, place, look.at):
+        return ""
+    heirs = [(UNCLEAN, heir) for heir in facts.unclean(place, last.at, look.at) if heir is not None]
+    heirs += [(POWER, heir) for heir, _ in facts.power_losses(place, last.at, look.at)]
+    for taken, heir in heirs:
+        row = heir.by_offset.get(offset)
+        if row is None or row.value != last.record.value or not last.at <= heir.at <= look.at:
+            continue
+        if not is_open(heir.log.rows, offset, row.epoch, row.producer_id):
+            continue
+        if any(heir.at <= cut.at <= look.at and cut.offset <= offset for cut in facts.cuts(place)):
+            continue
+        marker = _marker_after(look, offset, [row.producer_id])
+        is_aborted = marker is not None and marker.value.startswith("<ABORT")
+        # The marker itself goes in time, and the first one that is left may be that of a later transaction.
+        may_go_at = heir.at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, look.at)
+        if is_aborted or may_go_at <= look.at:
+            return taken
+    return ""
 
 
 def _lacks_its_marker(facts: Facts, place: Place, last: _Known, look: Look) -> bool:

@@ -1,4 +1,4 @@
-"""Markers that a replica of a compacted topic missed: what it takes for committed, aborted or open, as in Kafka."""
+"""Markers that a leader of a compacted topic lacks: what it takes for committed, aborted or open, as in Kafka."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import LogRow
+from kmirror.histories.account import CutSeen, LogRow
+from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.reasons import MARKERS_CLEANED
-from tests.unit.histories.hand import Hand, row
+from tests.unit.histories.hand import TP, Hand, row
 
 PRODUCER = 7
 FIRST, SECOND = "t/1", "t/2"
@@ -81,3 +82,60 @@ def test_a_transaction_whose_marker_was_missed_stays_open_though_its_first_recor
     found = [] if first is None else [replace(row(1, first, visible=False), key="k0")]
     hand.final("a", [*found, replace(row(2, "more", visible=False), key="k2")], stable=1)
     assert hand.found() == expected
+
+
+def left_open(heir: list[LogRow], *after: LogRow, policy: str = "compact", power: bool = False) -> Hand:
+    """Have a leader begin with a log, and what is there later come soon enough for a marker to be kept."""
+    hand = two_transactions("commit", "abort", key="k1", policy=policy)
+    if power:
+        hand.power_lost(1, heir, at=31, end=3)
+    else:
+        hand.elected(2, 50, at=30, unclean=True).heir("a", heir, at=31)
+    return hand.look("a", [row(0, "<COMMIT 7>", pid=PRODUCER), *after], at=48)
+
+
+ONE, COMMIT = keyed(1, "one", "k0"), row(2, f"<COMMIT {PRODUCER}>", pid=PRODUCER)
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_what_a_lost_marker_had_committed_is_cleaned_once_the_next_marker_aborts_it(power: bool) -> None:
+    hand = left_open([ONE], END["abort"], power=power)
+    assert hand.final("a", [END["abort"]]).found() == []
+    assert hand.accepted() == {POWER if power else UNCLEAN: 1}
+
+
+@pytest.mark.parametrize(
+    ("heir", "after", "policy", "expected"),
+    [
+        ([ONE, COMMIT], [END["abort"]], "compact", ["acked-lost", "key-lost"]),
+        ([ONE], [END["commit"]], "compact", ["acked-lost", "key-lost"]),
+        ([ONE], [], "compact", ["acked-lost", "key-lost"]),
+        ([ONE], [END["abort"]], "delete", ["acked-lost"]),
+        ([ONE], [row(1, "alien"), END["abort"]], "compact", ["acked-lost", "key-lost"]),
+    ],
+    ids=["marker kept", "committed again", "shorter", "not compacted", "overwritten"],
+)
+def test_no_lost_marker_explains_what_no_cleaner_may_take(
+    heir: list[LogRow], after: list[LogRow], policy: str, expected: list[str]
+) -> None:
+    hand = left_open(heir, *after, policy=policy).final("a", [END["abort"]])
+    assert hand.found() == expected
+
+
+def test_nor_does_it_explain_what_was_cut() -> None:
+    hand = left_open([ONE], END["abort"])
+    hand.account.cuts.append(CutSeen("a", TP, 2, 1, 3, "", hand.account.logs[0].at - 1))
+    assert hand.final("a", [END["abort"]]).found() == ["acked-lost", "key-lost"]
+
+
+@pytest.mark.parametrize(("marker_due", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])])
+def test_a_marker_that_aborted_it_may_have_been_cleaned_too(marker_due: bool, expected: list[str]) -> None:
+    hand = left_open([ONE], END["commit"])
+    if marker_due:
+        hand.account.logs.clear()
+    assert hand.final("a", [END["commit"]]).found() == expected
+
+
+def test_nor_what_could_be_read_again_since() -> None:
+    hand = left_open([ONE], END["abort"]).look("a", [ONE, COMMIT], at=32)
+    assert hand.final("a", [END["abort"]]).found() == ["acked-lost", "key-lost"]
