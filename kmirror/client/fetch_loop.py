@@ -8,7 +8,7 @@ A leader whose answer has a ThrottleTimeMs is asked again after that time (KIP-2
 for a quota of its own leaves the fetch until then; others are fetched on.
 
 Before a fetch only those partitions are looked at of which something may have changed: the loop knows of those that are
-new, answered or paused, and the owner calls `changed` if it changed anything else that `position` depends on.
+new, answered or paused, and the owner calls `changed` if it changed anything else that `want` depends on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,20 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kmirror.client.answers_without_news import AnswersWithoutNews
+from kmirror.client.fetch_events import (
+    Diverged,
+    FetchEvent,
+    LaterStart,
+    Lost,
+    Moved,
+    Named,
+    NoOffset,
+    Records,
+    Refused,
+    Shorter,
+    Unheard,
+    UnknownEpoch,
+)
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import LeaderHint, code_of
 from kmirror.client.requester import OnFrame, OnReply, Sent
@@ -28,7 +42,6 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.meters import Meter
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -64,6 +77,14 @@ class FetchState(Protocol):
     rank: int
     """Set by the loop: a fetcher names its partitions in this order."""
 
+    @property
+    def source_topic_id(self) -> Uuid:
+        """The id of the topic at the leader that is fetched from; zeros if it has none there."""
+
+    @property
+    def source_epoch(self) -> int:
+        """The epoch of that leader."""
+
 
 P = TypeVar("P", bound=FetchState)
 
@@ -75,7 +96,7 @@ class Poll(NamedTuple):
     sent: Sent
     session_id: int
     configs: Configs
-    asker: Hashable
+    identity: Hashable
 
 
 @dataclass(slots=True)
@@ -116,7 +137,7 @@ class Fetcher(Generic[P]):
     requests: Meter = field(default_factory=Meter)
     """Fetches that were answered."""
     record_bytes: Meter = field(default_factory=Meter)
-    """Bytes of records in their answers that were for the end of a log."""
+    """Bytes of records in their answers."""
     configs: Configs | None = None
     """Those that the positions were derived from."""
     poll: Poll | None = None
@@ -142,93 +163,35 @@ class Fetcher(Generic[P]):
 class Owner(Protocol[P]):
     """Decides what is fetched, and what happens to the logs."""
 
-    replica_id: int
-    """The replica id in ListOffsets; -1 is a consumer."""
+    def identity(self, fetcher: Fetcher[P]) -> Hashable | None:
+        """Return as what the leader is asked, or None if it may not be asked at present.
 
-    def may_ask(self, fetcher: Fetcher[P]) -> bool:
-        """Return whether the leader may be asked at present."""
+        The value is another one when `send` fills in something else, or sends another version.
+        """
 
     def send(
         self,
         now: Instant,
         fetcher: Fetcher[P],
         purpose: str,
-        request: Message,
+        request: FetchRequest | ListOffsetsRequest,
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent | None:
-        """Send to the leader; FETCH and OFFSETS do not wait for each other.
+        """Fill in who asks, and send to the leader; FETCH and OFFSETS do not wait for each other.
 
         `on_frame` and what is returned are those of `Requester.send`; without it a fetch is sent anew each time.
         """
 
-    def asker(self) -> Hashable:
-        """Return what is another value when `prepare` fills in something else, or `send` takes another version."""
+    def want(self, now: Instant, state: P) -> Wanted | Instant | None:
+        """Return what to fetch next: a time up to which a quota holds the partition, None if that is not known yet.
 
-    def prepare(self, fetcher: Fetcher[P], request: FetchRequest) -> None:
-        """Fill in the replica id or the isolation level of a fetch."""
-
-    def position(self, state: P) -> Wanted | None:
-        """Return what to fetch next; None if nothing may be fetched now. Changes nothing."""
-
-    def on_withheld(self, now: Instant, state: P) -> None:
-        """Handle that `position` was None when a fetch was made."""
-
-    def held_until(self, now: Instant, state: P) -> Instant:
-        """Return until when a quota keeps a partition out of fetches; not after `now` if none does."""
-
-    def topic_id(self, state: P) -> Uuid:
-        """Return the id of the topic at the leader; zeros if it has none there."""
-
-    def leader_epoch(self, state: P) -> int:
-        """Return the epoch of the leader that is fetched from."""
-
-    def log_of(self, state: P) -> PartitionLog | None:
-        """Return the local log; None if the partition is not fetched any more."""
-
-    def on_records(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, data: PartitionData) -> None:
-        """Take over the records, if any, and the offsets of an answer for the log's end."""
-
-    def on_diverged(self, now: Instant, fetcher: Fetcher[P], state: P, data: PartitionData) -> None:
-        """Cut the log: the leader ends our last epoch at another offset."""
-
-    def on_named(self, fetcher: Fetcher[P], state: P) -> None:
-        """Handle that an answer names the partition, or that fetches leave it out from now on.
-
-        Up to `fetcher.confirmed_at`, each answer after the last one that named it said that it had nothing new.
+        Called for each partition that has changed, before a fetch.
         """
 
-    def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
-        """Handle an error of the partition; it is paused afterwards."""
-
-    def on_moved(self, now: Instant, state: P, hint: LeaderHint) -> None:
-        """Handle that the broker is not, or not any more, the leader, and names another; the partition is paused."""
-
-    def on_unheard(self, fetcher: Fetcher[P]) -> None:
-        """Handle that a fetch state has missed an answer of the session.
-
-        Its partition is not fetched here any more, or in another leader epoch; or it was removed and assigned again
-        between two fetches, so that the leader has no reason to repeat what it answered before. An answer is dropped.
-        """
-
-    def on_lost(self, now: Instant, fetcher: Fetcher[P]) -> bool:
-        """Handle that there was no usable answer; return whether to fetch again after a pause."""
-
-    def on_no_offset(self, now: Instant, fetcher: Fetcher[P]) -> None:
-        """Handle that ListOffsets got no offset; the partition is paused afterwards."""
-
-    def on_shorter(self, now: Instant, state: P, offset: int) -> None:
-        """Cut the log: the leader's ends at `offset`, before ours."""
-
-    def on_later_start(self, now: Instant, state: P, offset: int) -> None:
-        """Empty the log and begin at `offset`: the leader's log begins there, after our end."""
-
-    def drop_unknown_epoch(self, now: Instant, state: P) -> bool:
-        """Drop the log's last epoch if it has no batch; return whether it was dropped.
-
-        Called when our log end is in the leader's range, so that it must be the epoch that the leader does not know.
-        """
+    def handle(self, now: Instant, fetcher: Fetcher[P], event: FetchEvent[P]) -> None:
+        """Apply what an answer means to the logs."""
 
 
 class FetchLoop(Generic[P]):
@@ -253,10 +216,10 @@ class FetchLoop(Generic[P]):
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
             for tp in () if fetcher is None else tuple(fetcher.partitions):
-                self.remove(tp)
+                self._leave(now, tp)
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
-            self.remove(state.tp)
+            self._leave(now, state.tp)
             # That was for the former leader; its timer would wake the former fetcher, and it may never answer.
             state.paused_until, state.resolving = 0, False
             state.rank, self._next_rank = self._next_rank, self._next_rank + 1
@@ -267,12 +230,16 @@ class FetchLoop(Generic[P]):
         self._fetch(now, fetcher)
 
     def remove(self, tp: TopicPartition) -> None:
-        """Stop fetching a partition; an answer on its way is dropped when it comes."""
+        """Stop fetching a partition, without an event; an answer on its way is dropped when it comes."""
         fetcher = self._fetcher_of.pop(tp, None)
         if fetcher is not None:
-            state = fetcher.partitions.pop(tp)
-            fetcher.mark(state)
-            self._owner.on_named(fetcher, state)
+            fetcher.mark(fetcher.partitions.pop(tp))
+
+    def _leave(self, now: Instant, tp: TopicPartition) -> None:
+        found = self.find(tp)
+        if found is not None:
+            self.remove(tp)
+            self._owner.handle(now, found[0], Named(found[1]))
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
         """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
@@ -280,7 +247,7 @@ class FetchLoop(Generic[P]):
         return None if fetcher is None else (fetcher, fetcher.partitions[tp])
 
     def changed(self, tp: TopicPartition) -> None:
-        """Look at `tp` before the next fetch: something else than an answer changed what `position` says of it."""
+        """Look at `tp` before the next fetch: something else than an answer changed what `want` says of it."""
         fetcher = self._fetcher_of.get(tp)
         if fetcher is not None:
             fetcher.mark(fetcher.partitions[tp])
@@ -299,7 +266,7 @@ class FetchLoop(Generic[P]):
     # -- asking -------------------------------------------------------------------------------
 
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
-        if fetcher.in_flight or fetcher.held or not self._owner.may_ask(fetcher):
+        if fetcher.in_flight or fetcher.held or (identity := self._owner.identity(fetcher)) is None:
             return
         if fetcher.throttled_until > now:
             self._wake(fetcher, fetcher.throttled_until)
@@ -308,8 +275,8 @@ class FetchLoop(Generic[P]):
         ranks_before = self._look_at_changed(now, fetcher, configs)
         if session.is_idle:
             return
-        poll, is_poll, asker = fetcher.poll, session.is_quiet, self._owner.asker()
-        if is_poll and poll is not None and poll[2:] == (session.id, configs, asker):
+        poll, is_poll = fetcher.poll, session.is_quiet
+        if is_poll and poll is not None and poll[2:] == (session.id, configs, identity):
             fetcher.in_flight = True
             fetcher.asked_at = now
             poll.fetch.request.session_epoch = session.epoch
@@ -320,13 +287,12 @@ class FetchLoop(Generic[P]):
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
         )
-        self._owner.prepare(fetcher, request)
         changed = session.changed()
         named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
         session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
         sent = self._send(now, fetcher, request)
         if is_poll and sent is not None:
-            fetcher.poll = Poll(RepeatedFetch(request), sent, session.id, configs, asker)
+            fetcher.poll = Poll(RepeatedFetch(request), sent, session.id, configs, identity)
 
     def _send(self, now: Instant, fetcher: Fetcher[P], request: FetchRequest) -> Sent | None:
         fetcher.in_flight = True
@@ -371,11 +337,11 @@ class FetchLoop(Generic[P]):
         for tp in sorted(fetcher.changed, key=fetcher.rank):
             # One whose position cannot be told, and raises, does not keep the next fetch from the others.
             if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
-                self._owner.on_unheard(fetcher)
+                self._owner.handle(now, fetcher, Unheard())
             ranks_before[tp] = fetcher.changed.pop(tp)
             wanted = self._wanted(now, fetcher, tp)
             if wanted is None and tp in fetcher.partitions:
-                self._owner.on_named(fetcher, fetcher.partitions[tp])
+                self._owner.handle(now, fetcher, Named(fetcher.partitions[tp]))
             fetcher.session.want(tp, wanted)
         return ranks_before
 
@@ -399,14 +365,11 @@ class FetchLoop(Generic[P]):
         state = fetcher.partitions.get(tp)
         if state is None or state.resolving or state.paused_until > now:
             return None
-        held_until = self._owner.held_until(now, state)
-        if held_until > now:
-            self._look_at(fetcher, tp, held_until)
+        wanted = self._owner.want(now, state)
+        if isinstance(wanted, int):
+            self._look_at(fetcher, tp, wanted)
             return None
-        position = self._owner.position(state)
-        if position is None:
-            self._owner.on_withheld(now, state)
-        return position
+        return wanted
 
     def _on_reply(self, now: Instant, fetcher: Fetcher[P], reply: Message | None) -> None:
         session, asked_at = fetcher.session, fetcher.asked_at
@@ -415,7 +378,8 @@ class FetchLoop(Generic[P]):
             if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
                 self._fetch(now, fetcher)
             else:
-                fetcher.is_dead = not self._owner.on_lost(now, fetcher)
+                fetcher.is_dead = False
+                self._owner.handle(now, fetcher, Lost())
                 if not fetcher.is_dead:
                     self._wake(fetcher, now + self._backoff())
             return
@@ -434,45 +398,35 @@ class FetchLoop(Generic[P]):
                 tp = TopicPartition(name, data.partition_index)
                 state, asked = fetcher.partitions.get(tp), session.wanted(tp)
                 if state is not None:
-                    self._owner.on_named(fetcher, state)
-                if state is None or asked is None or fetcher.is_renewed(state) or not self._is_of(asked, state):
-                    self._owner.on_unheard(fetcher)
+                    self._owner.handle(now, fetcher, Named(state))
+                if state is None or asked is None or fetcher.is_renewed(state) or not _is_of(asked, state):
+                    self._owner.handle(now, fetcher, Unheard())
                 else:
                     fetcher.mark(state)
                     self._on_partition(now, fetcher, state, asked, data)
                     if data.error_code in MOVED and data.current_leader.leader_id >= 0:
-                        self._owner.on_moved(now, state, _hint_in(reply, data))
+                        self._owner.handle(now, fetcher, Moved(state, _hint_in(reply, data)))
         if not reply.throttle_time_ms:  # An answer that a quota withholds is empty, whatever has changed.
             fetcher.confirmed_at = asked_at
         self._fetch(now, fetcher)
 
-    def _is_of(self, asked: Wanted, state: P) -> bool:
-        """Return whether a question was about the topic and the leader epoch in which the partition is fetched now."""
-        owner = self._owner
-        return (asked.topic_id, asked.current_leader_epoch) == (owner.topic_id(state), owner.leader_epoch(state))
-
     def _on_partition(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, data: PartitionData) -> None:
-        log = self._owner.log_of(state)
-        if log is None:
-            return
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._resolve_range(now, fetcher, state, OffsetSpec.LATEST)
+            self._resolve_range(now, fetcher, state, asked, OffsetSpec.LATEST)
         elif data.error_code:
             self.refused(now, fetcher, state, code_of(data.error_code))
-        elif asked.fetch_offset != log.log_end_offset:
-            pass  # The log moved since the question; the next fetch asks from where it is now.
         elif data.diverging_epoch.epoch != -1:
-            self._owner.on_diverged(now, fetcher, state, data)
+            self._owner.handle(now, fetcher, Diverged(state, asked, data))
         else:
             if data.records:
                 fetcher.record_bytes.mark(now, len(data.records))
-            self._owner.on_records(now, fetcher, state, asked, data)
+            self._owner.handle(now, fetcher, Records(state, asked, data))
 
     # -- pauses -------------------------------------------------------------------------------
 
     def refused(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
         """Hand an error of a partition to the owner, and pause the partition."""
-        self._owner.on_error(now, fetcher, state, error)
+        self._owner.handle(now, fetcher, Refused(state, error))
         self.pause(now, fetcher, state)
 
     def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
@@ -492,18 +446,16 @@ class FetchLoop(Generic[P]):
 
     # -- out of range -------------------------------------------------------------------------
 
-    def _resolve_range(self, now: Instant, fetcher: Fetcher[P], state: P, which: OffsetSpec) -> None:
+    def _resolve_range(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, which: OffsetSpec) -> None:
         """Ask the leader where its log ends (or begins), and go there."""
-        if not self._owner.may_ask(fetcher):
+        if self._owner.identity(fetcher) is None:
             return
         state.resolving = True
         tp = state.tp
-        asked = ListOffsetsPartition(
-            partition_index=tp.partition, current_leader_epoch=self._owner.leader_epoch(state), timestamp=which
+        row = ListOffsetsPartition(
+            partition_index=tp.partition, current_leader_epoch=state.source_epoch, timestamp=which
         )
-        request = ListOffsetsRequest(
-            replica_id=self._owner.replica_id, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])]
-        )
+        request = ListOffsetsRequest(topics=[ListOffsetsTopic(name=tp.topic, partitions=[row])])
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             if self._fetchers.get(fetcher.key) is not fetcher or fetcher.partitions.get(tp) is not state:
@@ -512,26 +464,30 @@ class FetchLoop(Generic[P]):
             self.changed(tp)
             offset = _offset_in(reply)
             if offset < 0:
-                self._owner.on_no_offset(later, fetcher)
+                self._owner.handle(later, fetcher, NoOffset())
                 self.pause(later, fetcher, state)
                 return
-            self._on_range(later, fetcher, state, which, offset)
+            self._on_range(later, fetcher, state, asked, which, offset)
             self._fetch(later, fetcher)
 
         self._owner.send(now, fetcher, OFFSETS, request, on_reply)
 
-    def _on_range(self, now: Instant, fetcher: Fetcher[P], state: P, which: OffsetSpec, offset: int) -> None:
-        log = self._owner.log_of(state)
-        if log is None:
-            return
-        if which is OffsetSpec.LATEST and offset < log.log_end_offset:
-            self._owner.on_shorter(now, state, offset)
+    def _on_range(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, which: OffsetSpec, offset: int
+    ) -> None:
+        if which is OffsetSpec.LATEST and offset < asked.fetch_offset:
+            self._owner.handle(now, fetcher, Shorter(state, asked, offset))
         elif which is OffsetSpec.LATEST:
-            self._resolve_range(now, fetcher, state, OffsetSpec.EARLIEST)
-        elif offset > log.log_end_offset:
-            self._owner.on_later_start(now, state, offset)
-        elif not self._owner.drop_unknown_epoch(now, state):
-            self.pause(now, fetcher, state)
+            self._resolve_range(now, fetcher, state, asked, OffsetSpec.EARLIEST)
+        elif offset > asked.fetch_offset:
+            self._owner.handle(now, fetcher, LaterStart(state, asked, offset))
+        else:
+            self._owner.handle(now, fetcher, UnknownEpoch(state, asked))
+
+
+def _is_of(asked: Wanted, state: FetchState) -> bool:
+    """Return whether a question was about the topic and the leader epoch in which the partition is fetched now."""
+    return (asked.topic_id, asked.current_leader_epoch) == (state.source_topic_id, state.source_epoch)
 
 
 def _hint_in(reply: FetchResponse, data: PartitionData) -> LeaderHint:

@@ -11,7 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.fetch_events import (
+    Diverged,
+    FetchEvent,
+    LaterStart,
+    Lost,
+    Moved,
+    Named,
+    NoOffset,
+    Records,
+    Refused,
+    Shorter,
+    Unheard,
+    UnknownEpoch,
+)
+from kmirror.client.fetch_loop import Fetcher, FetchLoop
 from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, Wanted
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
@@ -39,8 +53,8 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import TopicCheck
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
-from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, IsolationLevel
 
@@ -61,8 +75,6 @@ MirrorFetcher = Fetcher[MirrorPartition]
 
 class MirrorFetchers:
     """All mirror fetchers of one broker; the key of each is (mirror, source broker, number)."""
-
-    replica_id = CONSUMER
 
     def __init__(
         self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck, bumps: EpochBumps
@@ -116,6 +128,9 @@ class MirrorFetchers:
 
     def remove(self, mp: MirrorPartition) -> None:
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
+        fetcher = self.find(mp.tp)
+        if fetcher is not None:
+            end_quiet(mp, to_ms(fetcher.confirmed_at))
         self._loop.remove(mp.tp)
         mp.fetcher = None
 
@@ -128,26 +143,29 @@ class MirrorFetchers:
     def _source(self, fetcher: MirrorFetcher) -> RemoteCluster | None:
         return self._context.sources.get(str(fetcher.key[0]))
 
-    def may_ask(self, fetcher: MirrorFetcher) -> bool:
-        """Return whether the mirror still exists."""
-        return self._source(fetcher) is not None
+    def identity(self, fetcher: MirrorFetcher) -> Hashable | None:
+        """Return always the same, or None if the mirror is gone."""
+        return None if self._source(fetcher) is None else CONSUMER
 
     def send(
         self,
         now: Instant,
         fetcher: MirrorFetcher,
         purpose: str,
-        request: Message,
+        request: FetchRequest | ListOffsetsRequest,
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent | None:
-        """Send to the source; fetches under the client id that quotas at the source go by (D19)."""
+        """Ask as a consumer of committed records; fetches under the client id that quotas at the source go by (D19)."""
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
-        if purpose != FETCH:
+        if not isinstance(request, FetchRequest):
+            request.replica_id = CONSUMER
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
             return None
+        request.max_bytes = self._sizes.of_answer(fetcher)
+        request.isolation_level = IsolationLevel.READ_COMMITTED
         mirror, _, number = fetcher.key
         source.send(
             now,
@@ -162,20 +180,29 @@ class MirrorFetchers:
         )
         return None
 
-    def asker(self) -> Hashable:
-        """Return always the same: `prepare` fills in what never changes."""
-        return CONSUMER
+    def want(self, now: Instant, mp: MirrorPartition) -> Wanted | Instant | None:
+        """Return the log end and the epoch of the last batch, or until when the destination's throttle holds `mp`.
 
-    def prepare(self, fetcher: MirrorFetcher, request: FetchRequest) -> None:
-        """Fetch as a consumer of committed records."""
-        request.max_bytes = self._sizes.of_answer(fetcher)
-        request.isolation_level = IsolationLevel.READ_COMMITTED
-
-    def position(self, mp: MirrorPartition) -> Wanted | None:
-        """Return the log end and the epoch of the last batch, once the local leader epoch reaches the source's.
-
-        An older source does not compare that epoch, so there both logs have to agree before (D12).
+        None until the local leader epoch reaches the source's: then that is asked for, and the new epoch begins with a
+        new `mp`. An older source does not compare the last epoch, so there both logs have to agree before (D12).
         """
+        held_until = self.quota.held_until(now, mp.tp)
+        if held_until > now:
+            mp.reason = f"throttled: {RATE} is {self._broker.configs.integer(RATE)} bytes a second"
+            return held_until
+        position = self._position(mp)
+        partition = self._replicas.partitions.led(mp.tp)
+        if position is None and partition is not None:
+            epoch = _epoch_needed(mp)
+            if epoch <= partition.leader_epoch:
+                self._epoch_check.ask(mp)
+            else:
+                theirs = f"the source's is {mp.source_epoch}"
+                mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
+                self._bumps.ask(mp, epoch)
+        return position
+
+    def _position(self, mp: MirrorPartition) -> Wanted | None:
         partition = self._replicas.partitions.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
@@ -196,29 +223,6 @@ class MirrorFetchers:
         if version is not None:
             mp.source_is_old = version < FETCH_WITH_DIVERGENCE
 
-    def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
-        """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`.
-
-        If it is high enough, an older source is asked where the two logs part.
-        """
-        partition = self._replicas.partitions.led(mp.tp)
-        if partition is None:
-            return
-        epoch = _epoch_needed(mp)
-        if epoch <= partition.leader_epoch:
-            self._epoch_check.ask(mp)
-            return
-        theirs = f"the source's is {mp.source_epoch}"
-        mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
-        self._bumps.ask(mp, epoch)
-
-    def held_until(self, now: Instant, mp: MirrorPartition) -> Instant:
-        """Return until when the destination's throttle keeps `mp` out of fetches, and tell it as the reason."""
-        held_until = self.quota.held_until(now, mp.tp)
-        if held_until > now:
-            mp.reason = f"throttled: {RATE} is {self._broker.configs.integer(RATE)} bytes a second"
-        return held_until
-
     def fetchers(self) -> Iterable[MirrorFetcher]:
         """Return all fetchers of this broker's mirrors."""
         return self._loop.fetchers()
@@ -233,26 +237,40 @@ class MirrorFetchers:
         found = self._loop.find(tp)
         return None if found is None else found[0]
 
-    def topic_id(self, mp: MirrorPartition) -> Uuid:
-        """Return the id that the topic had at the source when `mp` was assigned."""
-        return mp.source_topic_id
-
-    def leader_epoch(self, mp: MirrorPartition) -> int:
-        """Return the epoch of the source's leader."""
-        return mp.source_epoch
-
-    def log_of(self, mp: MirrorPartition) -> PartitionLog | None:
-        """Return the log, if this broker still leads it."""
-        partition = self._replicas.partitions.led(mp.tp)
-        return None if partition is None else partition.log
-
     # -- answers ------------------------------------------------------------------------------
 
-    def on_named(self, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
-        """Note until when answers without news said that the log is in step (D64)."""
-        end_quiet(mp, to_ms(fetcher.confirmed_at))
+    def handle(self, now: Instant, fetcher: MirrorFetcher, event: FetchEvent[MirrorPartition]) -> None:
+        """Follow the source's log; what it answers of leaders is a reason to refresh its metadata."""
+        match event:
+            case Records(mp, asked, data) if self._is_at(mp, asked):
+                self._on_records(now, fetcher, mp, asked, data)
+            case Named(mp):
+                end_quiet(mp, to_ms(fetcher.confirmed_at))
+            case Diverged(mp, asked, data) if self._is_at(mp, asked):
+                self._on_diverged(now, fetcher, mp, data)
+            case Refused(mp, error):
+                self._on_error(now, mp, error)
+            case Moved(mp, hint):
+                self._on_moved(now, mp, hint)
+            case Unheard():
+                fetcher.session.reset()  # Only in a new one does the source repeat an answer that was dropped here.
+            case Lost():
+                self._on_lost(now, fetcher)
+            case NoOffset():
+                self._refresh(now, fetcher)
+            case Shorter(mp, asked, offset) if self._is_at(mp, asked):
+                self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
+            case LaterStart(mp, asked, offset) if self._is_at(mp, asked):
+                self._confirm(now, mp, lambda later: self._begin_anew(later, mp, offset))
+            case UnknownEpoch(mp, asked) if self._is_at(mp, asked):
+                self._drop_unknown_epoch(now, fetcher, mp)
 
-    def on_records(
+    def _is_at(self, mp: MirrorPartition, asked: Wanted) -> bool:
+        """Return whether the log is led here, and ends where it did when this was asked."""
+        partition = self._replicas.partitions.led(mp.tp)
+        return partition is not None and asked.fetch_offset == partition.log.log_end_offset
+
+    def _on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
         """Take the answer over, once it is certain that it is about our topic (D65)."""
@@ -338,7 +356,7 @@ class MirrorFetchers:
             self._replicas.changes.touch(mp.tp)
             self._loop.changed(mp.tp)
 
-    def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
+    def _on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
         if self._topic_check.names_topics(fetcher):
             self._confirm(now, mp, lambda later: self._part(later, fetcher, mp, data))
@@ -366,7 +384,7 @@ class MirrorFetchers:
         cut()
         mp.cuts.on_cut(mp.source_epoch, before, log.log_end_offset)
 
-    def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
+    def _on_error(self, now: Instant, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
         mp.is_failing = mp.is_failing or error not in ORDINARY
@@ -376,19 +394,15 @@ class MirrorFetchers:
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
-    def on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
+    def _on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
         """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
         source = self._context.sources.get(mp.assignment.mirror)
         follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
         if source is not None and follows and source.learn_hint(mp.tp, hint):
             self.assign(now, mp)
 
-    def on_unheard(self, fetcher: MirrorFetcher) -> None:
-        """Reset the session: only in a new one does the source repeat an answer that was dropped here."""
-        fetcher.session.reset()
-
-    def on_lost(self, now: Instant, fetcher: MirrorFetcher) -> bool:
-        """Refresh the metadata and return True; if the source is too old, fail the partitions and return False."""
+    def _on_lost(self, now: Instant, fetcher: MirrorFetcher) -> None:
+        """Refresh the metadata; if the source is too old, fail the partitions and give the fetcher up."""
         source = self._source(fetcher)
         if source is not None and source.knows_versions(fetcher.endpoint):
             version = source.version(fetcher.endpoint, FetchRequest)
@@ -396,7 +410,8 @@ class MirrorFetchers:
             if version is None or version < (FETCH_MIN if asks_epochs else FETCH_WITH_DIVERGENCE):
                 for mp in list(fetcher.partitions.values()):
                     self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
-                return False
+                fetcher.is_dead = True
+                return
             for mp in fetcher.partitions.values():
                 self._learn_age(mp, fetcher.endpoint)
                 self._loop.changed(mp.tp)
@@ -409,11 +424,6 @@ class MirrorFetchers:
                 mp.reason = reason
                 self._context.note_reason(mp)
         self._refresh(now, fetcher)
-        return True
-
-    def on_no_offset(self, now: Instant, fetcher: MirrorFetcher) -> None:
-        """Refresh the source's metadata: the leader may be another one."""
-        self._refresh(now, fetcher)
 
     def _refresh(self, now: Instant, fetcher: MirrorFetcher) -> None:
         topics = dict.fromkeys(tp.topic for tp in fetcher.partitions)
@@ -422,37 +432,30 @@ class MirrorFetchers:
 
     # -- out of range -------------------------------------------------------------------------
 
-    def on_shorter(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
-        """Cut where the source's log ends, unless that is the log of another topic."""
-        self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
-
     def _cut_to_end(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
+        """Cut where the source's log ends, unless that is the log of another topic."""
         log = self._led(mp).log
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
             return
         self._cut(mp, log, lambda: self._writer.part(now, mp, self._led(mp), offset, "the source's log end"))
 
-    def on_later_start(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
-        """Begin anew where the source's log begins."""
-        self._confirm(now, mp, lambda later: self._begin_anew(later, mp, offset))
-
     def _begin_anew(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
+        """Begin where the source's log begins."""
         partition, why = self._led(mp), "the source's log start"
         self._cut(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
 
-    def drop_unknown_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Drop our last epoch if it has no batch, and return whether it was dropped.
+    def _drop_unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
+        """Drop our last epoch if it has no batch; if nothing is dropped, pause the partition.
 
         A log without any epoch has none to drop: then fetches name no epoch any more (D28).
         """
         partition = self._led(mp)
         before = partition.log.latest_epoch
         self._replicas.appends.cut(now, partition, partition.log.log_end_offset)
-        dropped = partition.log.latest_epoch != before
-        if not dropped:
+        if partition.log.latest_epoch == before:
             mp.source_without_epochs = before < 0  # Before 3.0 a topic of an old format has no epochs.
-        return dropped
+            self._loop.pause(now, fetcher, mp)
 
 
 def _purpose(fetcher: MirrorFetcher) -> str:

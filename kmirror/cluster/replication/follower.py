@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from kmirror.client.fetch_events import Diverged, FetchEvent, LaterStart, Records, Shorter, UnknownEpoch
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -31,8 +31,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import PartitionData
-from kmirror.protocol.message import Message
-from kmirror.spec.error_codes import ErrorCode
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 
 TIMER = "follow"
 
@@ -42,8 +41,9 @@ class FollowedPartition:
     """A partition that is fetched from its leader."""
 
     tp: TopicPartition
-    topic_id: Uuid
-    leader_epoch: int
+    source_topic_id: Uuid
+    source_epoch: int
+    """The leader epoch in which the partition is followed."""
     mirror_epoch: int = -1
     answered: bool = False
     """Whether the leader has said what `mirror_epoch` is."""
@@ -60,7 +60,6 @@ class ReplicaFetchers:
         self._lifecycle = lifecycle
         self._replicas = replicas
         self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
-        self.replica_id = context.node_id
         self._given_up: dict[TopicPartition, None] = {}
         """Partitions that are not fetched any more because this broker stops and is out of their ISR."""
         self._endpoints: dict[int, Endpoint] = {}
@@ -74,7 +73,7 @@ class ReplicaFetchers:
         """
         partition = self._replicas.partitions.get(tp)
         self._given_up.pop(tp, None)
-        if self._lifecycle.is_stopping and partition is not None and self.replica_id not in partition.image.isr:
+        if self._lifecycle.is_stopping and partition is not None and self._context.node_id not in partition.image.isr:
             self._given_up[tp] = None
             self._loop.remove(tp)
         else:
@@ -87,7 +86,7 @@ class ReplicaFetchers:
         if known is not None and (
             partition is None
             or known[0].key != (partition.image.leader,)
-            or (known[1].topic_id, known[1].leader_epoch) != (partition.topic_id, partition.leader_epoch)
+            or (known[1].source_topic_id, known[1].source_epoch) != (partition.topic_id, partition.leader_epoch)
         ):
             self._loop.remove(tp)
             known = None
@@ -171,22 +170,26 @@ class ReplicaFetchers:
 
     # -- asking -------------------------------------------------------------------------------
 
-    def may_ask(self, fetcher: Fetcher[FollowedPartition]) -> bool:
-        """Return True: a broker of this cluster may always be asked."""
-        return True
+    def identity(self, fetcher: Fetcher[FollowedPartition]) -> Hashable:
+        """Return the broker epoch that fetches name, and what their version depends on."""
+        return self._lifecycle.epoch, self._context.mirror_enabled
 
     def send(
         self,
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         purpose: str,
-        request: Message,
+        request: FetchRequest | ListOffsetsRequest,
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent:
-        """Send to the leader, on a link of its own for each purpose."""
-        channel = f"follow-{fetcher.key[0]}"
+        """Ask as a replica, in the present incarnation of this broker, on a link of its own for each purpose."""
+        node_id, channel = self._context.node_id, f"follow-{fetcher.key[0]}"
+        if isinstance(request, FetchRequest):
+            request.replica_state = ReplicaState(replica_id=node_id, replica_epoch=self._lifecycle.epoch)
+        else:
+            request.replica_id = node_id
         return self._context.requester.send(
             now,
             fetcher.endpoint,
@@ -198,25 +201,20 @@ class ReplicaFetchers:
             on_frame=on_frame,
         )
 
-    def asker(self) -> Hashable:
-        """Return the broker epoch that `prepare` fills in, and what the version of a fetch depends on."""
-        return self._lifecycle.epoch, self._context.mirror_enabled
+    def want(self, now: Instant, followed: FollowedPartition) -> Wanted | None:
+        """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed.
 
-    def prepare(self, fetcher: Fetcher[FollowedPartition], request: FetchRequest) -> None:
-        """Fetch as a replica, in the present incarnation of this broker."""
-        request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
-
-    def position(self, followed: FollowedPartition) -> Wanted | None:
-        """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed."""
-        log = self.log_of(followed)
+        The end of the flush has the partition looked at again.
+        """
+        log = self._log_of(followed)
         if log.is_flush_due:
             return None
         if log.store.has_unsafe_cut:
             self._replicas.changes.grew(followed.tp)  # Has it made safe, after which this is asked again.
             return None
         return Wanted(
-            topic_id=followed.topic_id,
-            current_leader_epoch=followed.leader_epoch,
+            topic_id=followed.source_topic_id,
+            current_leader_epoch=followed.source_epoch,
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
             log_start_offset=log.log_start_offset,
@@ -225,23 +223,7 @@ class ReplicaFetchers:
             mirror_leader_epoch=followed.mirror_epoch,
         )
 
-    def held_until(self, now: Instant, followed: FollowedPartition) -> Instant:
-        """Hold none: there is no throttle between the brokers of a cluster."""
-        return 0
-
-    def on_withheld(self, now: Instant, followed: FollowedPartition) -> None:
-        """Do nothing: the end of the flush has it looked at again."""
-
-    def topic_id(self, followed: FollowedPartition) -> Uuid:
-        """Return the id of the topic."""
-        return followed.topic_id
-
-    def leader_epoch(self, followed: FollowedPartition) -> int:
-        """Return the leader epoch in which the partition is followed."""
-        return followed.leader_epoch
-
-    def log_of(self, followed: FollowedPartition) -> PartitionLog:
-        """Return the follower's log."""
+    def _log_of(self, followed: FollowedPartition) -> PartitionLog:
         return self._replicas.partitions[followed.tp].log
 
     @contextmanager
@@ -252,7 +234,33 @@ class ReplicaFetchers:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def on_records(
+    def handle(self, now: Instant, fetcher: Fetcher[FollowedPartition], event: FetchEvent[FollowedPartition]) -> None:
+        """Follow the leader's log; what its answers say of leaders is left to the metadata log.
+
+        A follower that is out of step leaves the ISR. One that is followed again has another leader epoch, which
+        renews it in the session.
+        """
+        match event:
+            case Records(followed, asked, data) if self._is_at(followed, asked):
+                self._append(now, fetcher, followed, asked, data)
+            case Diverged(followed, asked, data) if self._is_at(followed, asked):
+                end = data.diverging_epoch
+                cut = cut_for_divergence(self._log_of(followed), end.epoch, end.end_offset)
+                self._cut(followed, cut.offset, "", data.log_start_offset)
+                self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
+            case Shorter(followed, asked, offset) if self._is_at(followed, asked):
+                self._cut(followed, offset, ", out of range")
+            case LaterStart(followed, asked, offset) if self._is_at(followed, asked):
+                self._begin_at(followed, offset)
+            case UnknownEpoch(followed, asked) if self._is_at(followed, asked):
+                if not self._drop_empty_epoch(followed):
+                    self._loop.pause(now, fetcher, followed)
+
+    def _is_at(self, followed: FollowedPartition, asked: Wanted) -> bool:
+        """Return whether the log ends where it did when this was asked; else the next fetch asks from its new end."""
+        return asked.fetch_offset == self._log_of(followed).log_end_offset
+
+    def _append(
         self,
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
@@ -261,7 +269,7 @@ class ReplicaFetchers:
         data: PartitionData,
     ) -> None:
         """Append the records, and take over the leader's high watermark and log start."""
-        log = self.log_of(followed)
+        log = self._log_of(followed)
         if data.records:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
@@ -288,25 +296,12 @@ class ReplicaFetchers:
             self._replicas.changes.touch(tp)
 
     def _follow_log_start(self, followed: FollowedPartition, data: PartitionData) -> None:
-        log = self.log_of(followed)
+        log = self._log_of(followed)
         start = min(data.log_start_offset, log.log_end_offset)
         if start > log.log_start_offset:
             log.update_high_watermark(max(start, log.high_watermark))  # What the leader has deleted was committed.
             with self._writing_to(followed.tp):
                 log.advance_log_start(start)
-
-    def on_diverged(
-        self,
-        now: Instant,
-        fetcher: Fetcher[FollowedPartition],
-        followed: FollowedPartition,
-        data: PartitionData,
-    ) -> None:
-        """Cut to where the two histories meet; the next fetch asks again."""
-        log = self.log_of(followed)
-        end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
-        self._cut(followed, end, "", data.log_start_offset)
-        self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
 
     def _cut(self, followed: FollowedPartition, offset: int, why: str, leader_start: int = 0) -> None:
         """Cut the log at `offset`.
@@ -314,7 +309,7 @@ class ReplicaFetchers:
         If nothing is left that the leader has, or keys may be lost, it begins anew, in the end where the leader's
         begins (D56, D63).
         """
-        log = self.log_of(followed)
+        log = self._log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)
         with self._writing_to(followed.tp):
             if begins_anew(log, offset, leader_start):
@@ -326,44 +321,17 @@ class ReplicaFetchers:
         cut = FollowerCut(followed.tp, end, before, segments)
         self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
 
-    def on_named(self, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition) -> None:
-        """Do nothing: a follower that is out of step leaves the ISR."""
-
-    def on_error(
-        self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
-    ) -> None:
-        """Do nothing: a change in the metadata log ends every error."""
-
-    def on_moved(self, now: Instant, followed: FollowedPartition, hint: LeaderHint) -> None:
-        """Do nothing: a new leader arrives with the metadata log."""
-
-    def on_unheard(self, fetcher: Fetcher[FollowedPartition]) -> None:
-        """Do nothing: a partition that is followed again has another leader epoch, which renews it in the session."""
-
-    def on_lost(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> bool:
-        """Return True: ask again; a new leader arrives with the metadata log."""
-        return True
-
-    def on_no_offset(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> None:
-        """Do nothing: a new leader arrives with the metadata log."""
-
-    # -- out of range -------------------------------------------------------------------------
-
-    def on_shorter(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
-        """Cut the log where the leader's ends."""
-        self._cut(followed, offset, ", out of range")
-
-    def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
+    def _begin_at(self, followed: FollowedPartition, offset: int) -> None:
         """Remove everything, and begin where the leader's log begins."""
-        log = self.log_of(followed)
+        log = self._log_of(followed)
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         with self._writing_to(followed.tp):
             log.truncate_fully_and_start_at(offset)
         self._touch(followed.tp)
 
-    def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
+    def _drop_empty_epoch(self, followed: FollowedPartition) -> bool:
         """Drop the log's last epoch if it has no batch; return whether it was dropped."""
-        log = self.log_of(followed)
+        log = self._log_of(followed)
         before = log.latest_epoch
         with self._writing_to(followed.tp):
             log.truncate_to(log.log_end_offset)

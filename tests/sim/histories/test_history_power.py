@@ -84,7 +84,7 @@ def test_a_mirror_that_keeps_what_its_source_lost_is_found(monkeypatch: pytest.M
     def waits(self: MirrorFetchers, now: Any, fetcher: Any, mp: Any, data: Any) -> None:
         self._loop.pause(now, fetcher, mp)
 
-    monkeypatch.setattr(MirrorFetchers, "on_diverged", waits)
+    monkeypatch.setattr(MirrorFetchers, "_on_diverged", waits)
     outcome = run_history(unflushed())
     assert not outcome.account.crash and {anomaly.checker for anomaly in outcome.anomalies} == {"stuck-state"}
 

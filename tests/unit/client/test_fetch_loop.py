@@ -6,6 +6,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kmirror.client.fetch_events import (
+    Diverged,
+    FetchEvent,
+    LaterStart,
+    Lost,
+    Moved,
+    Named,
+    NoOffset,
+    Records,
+    Refused,
+    Shorter,
+    Unheard,
+    UnknownEpoch,
+)
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
 from kmirror.client.remote_cluster import LeaderHint
@@ -30,7 +44,6 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
@@ -46,7 +59,8 @@ BACKOFF = 1_000 * MILLISECOND
 @dataclass
 class State:
     tp: TopicPartition
-    epoch: int = 4
+    source_epoch: int = 4
+    source_topic_id: Uuid = TOPIC_ID
     may_be_fetched: bool = True
     paused_until: Instant = 0
     resolving: bool = False
@@ -60,11 +74,9 @@ class Log:
     script: Script = field(default_factory=Script)
     heard: list[tuple[object, ...]] = field(default_factory=list)
     names: list[tuple[TopicPartition, Instant]] = field(default_factory=list)
-    replica_id: int = 7
+    identity_now: int | None = 7
     goes_on: bool = True
-    asks: bool = True
     drops: bool = False
-    topic_id_now: Uuid = TOPIC_ID
     raises_for: TopicPartition | None = None
     holds: dict[TopicPartition, Instant] = field(default_factory=dict)
 
@@ -74,15 +86,15 @@ class Log:
         self.configs = broker_configs({}, {})
         self.loop: FetchLoop[State] = FetchLoop(self, self.script.outbox, lambda: self.configs, ("loop",))
 
-    def may_ask(self, fetcher: Fetcher[State]) -> bool:
-        return self.asks
+    def identity(self, fetcher: Fetcher[State]) -> int | None:
+        return self.identity_now
 
     def send(
         self,
         now: Instant,
         fetcher: Fetcher[State],
         purpose: str,
-        request: Message,
+        request: FetchRequest | ListOffsetsRequest,
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
@@ -98,71 +110,44 @@ class Log:
             on_frame=on_frame,
         )
 
-    def asker(self) -> int:
-        return self.replica_id
-
-    def prepare(self, fetcher: Fetcher[State], request: FetchRequest) -> None:
-        self.heard.append(("prepare",))
-
-    def position(self, state: State) -> Wanted | None:
-        self.heard.append(("position", state.tp))
+    def want(self, now: Instant, state: State) -> Wanted | Instant | None:
+        if (held := self.holds.get(state.tp, 0)) > now:
+            return held
+        self.heard.append(("want", state.tp))
         if state.tp == self.raises_for:
             raise ZeroDivisionError
-        return (
-            Wanted(self.topic_id_now, state.epoch, self.log.log_end_offset, -1, 1_000) if state.may_be_fetched else None
-        )
+        if not state.may_be_fetched:
+            return None
+        return Wanted(state.source_topic_id, state.source_epoch, self.log.log_end_offset, -1, 1_000)
 
-    def on_withheld(self, now: Instant, state: State) -> None:
-        self.heard.append(("withheld", state.tp))
-
-    def held_until(self, now: Instant, state: State) -> Instant:
-        return self.holds.get(state.tp, 0)
-
-    def topic_id(self, state: State) -> Uuid:
-        return self.topic_id_now
-
-    def leader_epoch(self, state: State) -> int:
-        return state.epoch
-
-    def log_of(self, state: State) -> PartitionLog | None:
-        return self.log
-
-    def on_records(
-        self, now: Instant, fetcher: Fetcher[State], state: State, asked: Wanted, data: PartitionData
-    ) -> None:
-        self.heard.append(("records", state.tp, data.high_watermark))
-
-    def on_diverged(self, now: Instant, fetcher: Fetcher[State], state: State, data: PartitionData) -> None:
-        self.heard.append(("diverged", data.diverging_epoch.end_offset))
-
-    def on_error(self, now: Instant, fetcher: Fetcher[State], state: State, error: ErrorCode) -> None:
-        self.heard.append(("error", error))
-
-    def on_moved(self, now: Instant, state: State, hint: LeaderHint) -> None:
-        self.heard.append(("moved", state.tp, hint))
-
-    def on_named(self, fetcher: Fetcher[State], state: State) -> None:
-        self.names.append((state.tp, fetcher.confirmed_at))
-
-    def on_unheard(self, fetcher: Fetcher[State]) -> None:
-        self.heard.append(("unheard",))
-
-    def on_lost(self, now: Instant, fetcher: Fetcher[State]) -> bool:
-        self.heard.append(("lost",))
-        return self.goes_on
-
-    def on_no_offset(self, now: Instant, fetcher: Fetcher[State]) -> None:
-        self.heard.append(("no offset",))
-
-    def on_shorter(self, now: Instant, state: State, offset: int) -> None:
-        self.heard.append(("shorter", offset))
-
-    def on_later_start(self, now: Instant, state: State, offset: int) -> None:
-        self.heard.append(("later start", offset))
-
-    def drop_unknown_epoch(self, now: Instant, state: State) -> bool:
-        self.heard.append(("unknown epoch",))
-        return self.drops
+    def handle(self, now: Instant, fetcher: Fetcher[State], event: FetchEvent[State]) -> None:
+        match event:
+            case Named(state):
+                self.names.append((state.tp, fetcher.confirmed_at))
+                return
+            case Records(state, _, data):
+                self.heard.append(("records", state.tp, data.high_watermark))
+            case Diverged(_, _, data):
+                self.heard.append(("diverged", data.diverging_epoch.end_offset))
+            case Refused(_, error):
+                self.heard.append(("error", error))
+            case Moved(state, hint):
+                self.heard.append(("moved", state.tp, hint))
+            case Unheard():
+                self.heard.append(("unheard",))
+            case Lost():
+                self.heard.append(("lost",))
+                fetcher.is_dead = not self.goes_on
+            case NoOffset():
+                self.heard.append(("no offset",))
+            case Shorter(_, _, offset):
+                self.heard.append(("shorter", offset))
+            case LaterStart(_, _, offset):
+                self.heard.append(("later start", offset))
+            case UnknownEpoch(state):
+                self.heard.append(("unknown epoch",))
+                if not self.drops:
+                    self.loop.pause(now, fetcher, state)
 
     # -- steps of a test ----------------------------------------------------------------------
 
@@ -171,14 +156,14 @@ class Log:
 
     def told(self) -> list[tuple[object, ...]]:
         """Return what was heard since the last call, but for that a fetch was made."""
-        heard = [one for one in self.heard if one[0] not in ("prepare", "position")]
+        heard = [one for one in self.heard if one[0] != "want"]
         self.heard.clear()
         return heard
 
     def looked(self) -> list[int]:
-        """Return the partitions whose position was asked for since the last call."""
-        looked = [one[1] for one in self.heard if one[0] == "position"]
-        self.heard = [one for one in self.heard if one[0] != "position"]
+        """Return the partitions of which was asked what is wanted since the last call."""
+        looked = [one[1] for one in self.heard if one[0] == "want"]
+        self.heard = [one for one in self.heard if one[0] != "want"]
         return [tp.partition for tp in looked if isinstance(tp, TopicPartition)]
 
     def forgets(self) -> list[int]:
@@ -266,7 +251,7 @@ def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> No
     states[1].may_be_fetched = False
     log.loop.changed(states[1].tp)
     log.script.answer(answer())
-    assert log.looked() == [1] and log.told() == [("withheld", states[1].tp)]
+    assert log.looked() == [1] and log.told() == []
     assert log.forgets() == [1]
     log.script.answer(answer())
     assert log.looked() == []
@@ -279,7 +264,7 @@ def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> No
 def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -> None:
     log, states = many(3)
     for state in states:
-        state.epoch += 1
+        state.source_epoch += 1
         log.loop.changed(state.tp)
     log.raises_for = states[1].tp
     with pytest.raises(ZeroDivisionError):
@@ -420,7 +405,7 @@ def test_fetches_and_the_bytes_of_their_records_are_counted() -> None:
 def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
-    log.topic_id_now = Uuid.from_ints(3, 4)
+    state.source_topic_id = Uuid.from_ints(3, 4)
     log.script.answer(answer(row()))
     assert log.told() == [("unheard",)]
 
@@ -516,20 +501,10 @@ def test_a_code_that_nobody_knows_is_an_error_like_others() -> None:
     assert log.told() == [("error", ErrorCode.UNKNOWN_SERVER_ERROR)]
 
 
-def test_an_answer_to_an_older_question_changes_nothing() -> None:
-    log = Log()
-    log.assign(State(TP))
-    log.log.truncate_to(5)
-    log.script.answer(answer(row(diverging=3)))
-    assert log.told() == []
-    log.script.answer(answer(row(diverging=3)))
-    assert log.told() == [("diverged", 3)]
-
-
 def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
-    state.epoch = 5
+    state.source_epoch = 5
     log.script.answer(answer(row()))
     assert log.told() == [("unheard",)]
     log.loop.remove(TP)
@@ -592,7 +567,7 @@ def test_a_leader_that_does_not_tell_its_offset_is_asked_later() -> None:
 
 
 def test_nobody_is_asked_while_there_is_nobody() -> None:
-    log = Log(asks=False)
+    log = Log(identity_now=None)
     log.assign(State(TP))
     assert log.script.look() == []
 

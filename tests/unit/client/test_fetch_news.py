@@ -32,14 +32,12 @@ def test_an_answer_that_was_throttled_or_never_came_does_not_say_so() -> None:
     assert log.names == [(TopicPartition("t", 0), 0)], "when the fetch was sent that was answered at 10"
 
 
-@pytest.mark.parametrize("why", ["removed", "held", "withheld", "moved"])
+@pytest.mark.parametrize("why", ["held", "withheld", "moved"])
 def test_nor_do_answers_say_it_of_a_partition_that_fetches_leave_out(why: str) -> None:
     log, (state,) = many(1)
     log.names.clear()
     log.script.answer(answer(), 10)
     match why:
-        case "removed":
-            log.loop.remove(state.tp)
         case "held":
             log.holds[state.tp] = 5 * BACKOFF
         case "withheld":
@@ -48,4 +46,4 @@ def test_nor_do_answers_say_it_of_a_partition_that_fetches_leave_out(why: str) -
             log.assign(State(TopicPartition("u", 0)), endpoint=TWO, now=20)
     log.loop.changed(state.tp)
     log.script.answer(answer(), 20)
-    assert log.names == [(state.tp, 0 if why in ("removed", "moved") else 10)]
+    assert log.names == [(state.tp, 0 if why == "moved" else 10)]

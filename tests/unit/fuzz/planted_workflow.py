@@ -227,7 +227,7 @@ def described_as_it_was_before() -> Patch:
 @contextmanager
 def resume_leaves_a_batch_out() -> Iterator[None]:
     """The first batch that comes after a pause is not appended."""
-    enter, on_records, were_paused = MirrorPartition.enter, MirrorFetchers.on_records, dict[int, MirrorPartition]()
+    enter, on_records, were_paused = MirrorPartition.enter, MirrorFetchers._on_records, dict[int, MirrorPartition]()
 
     def entering(self: MirrorPartition, state: MirrorState) -> None:
         enter(self, state)
@@ -240,7 +240,7 @@ def resume_leaves_a_batch_out() -> Iterator[None]:
             data.records = data.records[LOG_OVERHEAD + first.batch_length :]
         on_records(self, now, fetcher, mp, asked, data)
 
-    with patch.object(MirrorPartition, "enter", entering), patch.object(MirrorFetchers, "on_records", leaving_out):
+    with patch.object(MirrorPartition, "enter", entering), patch.object(MirrorFetchers, "_on_records", leaving_out):
         yield
 
 
