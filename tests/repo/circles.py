@@ -1,11 +1,17 @@
-"""Which files of a package import each other in a circle, so that none of them can be read or tested alone?
+"""Which files or folders of a package import each other in a circle, so that none of them can be read or tested alone?
 
 An import counts wherever it stands: within a function and for types alone too, for these are how a circle is hidden.
+
+Files may be free of circles while their folders are not: a file of `a` imports one of `b`, and another file of `b` one
+of `a`. So each folder is also looked at by itself. What stands directly in it are the parts: a file, its `__init__`
+among them, is a part of its own, and a folder is one part with all that is below it. A folder may thus import the files
+beside it, as long as none of these depends on that folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from tests.repo.layers import imported
 from tests.repo.sources import Source
@@ -64,6 +70,33 @@ def circles(graph: Graph) -> list[list[str]]:
                 if len(part) > 1:
                     found.append(sorted(part))
     return sorted(found, key=lambda part: (-len(part), part))
+
+
+def folder_graph(folder: str, graph: Graph) -> Graph:
+    """Return the imports among the parts of `folder`: importer to imported."""
+    found: dict[str, dict[str, None]] = {}
+    for module, targets in graph.items():
+        part = _part(module, folder)
+        if part:
+            others = (_part(target, folder) for target in targets)
+            found.setdefault(part, {}).update(dict.fromkeys(other for other in others if other and other != part))
+    return {part: sorted(others) for part, others in sorted(found.items())}
+
+
+def _part(module: str, folder: str) -> str:
+    """Return the part of `folder` that a module stands in; empty if it stands elsewhere."""
+    if module == folder:
+        return f"{folder}.__init__"
+    inside = module.removeprefix(f"{folder}.")
+    return "" if inside == module else f"{folder}.{inside.partition('.')[0]}"
+
+
+def folder_circles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
+    """Return the circles among the parts of each folder of one package of kmirror."""
+    inside = [source for source in files if source.package == package]
+    graph = import_graph(inside)
+    folders = sorted({str(folder) for source in inside for folder in PurePosixPath(source.path).parents[:-2]})
+    return [circle for folder in folders for circle in circles(folder_graph(folder.replace("/", "."), graph))]
 
 
 def circles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
