@@ -28,7 +28,6 @@ KNOWN: dict[str, list[list[str]]] = {
             )
         ]
     ],
-    "mirror": [["kmirror.mirror.syncs", "kmirror.mirror.warnings"]],
 }  # fmt: skip
 """Circles of folders that are not separated yet. This may only become shorter."""
 

@@ -15,7 +15,7 @@ from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, TOPICS_MAX, KnownA
 from kmirror.mirror.syncs.conversation import AskController, Question, Script
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
-from kmirror.mirror.warnings import not_supported, told_unclean
+from kmirror.mirror.syncs.unclean_source import not_supported, told_unclean
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
