@@ -6,19 +6,9 @@ from kmirror.cluster.coordinators.groups.classic import group_states
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.histories.coverage.row import How, Row
+from kmirror.histories.transaction_statuses import STATUSES_AFTER
 from kmirror.mirror import states
 from kmirror.mirror.states import MirrorState
-
-_S = Status
-TRANSACTIONS: dict[Status, tuple[Status, ...]] = {
-    _S.EMPTY: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
-    _S.ONGOING: (_S.ONGOING, _S.PREPARE_COMMIT, _S.PREPARE_ABORT),
-    _S.PREPARE_COMMIT: (_S.COMPLETE_COMMIT,),
-    _S.PREPARE_ABORT: (_S.COMPLETE_ABORT,),
-    _S.COMPLETE_COMMIT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
-    _S.COMPLETE_ABORT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
-}
-"""State of a transactional id to those that its next record may have (transitions.py has a function for each)."""
 
 
 def of_mirror(before: MirrorState, after: MirrorState) -> str:
@@ -68,7 +58,7 @@ ROWS: tuple[Row, ...] = (
     ),
     *(
         Row(of_transaction(before, after), f"A transactional id goes from {before.name} to {after.name}.", How.LOG)
-        for before, afters in TRANSACTIONS.items()
+        for before, afters in STATUSES_AFTER.items()
         for after in afters
     ),
     *(

@@ -15,11 +15,11 @@ from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoo
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
 from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.account import UNAWARE
-from kmirror.histories.coverage.transitions import TRANSACTIONS
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
 from kmirror.histories.inside.log_model import LogModel
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene
+from kmirror.histories.transaction_statuses import STATUSES_AFTER
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
@@ -274,7 +274,7 @@ def _decoded(record: Record) -> tuple[str, _State | None]:
 def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a record that follows another one."""
     status = None if before is None else before.status
-    if after.status not in ((Status.EMPTY,) if status is None else TRANSACTIONS[status]):
+    if after.status not in ((Status.EMPTY,) if status is None else STATUSES_AFTER[status]):
         yield "transaction-life", f"{after.status.shown} comes after {'nothing' if status is None else status.shown}"
         return
     if before is None:
