@@ -66,7 +66,9 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
     TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
     TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
-    TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
+    TargetRow(
+        "differential", "kmirror.fuzz.targets.differential", "our decoders beside Kafka's own and other people's"
+    ),
     TargetRow(
         "brokers",
         "kmirror.fuzz.targets.brokers",

@@ -16,9 +16,9 @@ from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.differential.of_kafka import KafkaReader
 from kmirror.fuzz.differential.ours import OurReader
 from kmirror.fuzz.differential.readers import Reader
-from kmirror.fuzz.differential.target import DifferentialTarget
 from kmirror.fuzz.differential.verdicts import Verdict, refused
 from kmirror.fuzz.stream import Frame, Source, Stream
+from kmirror.fuzz.targets.differential import DifferentialTarget
 from kmirror.protocol.registry import by_name, names
 
 FRAMES = int(os.environ.get("KMIRROR_DIFFERENTIAL_FRAMES", "3000"))

@@ -23,10 +23,10 @@ from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.ours import OurReader
 from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
-from kmirror.fuzz.differential.target import DifferentialTarget, MixedStream, open_target
 from kmirror.fuzz.differential.verdicts import UNTOLD, Verdict, parting, reason, refused
 from kmirror.fuzz.findings import Kind, load
 from kmirror.fuzz.stream import Frame, Source, Stream
+from kmirror.fuzz.targets.differential import DifferentialTarget, MixedStream, open_target
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.gen.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
