@@ -19,7 +19,6 @@ def test_a_package_has_no_circle(package: str, root: Path) -> None:
 
 KNOWN: dict[str, list[list[str]]] = {
     "cluster": [["kmirror.cluster.broker", "kmirror.cluster.component", "kmirror.cluster.replication"]],
-    "fuzz": [["kmirror.fuzz.differential", "kmirror.fuzz.sessions", "kmirror.fuzz.targets"]],
 }
 """Circles of folders that are not separated yet. This may only become shorter."""
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from kmirror.errors import UsageError
 from kmirror.fuzz.closing import Versions, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.fuzz.sessions.preparing import ready_coordinator, ready_topic
-from kmirror.fuzz.targets.tcp import PATIENCE_S, Closed, Line, Silence
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.targets.tcp import PATIENCE_S, Closed, Line, Silence
+from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint

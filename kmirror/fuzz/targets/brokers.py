@@ -22,10 +22,11 @@ from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.reasons import reason_of
 from kmirror.fuzz.differential.side import MARK, TOPIC_ID, How, Seen, Side, check_alone, other_rounds
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.line import PATIENCE_S
 from kmirror.fuzz.requests import requests, served_requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.targets.rows import Wanted
-from kmirror.fuzz.targets.tcp import PATIENCE_S, checked_address
+from kmirror.fuzz.targets.tcp import checked_address
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import SERVED
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -8,19 +8,17 @@ so that a finding is of one frame.
 from __future__ import annotations
 
 import json
-import select
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import api_of, judged, may_wait
 from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
 from kmirror.fuzz.effects import check_effect
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
 from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
@@ -35,89 +33,15 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
-PATIENCE_S = 15.0
 KNOWN_PATIENCE_S = 1.0
 WAITS_S = 0.05
 EFFECT_S = 5.0
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
 """What a broker of ours may hold at any time."""
-_FRAME_BYTES_MAX = 100 << 20
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
-
-
-class Silence(Exception):
-    """No answer came in time."""
-
-
-class Closed(Exception):
-    """The broker closed the link."""
-
-
-class Line:
-    """A connection to a broker, opened when it is needed."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self.address = (host, port)
-        self._socket: socket.socket | None = None
-
-    def ask(self, frame: bytes, patience_s: float) -> bytes:
-        """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
-        self.send(frame)
-        return self.receive(patience_s)
-
-    def send(self, frame: bytes) -> None:
-        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nobody listens."""
-        if self._socket is None:
-            self._socket = socket.create_connection(self.address, PATIENCE_S)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(PATIENCE_S)
-        with self._or_ended():
-            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
-
-    def receive(self, patience_s: float) -> bytes:
-        """Return the next answer; raises `Closed`, or `Silence` if it is not there in time, and then hangs up."""
-        assert self._socket is not None, "nothing was sent"
-        self._socket.settimeout(patience_s)
-        with self._or_ended():
-            size = int.from_bytes(self._read(4), "big", signed=True)
-            if not 0 <= size <= _FRAME_BYTES_MAX:
-                raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
-            return self._read(size)
-
-    def has_data(self, within_s: float) -> bool:
-        """Return whether an answer, or the end of the link, comes in time."""
-        assert self._socket is not None, "nothing was sent"
-        return bool(select.select([self._socket], [], [], within_s)[0])
-
-    @contextmanager
-    def _or_ended(self) -> Iterator[None]:
-        try:
-            yield
-        except TimeoutError:
-            self.close()
-            raise Silence from None
-        except (ConnectionError, BrokenPipeError):
-            self.close()
-            raise Closed from None
-
-    def _read(self, size: int) -> bytes:
-        assert self._socket is not None
-        found = bytearray()
-        while len(found) < size:
-            some = self._socket.recv(size - len(found))
-            if not some:
-                raise ConnectionResetError
-            found += some
-        return bytes(found)
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
 
 
 class BrokerTarget(Stateless):

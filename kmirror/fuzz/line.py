@@ -1,0 +1,86 @@
+"""A line to a broker behind a port: frames go out as they are, and their answers come back unread."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kmirror.fuzz.findings import Fault, Kind
+
+PATIENCE_S = 15.0
+"""Within this time a broker answers a request that need not wait."""
+_FRAME_BYTES_MAX = 100 << 20
+
+
+class Silence(Exception):
+    """No answer came in time."""
+
+
+class Closed(Exception):
+    """The broker closed the link."""
+
+
+class Line:
+    """A connection to a broker, opened when it is needed."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.address = (host, port)
+        self._socket: socket.socket | None = None
+
+    def ask(self, frame: bytes, patience_s: float) -> bytes:
+        """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
+        self.send(frame)
+        return self.receive(patience_s)
+
+    def send(self, frame: bytes) -> None:
+        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nobody listens."""
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, PATIENCE_S)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(PATIENCE_S)
+        with self._or_ended():
+            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+
+    def receive(self, patience_s: float) -> bytes:
+        """Return the next answer; raises `Closed`, or `Silence` if it is not there in time, and then hangs up."""
+        assert self._socket is not None, "nothing was sent"
+        self._socket.settimeout(patience_s)
+        with self._or_ended():
+            size = int.from_bytes(self._read(4), "big", signed=True)
+            if not 0 <= size <= _FRAME_BYTES_MAX:
+                raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
+            return self._read(size)
+
+    def has_data(self, within_s: float) -> bool:
+        """Return whether an answer, or the end of the link, comes in time."""
+        assert self._socket is not None, "nothing was sent"
+        return bool(select.select([self._socket], [], [], within_s)[0])
+
+    @contextmanager
+    def _or_ended(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError:
+            self.close()
+            raise Silence from None
+        except (ConnectionError, BrokenPipeError):
+            self.close()
+            raise Closed from None
+
+    def _read(self, size: int) -> bytes:
+        assert self._socket is not None
+        found = bytearray()
+        while len(found) < size:
+            some = self._socket.recv(size - len(found))
+            if not some:
+                raise ConnectionResetError
+            found += some
+        return bytes(found)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
