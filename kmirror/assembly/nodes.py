@@ -10,9 +10,9 @@ from typing import Protocol
 
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.coordinators.plugins import COORDINATORS
+from kmirror.cluster.node.context import BrokerOptions
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import OnFailure

@@ -29,8 +29,8 @@ from kmirror.cli.node_properties import node_plan
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
-from kmirror.cluster.broker.context import LogDirFailed
 from kmirror.cluster.controller.facts import BrokerRefused
+from kmirror.cluster.node.context import LogDirFailed
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed

@@ -7,8 +7,8 @@ needs. The parts themselves are not in here: each takes this context and names t
 from __future__ import annotations
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition

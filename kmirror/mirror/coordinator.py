@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.images import NO_LEADER, MetadataImage
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition

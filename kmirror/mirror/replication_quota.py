@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.meters import WindowedRate

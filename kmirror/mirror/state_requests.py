@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.state_records import StateKey

@@ -14,9 +14,9 @@ from kmirror.assembly.journal.events import error_of, event_of, event_value, sai
 from kmirror.assembly.journal.recorder import NO_EFFECTS, next_digest
 from kmirror.assembly.journal.values import decode, encode
 from kmirror.assembly.nodes import Assembly
-from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.node import clean_shutdown
 from kmirror.errors import KmirrorError, ProtocolError
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import CancelTimer, DiskDone, DiskWork, Effect, Event, SetTimer, TimerFired, TimerKey

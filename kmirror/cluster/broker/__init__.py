@@ -1,1 +1,1 @@
-"""A broker: its parts, its life with the controller, and the APIs that it answers."""
+"""A broker: its parts, what it replays of the metadata log, and the APIs that it answers."""

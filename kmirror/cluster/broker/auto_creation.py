@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmirror.cluster.broker import internal_topics
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.forwarding import envelope
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import LinkOpened
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest

@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kmirror.client import requester
-from kmirror.cluster.broker import lifecycle, metadata_follower
+from kmirror.cluster.broker import metadata_follower
 from kmirror.cluster.broker.apis.routes import routes
-from kmirror.cluster.broker.clean_shutdown import CloseLogs
-from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.metrics import of_broker
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
+from kmirror.cluster.node import lifecycle
+from kmirror.cluster.node.clean_shutdown import CloseLogs
+from kmirror.cluster.node.context import BrokerContext, BrokerOptions
 from kmirror.cluster.replication import checkpoints, follower, log_tasks, purgatory
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.envelope import host_bytes, principal_bytes
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import LinkOpened

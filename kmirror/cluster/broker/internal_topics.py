@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.create_topics_request import (
     CreatableTopic,

@@ -12,11 +12,11 @@ from functools import partial
 
 from kmirror.client.answers_without_news import AnswersWithoutNews
 from kmirror.client.requester import Sent
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.errors import CorruptBatch, ProtocolError

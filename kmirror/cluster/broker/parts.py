@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.auto_creation import AutoCreation
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.broker.verification import Pauses
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent, Components
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.partition import Partition, VerificationGuard
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey

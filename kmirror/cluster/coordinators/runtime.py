@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.purgatory import Purgatory

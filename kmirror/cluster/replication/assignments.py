@@ -7,10 +7,10 @@ One request is under way at a time; what is not accepted is told again, after a 
 from __future__ import annotations
 
 from kmirror.client.backoff import Backoff
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition

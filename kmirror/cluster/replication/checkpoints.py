@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import DiskDone
 from kmirror.log.disk import Disk

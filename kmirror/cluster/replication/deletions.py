@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant

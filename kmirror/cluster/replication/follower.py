@@ -16,9 +16,9 @@ from kmirror.client.fetch_events import Diverged, FetchEvent, LaterStart, Record
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
 from kmirror.client.requester import OnFrame, OnReply, Sent
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.facts import FollowerCut
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager

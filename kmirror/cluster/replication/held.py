@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant

@@ -5,8 +5,8 @@ A mirrored log is compacted as any other, but not by a leader that is about to c
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.facts import LogCompacted
 from kmirror.cluster.replication.held import HeldPartitions
 from kmirror.cluster.replication.log_retention import LogRetention

@@ -6,7 +6,7 @@ follower's fetch.
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_tasks import LogTasks
 from kmirror.cluster.replication.partition import Partition

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_cleaning import LogCleaning
 from kmirror.cluster.replication.log_flushes import LogFlushes

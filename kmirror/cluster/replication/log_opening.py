@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.log_tasks import TIMER, LogTasks
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import DiskDone

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import DiskDone

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_purges import LogPurges, PurgeSegments
 from kmirror.cluster.replication.partition import Partition

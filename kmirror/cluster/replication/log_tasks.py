@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 
 TIMER = "logs"

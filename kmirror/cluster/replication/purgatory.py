@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.held import HeldPartitions
 from kmirror.cluster.replication.partition import Partition

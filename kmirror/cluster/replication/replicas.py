@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.changes import PartitionChanges

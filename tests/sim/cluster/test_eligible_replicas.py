@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kmirror.protocol.gen.broker_registration_response import BrokerRegistrationResponse

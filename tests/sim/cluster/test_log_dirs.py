@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.broker.context import LogDirFailed
+from kmirror.cluster.node.context import LogDirFailed
 from kmirror.errors import KafkaError
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import TopicPartition

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.outbox import Outbox

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
 from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
@@ -16,6 +15,7 @@ from kmirror.cluster.coordinators.groups.classic.membership import UNKNOWN_MEMBE
 from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.coordinators.transactions import markers, transitions
@@ -27,6 +25,8 @@ from kmirror.cluster.coordinators.transactions.state import (
     Transaction,
     TransactionShard,
 )
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.write_txn_markers_request import (

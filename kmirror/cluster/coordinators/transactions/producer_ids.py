@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.producer_id_range import first_producer_id
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest

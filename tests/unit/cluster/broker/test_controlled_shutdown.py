@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.broker import clean_shutdown
+from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.broker.lifecycle import RETRY_MS
+from kmirror.cluster.node.lifecycle import RETRY_MS
 from kmirror.kernel.events import Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest

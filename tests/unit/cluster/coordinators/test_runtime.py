@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
-from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
+from kmirror.cluster.node.context import BrokerContext, BrokerOptions
+from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication import purgatory
 from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments

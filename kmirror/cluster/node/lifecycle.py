@@ -11,7 +11,7 @@ then other brokers lead its partitions, and every living broker knows that (cont
 
 from __future__ import annotations
 
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.uuid import Uuid

@@ -12,9 +12,9 @@ from functools import cache
 
 from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
-from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
