@@ -12,7 +12,7 @@ from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import Chunk, Effect, InboundLink, LinkOpened, Reply, RequestReceived
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition

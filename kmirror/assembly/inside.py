@@ -11,7 +11,7 @@ from kmirror.assembly.metrics import Metrics
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.errors import KafkaError, UsageError, did_you_mean
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant

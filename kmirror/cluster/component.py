@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
+from kmirror.cluster.node.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
 from kmirror.explorer.cluster import CUT, IDLE, OWES_NOTHING, Cluster, Replica
 from kmirror.explorer.logs import ModelLog
 from kmirror.kernel.ids import TopicPartition

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.disk_account import ReplicaKept
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import (
     MISSED,
     Absence,

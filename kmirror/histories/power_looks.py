@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import LogSeen, PowerLoss
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import end_of, stores_of

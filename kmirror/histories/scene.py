@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import Account, Span
 from kmirror.histories.directory import Directory
 from kmirror.histories.plan import Plan

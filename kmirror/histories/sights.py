@@ -17,7 +17,7 @@ from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING
 from kmirror.cluster.images import NO_LEADER, PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.partition import MirrorPartition

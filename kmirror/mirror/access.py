@@ -5,7 +5,7 @@ The answers follow from the assignment of its topic and the state that this lead
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.states import FED, MirrorState, Wish

@@ -15,7 +15,7 @@ from kmirror.cluster.component import BrokerComponent, CommitJudge
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey

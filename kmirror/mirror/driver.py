@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import islice
 
 from kmirror.client.witnesses import NOBODY_PROVES
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid

@@ -29,7 +29,7 @@ from kmirror.client.fetch_loop import Fetcher, FetchLoop
 from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, Wanted
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import begins_anew, leaves_nothing, loses_keys
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog

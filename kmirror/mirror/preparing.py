@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import partial
 
 from kmirror.client.remote_cluster import code_of
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import loses_keys
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import foreign_epochs

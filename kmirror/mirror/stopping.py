@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError

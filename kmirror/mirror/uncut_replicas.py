@@ -7,7 +7,7 @@ ISR until it is persisted that they have cut).
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import NOBODY, Partition
+from kmirror.cluster.node.partition import NOBODY, Partition
 from kmirror.mirror.cut_rules import SESSION, Uncut, merged
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState

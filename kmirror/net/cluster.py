@@ -17,7 +17,7 @@ from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant

@@ -17,7 +17,7 @@ LARGE_CLASSES = {
     "replication/follower.py": ("ReplicaFetchers", 284),
     "coordinators/groups/classic/membership.py": ("Membership", 307),
     "coordinators/groups/classic/group.py": ("Group", 288),
-    "replication/partition.py": ("Partition", 280),
+    "node/partition.py": ("Partition", 280),
     "controller/controller.py": ("Controller", 267),
 }
 """Files with a class over the limit, and its lines: a number may only fall."""

@@ -9,7 +9,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow
 from kmirror.assembly.nodes import Logs
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid

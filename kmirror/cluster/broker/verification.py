@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kmirror.cluster.component import BrokerComponent, Components
 from kmirror.cluster.node.context import BrokerContext
-from kmirror.cluster.replication.partition import Partition, VerificationGuard
+from kmirror.cluster.node.partition import Partition, VerificationGuard
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition

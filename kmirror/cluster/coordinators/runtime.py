@@ -20,7 +20,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.node.context import BrokerContext
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition

@@ -1,1 +1,1 @@
-"""Partitions of a broker: leadership, ISR, what followers fetch, cuts."""
+"""How a broker replicates its partitions: leadership, ISR changes, what followers fetch, cuts."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.changes import PartitionChanges
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.purgatory import Purgatory
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import Chunk

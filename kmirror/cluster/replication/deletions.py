@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.context import BrokerContext
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey

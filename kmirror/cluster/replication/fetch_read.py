@@ -10,7 +10,7 @@ fetch says of its log.
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
 from kmirror.kernel.values import value
 from kmirror.log.partition_log import PartitionLog

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from kmirror.cluster.replication.partition import FetchClock, Follower, Partition
+from kmirror.cluster.node.partition import FetchClock, Follower, Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid

@@ -19,8 +19,8 @@ from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.lifecycle import Lifecycle
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import FollowerCut
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import begins_anew, cut_for_divergence, is_half_cut, last_epoch
 from kmirror.errors import CorruptBatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.node.context import BrokerContext
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode

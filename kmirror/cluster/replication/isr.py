@@ -16,7 +16,7 @@ from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.lifecycle import Lifecycle
-from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, Partition
+from kmirror.cluster.node.partition import UNKNOWN_EPOCH, Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import LogCompacted
 from kmirror.cluster.replication.held import HeldPartitions
 from kmirror.cluster.replication.log_retention import LogRetention
 from kmirror.cluster.replication.log_tasks import LogTasks
-from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition

@@ -7,9 +7,9 @@ follower's fetch.
 from __future__ import annotations
 
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_tasks import LogTasks
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import DiskDone

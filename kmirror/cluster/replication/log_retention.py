@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_purges import LogPurges, PurgeSegments
-from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.held import HeldPartitions
-from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import SetTimer
 from kmirror.kernel.ids import TopicPartition

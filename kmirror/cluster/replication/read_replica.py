@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 
 

@@ -7,13 +7,13 @@ from collections.abc import Collection
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.checkpoints import Checkpoints
 from kmirror.cluster.replication.held import HeldPartitions
 from kmirror.cluster.replication.log_opening import LogOpening
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.purgatory import Purgatory
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed

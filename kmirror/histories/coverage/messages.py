@@ -8,7 +8,7 @@ from typing import Any
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.coverage.row import How, Row
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.cluster.coordinators.transactions.state import Status
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.coverage import transitions
 from kmirror.histories.coverage.row import How, Row
 from kmirror.histories.scene import Scene

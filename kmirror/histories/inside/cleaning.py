@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import LogCompacted
-from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.inside.log_model import LogModel
 from kmirror.histories.inside.log_rules import Broke
 from kmirror.histories.inside.rules import Rules

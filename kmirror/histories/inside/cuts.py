@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.describing import persisted_states
 from kmirror.histories.inside.mirrored import Seen
 from kmirror.histories.inside.returning import converged, lacking

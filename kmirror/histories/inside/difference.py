@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.log.compare import compare, parting
 
 

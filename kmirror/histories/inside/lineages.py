@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.copies import copies_of
 from kmirror.histories.inside.mirrored import Seen
 from kmirror.histories.inside.rules import Rules

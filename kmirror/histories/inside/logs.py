@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.log_model import LogModel
 from kmirror.histories.inside.log_rules import LogJudge
 from kmirror.histories.inside.rules import Look, Rules

@@ -7,8 +7,8 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.facts import BrokerFenced
 from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import LogCompacted
-from kmirror.cluster.replication.partition import Partition
 from kmirror.histories.inside.answers import AnswerLook
 from kmirror.histories.inside.cleaning import CleaningLook
 from kmirror.histories.inside.controllers import ControllerLook

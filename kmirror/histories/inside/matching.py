@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
 from kmirror.histories.inside.difference import parts
 from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene

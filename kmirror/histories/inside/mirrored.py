@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.rules import Look
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.copies import CopyRules
 from kmirror.histories.inside.cuts import CutRules
 from kmirror.histories.inside.lineages import LineageRules

@@ -7,7 +7,7 @@ from itertools import chain
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.spec.topics import is_internal
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage, PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import end_of, stores_of

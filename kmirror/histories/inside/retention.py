@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms

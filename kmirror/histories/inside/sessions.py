@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
 from kmirror.histories.inside.difference import difference, parts
 from kmirror.histories.inside.returning import would_differ
 from kmirror.histories.inside.rules import Rules

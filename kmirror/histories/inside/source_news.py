@@ -14,7 +14,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
 from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.inside.sources import Sources

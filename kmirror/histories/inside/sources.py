@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.mirrored import Seen
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import UNAWARE
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
 from kmirror.histories.inside.log_model import LogModel

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from benchmarks.lone_broker import LoneBroker, frame_of, version
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse, replica_error
 from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer, TimerFired
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState

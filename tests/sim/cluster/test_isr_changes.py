@@ -9,7 +9,7 @@ import pytest
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kmirror.cluster.broker.apis import fetch as fetch_api
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.fetch_read import Reader, failed, refuse
-from kmirror.cluster.replication.partition import Partition
 from kmirror.experiments.demo import Demo
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore

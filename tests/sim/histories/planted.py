@@ -19,9 +19,9 @@ from typing import Any
 from kmirror.cluster.broker.apis import write_txn_markers as markers
 from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.images.topics import Topics
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication import follower
 from kmirror.cluster.replication.appends import LeaderAppends
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.purgatory import Purgatory
 from kmirror.cluster.replication.truncation import TruncationPoint, last_epoch
 from kmirror.kernel.ids import TopicPartition

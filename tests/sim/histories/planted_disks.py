@@ -5,9 +5,9 @@ They are rows of tests/sim/histories/planted.py, which says what a fault is.
 
 from __future__ import annotations
 
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_retention import LogRetention
-from kmirror.cluster.replication.partition import Partition
 from kmirror.log import segment_list
 from kmirror.log.disk import MemoryDisk
 from tests.sim.histories.planted import Patch, fault

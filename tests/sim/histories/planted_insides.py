@@ -11,7 +11,7 @@ from kmirror.client.fetch_session import FetchSession
 from kmirror.client.producer import Producer
 from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
 from kmirror.cluster.coordinators.groups.offsets import Offsets
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
 from kmirror.log.producers import ProducerStates
 from kmirror.mirror import stopping
 from tests.sim.histories.planted import Patch, fault

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.cluster.component import BrokerComponent, Components
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition

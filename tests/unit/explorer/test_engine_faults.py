@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication import truncation
-from kmirror.cluster.replication.partition import Partition
 from kmirror.explorer.model import Model
 from kmirror.explorer.rules import rules_named
 from kmirror.explorer.scopes import scope_named

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.mirrored import Judge, Seen
 from kmirror.histories.plan import ClusterPlan
 from kmirror.kernel.uuid import Uuid

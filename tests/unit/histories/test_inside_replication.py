@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories.inside.matching import MatchingLook
 from kmirror.histories.inside.moved import Moved
 from kmirror.histories.inside.replication import ReplicationLook

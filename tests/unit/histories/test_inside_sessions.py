@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET
 from kmirror.histories.inside.sessions import SessionLook
 from tests.unit.histories.inside import broken
 from tests.unit.histories.mirrored import MirroredStage, batch

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.histories import observe
 from kmirror.histories.account import CutSeen
 from kmirror.histories.observe import difference

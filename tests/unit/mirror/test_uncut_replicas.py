@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.fetch_read import Reader, refuse
-from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.naming import Assignment

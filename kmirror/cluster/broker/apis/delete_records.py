@@ -7,8 +7,8 @@ refused as a write is (D7).
 from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.deletions import NO_LOW_WATERMARK
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition

@@ -25,6 +25,7 @@ from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.apis.plain_fetch import RACKS_FROM, TOPIC_IDS_FROM, rack_of, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse, replica_error
 from kmirror.cluster.replication.fetch_sessions import (
     INITIAL_EPOCH,
@@ -36,7 +37,6 @@ from kmirror.cluster.replication.fetch_sessions import (
     keys_of,
     knows_too_low,
 )
-from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.replication.read_replica import preferred_read_replica
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections import Counter
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.fetch_read import replica_error
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.node.partition import UNKNOWN_EPOCH
 from kmirror.cluster.replication.fetch_read import Reader, end_for, read, refuse
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, NO_SESSION
-from kmirror.cluster.replication.partition import UNKNOWN_EPOCH
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest, FetchTopic

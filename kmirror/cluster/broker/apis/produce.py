@@ -15,7 +15,7 @@ from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.produced import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
 from kmirror.cluster.broker.verification import Verdicts, Verification
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant

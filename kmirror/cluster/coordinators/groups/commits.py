@@ -17,7 +17,7 @@ from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, Offs
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import length_of_text, wrap_int64

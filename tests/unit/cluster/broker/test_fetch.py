@@ -11,7 +11,7 @@ from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.broker.apis import fetch as fetch_api
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.events import Effect, Reply, RequestReceived, SetTimer, TimerFired
 from kmirror.kernel.uuid import Uuid

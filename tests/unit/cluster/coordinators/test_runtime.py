@@ -13,10 +13,10 @@ from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.context import BrokerContext, BrokerOptions
 from kmirror.cluster.node.lifecycle import Lifecycle
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication import purgatory
 from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import SECOND

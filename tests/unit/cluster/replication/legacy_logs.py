@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.fetch_read import Reader, end_for, read, refuse
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid

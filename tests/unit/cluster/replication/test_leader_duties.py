@@ -8,8 +8,8 @@ import pytest
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication import isr
-from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.events import LinkClosed, OutboundLink, Send, SetTimer, TimerFired
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid

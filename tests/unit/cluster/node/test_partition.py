@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.partition import FetchClock, Partition
+from kmirror.cluster.node.partition import FetchClock, Partition
 from tests.unit.cluster.stage import append, partition
 
 
