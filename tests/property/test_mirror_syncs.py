@@ -113,7 +113,7 @@ def facts(draw: st.DrawFn) -> list[TopicFacts]:
 @given(facts(), st.sets(st.sampled_from(NAMES)))
 def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], described: set[str]) -> None:
     values = {name: {"cleanup.policy": "compact"} for name in described}
-    made = topics.plan(given_facts, SOURCE, values)
+    made = topics.plan(given_facts, "m", SOURCE, values)
     here = {topic.name: topic.ours for topic in given_facts}
     for new in made.create:
         assert new.mirror_info is not None
@@ -130,7 +130,7 @@ def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], desc
         else:
             assert topic.ours is not None
             assert topic.ours.partitions == topic.theirs.partitions or topic.name in made.problems
-    again = topics.plan(reversed(after), SOURCE, values)
+    again = topics.plan(reversed(after), "m", SOURCE, values)
     assert (again.create, again.grow, again.problems) == ([], [], made.problems)
 
 

@@ -12,7 +12,7 @@ from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
-from kmirror.mirror.controller_apis.membership import mirror_configs
+from kmirror.mirror.controller_apis.membership import check_mirrored, mirror_configs
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.spec.configs import Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -24,6 +24,13 @@ def decide(
 ) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
     return cluster.decide_with(ALTERS, context, request, rights)
+
+
+def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
+    """Return the changes of a topic's configs; raises ApiError, also for a sync that is late (D75)."""
+    if resource.mirror_name:
+        check_mirrored(context, resource.mirror_name, resource.resource_name, resource.topic_id)
+    return cluster.alter_topic(context, resource)
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
@@ -47,5 +54,9 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
     return changes
 
 
-ALTERS: dict[int, cluster.Alter] = {**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}
+ALTERS: dict[int, cluster.Alter] = {
+    **cluster.ALTERS,
+    ResourceType.TOPIC: alter_topic,
+    ResourceType.MIRROR: alter_mirror,
+}
 """Resource type to the function that alters it."""

@@ -48,6 +48,17 @@ def membership(
     return ErrorCode.NONE, assignment
 
 
+def check_mirrored(context: ControllerContext, mirror: str, topic: str, topic_id: Uuid) -> None:
+    """Raise ApiError TOPIC_NOT_IN_MIRROR unless the topic is in this mirror, neither paused nor removed (D75).
+
+    A broker that has missed the removal would change a topic that takes writes. `topic_id` is that of the topic that it
+    means, zeros for one that is to be created.
+    """
+    error, assignment = membership(context, mirror, topic, topic_id)
+    if error or assignment is None or assignment.wish is not Wish.MIRROR:
+        raise ApiError(ErrorCode.TOPIC_NOT_IN_MIRROR, f"Topic '{topic}' is not mirrored by '{mirror}' any more.")
+
+
 def check_may_change(context: ControllerContext, topic: str) -> None:
     """Raise ApiError READ_ONLY_TOPIC for a topic that is in a mirror and was not removed from it (D7).
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.controller_apis.wishes import Wishes, change
 from kmirror.mirror.states import Wish
-from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
 from kmirror.protocol.gen.remove_topics_from_mirror_response import (
     RemoveTopicsFromMirrorResponse,
     TopicResult,
 )
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 WISHES: Wishes = dict.fromkeys(Wish, Wish.REMOVE)
 
@@ -22,6 +25,15 @@ def decide(
 ) -> Decision:
     """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
     response = RemoveTopicsFromMirrorResponse(mirror_name=request.mirror_name)
-    records, rows = change(context, rights, request.mirror_name, request.topics, WISHES, response)
+    is_sync = not rights.is_forwarded and rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+    gone = [topic for topic in request.topics if is_sync and _is_gone(context, topic)]
+    topics = [topic for topic in request.topics if topic not in gone]
+    records, rows = change(context, rights, request.mirror_name, topics, WISHES, response)
+    rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in gone if not response.error_code]
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]
     return Decision(records, response, atomic=False)
+
+
+def _is_gone(context: ControllerContext, topic: TopicData) -> bool:
+    """Return whether a sync means a topic that was deleted here: it may have been added again since (D75)."""
+    return topic.topic_id != Uuid.ZERO and topic.topic_name not in context.image.topics

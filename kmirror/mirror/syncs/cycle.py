@@ -67,7 +67,7 @@ class SyncCycle:
         if halted:
             return
         facts = view.facts(view.to_be_mirrored())
-        shrunk = topics.plan(facts, view.source_id, NO_CONFIGS).problems
+        shrunk = topics.plan(facts, view.mirror, view.source_id, NO_CONFIGS).problems
         self._reports.tell(SyncKind.METADATA, "partitions", {f"topic {name}": text for name, text in shrunk.items()})
         self._missing = gone.missing(self._missing, facts)
         self._begin(now, "configs", sync_configs(view, self._reports, self._known_configs))

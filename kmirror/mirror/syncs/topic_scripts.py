@@ -33,8 +33,13 @@ PLANNED_MAX = 500
 """Topics whose configs are compared within one event."""
 TIMEOUT_MS = 30_000
 NO_ANSWER = "the controller did not answer"
-ALREADY_DONE = {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.INVALID_PARTITIONS}
-"""The last two say that the controller is ahead of this broker's image: it has done this before."""
+NOTHING_TO_DO = {
+    ErrorCode.NONE,
+    ErrorCode.TOPIC_ALREADY_EXISTS,
+    ErrorCode.INVALID_PARTITIONS,
+    ErrorCode.TOPIC_NOT_IN_MIRROR,
+}
+"""The errors say that the controller is ahead of this broker's image: it has done this, or the topic was removed."""
 
 
 def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Script:
@@ -47,7 +52,7 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
     found = yield from describe(missing, view.source)
     rules, broker = view.rules(), view.context.broker.configs
     values = {topic: configs.copied(theirs, {}, rules, broker).values for topic, theirs in found.values.items()}
-    made = topics.plan(view.facts(view.to_be_mirrored()), view.source_id, values)
+    made = topics.plan(view.facts(view.to_be_mirrored()), view.mirror, view.source_id, values)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     creations = in_batches(made.create, PARTITIONS_MAX, lambda topic: topic.num_partitions)
     growths = in_batches(made.grow, PARTITIONS_MAX, lambda topic: topic.count)
@@ -92,13 +97,15 @@ def _sync_configs_of(
     """Do so for some of the topics, and return what went wrong; `unclean` gets those that may elect uncleanly."""
     found = yield from describe(names, view.source, known)
     unclean += found.unclean
-    here = [topic.name for topic in view.synced(names)]  # Whatever was paused or removed meanwhile is left alone.
+    ids = {topic.name: topic.ours.topic_id for topic in view.synced(names) if topic.ours is not None}
     image = view.context.broker.image
-    ours = {topic: image.configs.topic(topic) for topic in here}
-    made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
+    ours = {topic: image.configs.topic(topic) for topic in ids}
+    made = configs.plan(ids, found.values, ours, view.rules(), view.context.broker.configs)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     for topic, refused in made.refused.items():
         problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
+    for resource in made.alter:  # What was paused or removed meanwhile is left alone.
+        resource.mirror_name, resource.topic_id = view.mirror, ids[resource.resource_name]
     batches = in_batches(made.alter, RESOURCES_MAX)
     answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
     for some, answer in zip(batches, answers, strict=True):
@@ -106,18 +113,19 @@ def _sync_configs_of(
             problems.update({f"topic {resource.resource_name}": NO_ANSWER for resource in some})
             continue
         for row in answer.responses:
-            if row.error_code:
+            if row.error_code not in NOTHING_TO_DO:
                 problems[f"topic {row.resource_name}"] = _refusal(row.error_code, row.error_message)
     return problems
 
 
 def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
     """Remove from the mirror what the source has deleted; `counts` are those of `gone.missing` (D16)."""
-    over = [name for name in gone.plan(counts) if name in view.to_be_mirrored()]
+    image, wanted = view.context.broker.image.topics, view.to_be_mirrored()
+    over = [name for name in gone.plan(counts) if name in wanted and name in image]
     if not over:
         return
     request = RemoveTopicsFromMirrorRequest(
-        mirror_name=view.mirror, topics=[TopicData(topic_name=name) for name in over]
+        mirror_name=view.mirror, topics=[TopicData(image[name].topic_id, name) for name in over]
     )
     answer = (yield [AskController(request)])[0]
     problems: dict[str, str] = {}
@@ -140,7 +148,7 @@ def _refusals(answer: CreateTopicsResponse | CreatePartitionsResponse) -> dict[s
     return {
         f"topic {row.name}": _refusal(row.error_code, row.error_message)
         for row in rows
-        if row.error_code not in ALREADY_DONE
+        if row.error_code not in NOTHING_TO_DO
     }
 
 

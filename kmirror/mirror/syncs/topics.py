@@ -66,8 +66,10 @@ class TopicPlan:
     """Topic to why it cannot be brought in line."""
 
 
-def plan(topics: Iterable[TopicFacts], source_cluster_id: str, configs: Mapping[str, Mapping[str, str]]) -> TopicPlan:
-    """Return what makes our topics those of the source.
+def plan(
+    topics: Iterable[TopicFacts], mirror: str, source_cluster_id: str, configs: Mapping[str, Mapping[str, str]]
+) -> TopicPlan:
+    """Return what makes our topics those of the source, as long as `mirror` mirrors them (D75).
 
     `configs` has what new topics are created with; a topic that is not in it is not created.
     """
@@ -78,9 +80,17 @@ def plan(topics: Iterable[TopicFacts], source_cluster_id: str, configs: Mapping[
             continue
         if ours is None:
             if topic.name in configs:
-                made.create.append(_created(topic.name, theirs, source_cluster_id, configs[topic.name]))
+                made.create.append(_created(topic.name, mirror, theirs, source_cluster_id, configs[topic.name]))
         elif theirs.partitions > ours.partitions:
-            made.grow.append(CreatePartitionsTopic(name=topic.name, count=theirs.partitions, assignments=None))
+            made.grow.append(
+                CreatePartitionsTopic(
+                    name=topic.name,
+                    count=theirs.partitions,
+                    assignments=None,
+                    mirror_name=mirror,
+                    topic_id=ours.topic_id,
+                )
+            )
         elif theirs.partitions < ours.partitions:
             made.problems[topic.name] = (
                 f"the source's topic has {theirs.partitions} partitions, ours has {ours.partitions}: a topic cannot "
@@ -89,12 +99,14 @@ def plan(topics: Iterable[TopicFacts], source_cluster_id: str, configs: Mapping[
     return made
 
 
-def _created(name: str, theirs: RemoteTopic, source_cluster_id: str, configs: Mapping[str, str]) -> CreatableTopic:
-    has_id = theirs.topic_id != Uuid.ZERO
+def _created(
+    name: str, mirror: str, theirs: RemoteTopic, source_cluster_id: str, configs: Mapping[str, str]
+) -> CreatableTopic:
+    topic_id = theirs.topic_id if theirs.topic_id != Uuid.ZERO else made_topic_id(source_cluster_id, name)
     return CreatableTopic(
         name=name,
         num_partitions=theirs.partitions,
         replication_factor=USE_DEFAULT,
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in sorted(configs.items())],
-        mirror_info=MirrorInfo(topic_id=theirs.topic_id if has_id else made_topic_id(source_cluster_id, name)),
+        mirror_info=MirrorInfo(topic_id=topic_id, mirror_name=mirror),
     )

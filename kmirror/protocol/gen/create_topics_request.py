@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.structs import Field, Struct, UNSET
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -121,18 +121,35 @@ class MirrorInfo(Struct):
 
     __slots__ = ("topic_id",)
 
+    mirror_name = Tagged[str]("mirror_name", "")
+
     FIELDS = (
         Field("TopicId", "topic_id", "uuid", (8, 8), default=Uuid.ZERO),
+        Field(
+            "MirrorName",
+            "mirror_name",
+            "string",
+            (8, 8),
+            tagged=(8, 8),
+            tag=0,
+            default="",
+            entity="mirrorName",
+        ),
     )
 
     def __init__(
         self,
         # Id of the topic in the source cluster, to be kept here.
         topic_id: Uuid = Uuid.ZERO,  # uuid
+        # Mirror whose sync asks; the topic is made only while it is mirrored there. Empty for any other
+        # client.
+        mirror_name: str = "",  # string, tag 0, mirrorName
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.topic_id = topic_id
+        if mirror_name != "":
+            self.mirror_name = mirror_name
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -143,16 +160,34 @@ class MirrorInfo(Struct):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "mirror_name" in tagged and tagged["mirror_name"]:
+            tags.append(wire.tag(0, wire.compact_string(tagged["mirror_name"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MirrorInfo, int]:
         self = cls.__new__(cls)
         self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
-        if buf[pos]:
-            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                tagged["mirror_name"], pos = wire.read_compact_string(buf, pos)
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
+        return pos
 
 
 class CreatableTopic(Struct):

@@ -11,7 +11,8 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.structs import Field, Struct, UNSET
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -73,10 +74,25 @@ class AlterConfigsResource(Struct):
 
     __slots__ = ("resource_type", "resource_name", "configs")
 
+    mirror_name = Tagged[str]("mirror_name", "")
+    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
+
     FIELDS = (
         Field("ResourceType", "resource_type", "int8", (0, 2), default=0, map_key=True),
         Field("ResourceName", "resource_name", "string", (0, 2), default="", map_key=True),
         Field("Configs", "configs", "struct", (0, 2), is_array=True, default=[], struct=AlterableConfig),
+        Field(
+            "MirrorName",
+            "mirror_name",
+            "string",
+            (2, 2),
+            tagged=(2, 2),
+            tag=0,
+            default="",
+            ignorable=True,
+            entity="mirrorName",
+        ),
+        Field("TopicId", "topic_id", "uuid", (2, 2), tagged=(2, 2), tag=1, default=Uuid.ZERO, ignorable=True),
     )
 
     def __init__(
@@ -84,12 +100,21 @@ class AlterConfigsResource(Struct):
         resource_type: int = 0,  # int8
         resource_name: str = "",  # string
         configs: list[AlterableConfig] = UNSET,  # []AlterableConfig
+        # Mirror whose sync asks; the topic is changed only while it is mirrored there. Empty for any other
+        # client.
+        mirror_name: str = "",  # string, v2+, tag 0, ignorable, mirrorName
+        # Id of the topic that the sync means, zeros for any.
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v2+, tag 1, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.configs = [] if configs is UNSET else configs
+        if mirror_name != "":
+            self.mirror_name = mirror_name
+        if topic_id is not Uuid.ZERO:
+            self.topic_id = topic_id
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -107,6 +132,15 @@ class AlterConfigsResource(Struct):
         elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if version >= 2 and "mirror_name" in tagged and tagged["mirror_name"]:
+            tags.append(wire.tag(0, wire.compact_string(tagged["mirror_name"])))
+        if version >= 2 and "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
+            tags.append(wire.tag(1, wire.uuid(tagged["topic_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
         self = cls.__new__(cls)
@@ -117,11 +151,28 @@ class AlterConfigsResource(Struct):
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 4)
         self.configs, pos = wire.read_structs(AlterableConfig._read, buf, pos, n, version)
         if version >= 1:
-            if buf[pos]:
-                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-            else:
-                pos += 1
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 2:
+                    raise wire.Malformed
+                tagged["mirror_name"], pos = wire.read_compact_string(buf, pos)
+            elif tag == 1:
+                if version < 2:
+                    raise wire.Malformed
+                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
+        return pos
 
 
 class IncrementalAlterConfigsRequest(Message):
