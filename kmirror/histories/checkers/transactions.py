@@ -250,18 +250,34 @@ def waits_for_a_cleaned_marker(
 ) -> bool:
     """Return whether a partition waits for the end of a transaction whose marker was cleaned away, here or at a source.
 
-    There a leader leads by now that keeps it open below where its mirror's log ends.
+    There a leader leads by now that keeps it open below where its mirror's log ends, or just there: then the mirror
+    has all that is decided, and waits for the markers that lie above.
     """
-    if what.startswith(OPEN_TRANSACTIONS):
-        return bool(was_cleaned(place))
+    if what.startswith(OPEN_TRANSACTIONS) and was_cleaned(place):
+        return True
     ours = logs.get(place)
-    if ours is None or not what.startswith(LOG_END):
+    if ours is None or not what.startswith((OPEN_TRANSACTIONS, LOG_END)):
         return False
     sources = ((stay.source, stay.tp) for stay in facts.stays(place) if stay.ended == NEVER)
-    return any(
-        source in logs and logs[source].last_stable_offset < ours.log_end_offset and was_cleaned(source)
-        for source in sources
-    )
+    for source in sources:
+        theirs = logs.get(source)
+        if theirs is None or theirs.last_stable_offset >= theirs.high_watermark:
+            continue
+        is_ahead = theirs.last_stable_offset < ours.log_end_offset
+        if (is_ahead if what.startswith(LOG_END) else _has_what_is_decided(ours, theirs)) and was_cleaned(source):
+            return True
+    return False
+
+
+def _has_what_is_decided(ours: LogSeen, theirs: LogSeen) -> bool:
+    """Return whether a mirror has come to where its source waits, and has every marker below that the source has.
+
+    Those that end what is open here are above the mirror's last stable offset, where no cleaner comes.
+    """
+    begin, end = ours.last_stable_offset, theirs.last_stable_offset
+    known = {(row.offset, row.value) for row in ours.rows}
+    markers = (row for row in theirs.rows if begin <= row.offset < end and is_control(row))
+    return ours.log_end_offset >= end and all((row.offset, row.value) in known for row in markers)
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:

@@ -261,6 +261,30 @@ def test_a_mirror_that_was_behind_has_a_transaction_open_that_its_source_has_cle
     assert [name for name in hand.found() if name == "stuck-state"] == expected
 
 
+@pytest.mark.parametrize(
+    ("subject", "marker", "high", "end", "expected"),
+    [
+        ("a-1", 4, 5, 3, []),
+        ("a-2", 4, 5, 3, ["stuck-state"]),
+        ("a-1", 2, 5, 3, ["stuck-state"]),
+        ("a-1", 4, 3, 3, ["stuck-state"]),
+        ("a-1", 4, 5, 2, ["stuck-state"]),
+    ],
+    ids=["away", "another was", "the source has decided it", "the source keeps none open", "the mirror is behind"],
+)
+def test_a_mirror_waits_for_markers_above_the_transaction_that_its_source_keeps_open(
+    subject: str, marker: int, high: int, end: int, expected: list[str]
+) -> None:
+    """Its source's leader was away for too long, and lacks the marker of what begins at 3."""
+    hand = compacted().away("broker", subject, 10, 40).stay("a", "b", began=2, mirroring=3)
+    hand.transaction("t/2", "missed").wrote("missed", 3, pid=8, transaction="t/2", acked=False)
+    hand.account.unsettled.append(("b", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
+    missed = row(3, "missed", pid=8, visible=False)
+    theirs = sorted([KEYED[0], OPEN, missed, replace(COMMIT, offset=marker)], key=lambda each: each.offset)
+    hand.final("a", theirs, stable=3, high=high).final("b", [KEYED[0], OPEN], stable=1, high=end, end=end)
+    assert [name for name in hand.found() if name == "stuck-state"] == expected
+
+
 @pytest.mark.decision("D8")
 @pytest.mark.parametrize(("cluster", "epoch", "found"), [("a", -1, []), ("b", -1, CHANGED), ("a", 2, CHANGED)])
 def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
