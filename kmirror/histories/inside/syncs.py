@@ -138,8 +138,13 @@ class SyncLook(Look):
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         now = self._scene.now
+        for topic, count in _grown(before, after):
+            self._look_at_unmirrored(cluster, topic, f"{count} partitions", before, after, "grow_topic", {})
         for topic, name, value in _changes(before, after):
             key = cluster, topic, name
+            if name != MIRROR_NAME:
+                what = f"config {name}={value}"
+                self._look_at_unmirrored(cluster, topic, what, before, after, "alter_topic", {"name": name})
             if value is not None:
                 self._set_since[key] = value, now
                 continue
@@ -154,6 +159,26 @@ class SyncLook(Look):
             if count > REMOVALS + self._times_ordered(cluster, topic, name):
                 text = f"config {name} of topic {topic} is removed again, which {source} has had all the time"
                 self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "config-flaps", text)
+
+    def _look_at_unmirrored(
+        self,
+        cluster: str,
+        topic: str,
+        what: str,
+        before: MetadataImage,
+        after: MetadataImage,
+        action: str,
+        args: dict[str, str],
+    ) -> None:
+        """Look whether a topic changed that exists, and that no mirror mirrors, without a step that orders it (D75)."""
+        is_there = topic in before.topics and topic in after.topics
+        if not is_there or any(is_mirrored(image, topic) for image in (before, after)):
+            return
+        wanted = {"cluster": cluster, "topic": topic, **args}
+        actions = (action, action.replace("alter", "reset"))
+        if not any(step.action in actions and wanted.items() <= step.args.items() for step in self._scene.plan.steps):
+            text = f"topic {topic} got {what}, and was not mirrored at the time"
+            self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "synced-unmirrored", text)
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
         """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
@@ -178,6 +203,20 @@ class SyncLook(Look):
 
     def _broken(self, cluster: str, broker_id: int, rule: str, text: str) -> None:
         self._rules.broken(cluster, broker_id, NO_PARTITION, rule, text)
+
+
+def is_mirrored(image: MetadataImage, topic: str) -> bool:
+    """Return whether a topic is in a mirror, neither paused nor removed."""
+    assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
+    return assignment is not None and assignment.wish is Wish.MIRROR
+
+
+def _grown(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, int]]:
+    """Yield the topics that got partitions, each with their new number."""
+    for name, topic in after.topics.items():
+        known = before.topics.get(name)
+        if known is not None and known is not topic and len(topic.partitions) > len(known.partitions):
+            yield name, len(topic.partitions)
 
 
 def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 
@@ -61,6 +62,19 @@ def with_a_config() -> Plan:
     return of_nodes([config, *ADDED], faults_end_ms=22_000)
 
 
+def altered_and_removed() -> Plan:
+    """One of two topics gets a config at a, and is removed from b's mirror; then the other one gets a config."""
+    set_here = {"cluster": "a", "name": "retention.ms", "value": "3600000"}
+    steps = [
+        Step(2_500, "add", {**THERE, "topics": "t1"}),
+        Step(4_000, "alter_topic", {**set_here, "topic": "t0"}),
+        Step(7_000, "remove", THERE),
+        Step(9_000, "alter_topic", {**set_here, "topic": "t1"}),
+    ]
+    plan = of_nodes([*ADDED, *steps], faults_end_ms=22_000)
+    return replace(plan, topics={**plan.topics, "t1": "1@a"})
+
+
 def added_out_of_reach() -> Plan:
     """The topic is added to b's mirror while a is out of reach, so b does not have it yet."""
     away = Step(50, "line_down", {"one": "a", "other": "b", "for_ms": 7_000})
@@ -92,6 +106,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         read_again,
         mirrored,
         with_a_config,
+        altered_and_removed,
         added_out_of_reach,
         goes_out_of_reach,
         wanted_by_two,

@@ -17,13 +17,18 @@ from kmirror.cluster.server import Inbound
 from kmirror.mirror import metrics
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.controller_apis import add_topics_to_mirror
+from kmirror.mirror.controller_apis import add_topics_to_mirror, incremental_alter_configs
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.syncs import gone, topic_scripts
+from kmirror.mirror.syncs.conversation import AskController
 from kmirror.mirror.syncs.report import Reports
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
-from kmirror.protocol.gen.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kmirror.protocol.headers import peek_request
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
@@ -187,6 +192,25 @@ def configs_come_and_go(patch: Patch) -> None:
         return made
 
     original = patch(topic_scripts.configs, "plan", plan)
+
+
+@fault("synced-unmirrored", profile="altered_and_removed")
+def configs_come_after_the_removal(patch: Patch) -> None:
+    """What a sync asks of the controller for one topic arrives with what it asks for another, and passes (D75)."""
+    held: list[AskController] = []
+
+    def ask(self: AskController, context: Any, source: Any, now: Any, on_answer: Any) -> None:
+        if isinstance(self.request, IncrementalAlterConfigsRequest):
+            if self.request.resources[0].resource_name == "t0":
+                held.append(self)
+                on_answer(now, None)
+                return
+            for late in held[:1]:
+                original(late, context, source, now, lambda *_: None)
+        original(self, context, source, now, on_answer)
+
+    original = patch(AskController, "ask", ask)
+    patch(incremental_alter_configs, "check_mirrored", lambda *_: None)
 
 
 @fault("synced-again", profile="mirrored")
