@@ -18,12 +18,13 @@ from kmirror.histories.account import Ack, Read, Refusal, Transaction, Write
 from kmirror.histories.consuming import PREFERRED_MS
 from kmirror.histories.inside.applications import DeliveryLook, ReadingLook
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Desk
-from kmirror.histories.scripts import Script, Sleep, Wait
+from kmirror.histories.scripts import Script, Sleep
 from kmirror.histories.values import name_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
+from kmirror.sim.pending import Wait
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
@@ -161,7 +162,7 @@ class LibraryProducer:
     def _now(self) -> Instant:
         return self.desk.scene.simulation.world.now
 
-    def _doing(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait:
+    def _doing(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait[ErrorCode]:
         def begin(done: Callable[[ErrorCode], None]) -> None:
             start(done)
             self._client.perform()

@@ -3,7 +3,7 @@
     reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
     yield Tell("a", endpoint, request)                             nothing: there will be no answer
     yield Sleep(200)
-    yield Wait(start)                                              what `start` hands over to the function it is given
+    yield Wait(begin)                                              what `begin` hands over to the function it is given
 
 A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of its own at
 the cluster's site, so that a line that is down between sites parts a cluster from the others and not from its clients.
@@ -11,7 +11,7 @@ the cluster's site, so that a line that is down between sites parts a cluster fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.message import Message
 from kmirror.sim.client import Client
+from kmirror.sim.pending import Wait
 from kmirror.sim.world import World
 
 
@@ -50,15 +51,8 @@ class Sleep:
     ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Begin what answers by a call, such as a machine of `kmirror.client`, and go on with what it hands over."""
-
-    start: Callable[[Callable[[Any], None]], None]
-
-
 R = TypeVar("R")
-Script = Generator[Ask | Tell | Sleep | Wait, Any, R]
+Script = Generator[Ask | Tell | Sleep | Wait[Any], Any, R]
 
 
 class Scripts:
@@ -92,7 +86,7 @@ class Scripts:
             self._world.at(self._world.now, lambda: self._go(actor, script, None))
             return
         if isinstance(wish, Wait):
-            wish.start(lambda reply: self._go(actor, script, reply))
+            wish.begin(lambda reply: self._go(actor, script, reply))
             return
         self.client(actor, wish.cluster).send(
             wish.endpoint,

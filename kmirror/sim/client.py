@@ -24,7 +24,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
 from kmirror.sim.facts import OrderAnswered, OrderSent
-from kmirror.sim.pending import Pending, Script
+from kmirror.sim.pending import Pending, Wait
 from kmirror.sim.world import World
 from kmirror.spec.apis import BY_KEY, ApiRow
 from kmirror.spec.error_codes import ErrorCode
@@ -142,7 +142,7 @@ class Client:
         check_is_order(body)
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
-    def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Script[Message]:
+    async def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
         """Give an order to a cluster, as a part of what takes longer."""
         admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
@@ -159,7 +159,7 @@ class Client:
                 self._world.tell(self.name, OrderSent(number, body))
                 self.perform()
 
-        answer: Message | ErrorCode = yield ask
+        answer = await Wait(ask)
         del self._node.timers[admin.name]  # An order that is answered has no timer any more.
         self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):

@@ -259,11 +259,11 @@ class Cluster(ClusterInside):
         nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
         world = self.simulation.world
 
-        def stop() -> Script[None]:
+        async def stop() -> None:
             for each in nodes:
                 if self.runs(each):  # Else it has died meanwhile.
                     world.stop(self.process(each))
-                yield until(world, lambda each=each: not self.runs(each))  # type: ignore[misc]
+                await until(world, lambda each=each: not self.runs(each))  # type: ignore[misc]
 
         def left() -> str:
             return "the end of " + ", ".join(self.process(each) for each in nodes if self.runs(each))
@@ -356,14 +356,14 @@ class Cluster(ClusterInside):
             lambda: "; ".join(["leaders of its partitions", *self.awaited_sessions()]),
         )
 
-    def _creating(self, topic: str, request: CreateTopicsRequest) -> Script[None]:
-        reply = yield from self.ordering(request)
+    async def _creating(self, topic: str, request: CreateTopicsRequest) -> None:
+        reply = await self.ordering(request)
         assert isinstance(reply, CreateTopicsResponse)
         code = ErrorCode(reply.topics[0].error_code)
         if code:
             reason = reply.topics[0].error_message or code.text
             raise self.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
-        yield until(
+        await until(
             self.simulation.world,
             lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
         )

@@ -40,7 +40,7 @@ from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.message import Message
 from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.pending import Pending, Script, pause
+from kmirror.sim.pending import Pending, Script, Wait, pause
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
@@ -151,9 +151,9 @@ class Mirror:
         request = removing_topics(self.name, as_names(topics))
         return self._changing(request)
 
-    def _changing(self, request: Message) -> Script[None]:
+    async def _changing(self, request: Message) -> None:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
-        reply = yield from self.destination.ordering(request)
+        reply = await self.destination.ordering(request)
         refused = refused_order(self.name, request, reply)
         if refused is not None:
             raise self.destination.simulation.refusal(*refused)
@@ -190,21 +190,21 @@ class Mirror:
     def _described(self) -> Description:
         return self._begin(f"mirror {self.name} to be described", self._describing()).result()
 
-    def _describing(self) -> Script[Description]:
-        found = yield from self._asking_each()
+    async def _describing(self) -> Description:
+        found = await self._asking_each()
         if found.refusal is ErrorCode.UNKNOWN_MIRROR:
-            yield pause(self.destination.simulation.world, DESCRIBE_EVERY_S)
-            found = yield from self._asking_each()
+            await pause(self.destination.simulation.world, DESCRIBE_EVERY_S)
+            found = await self._asking_each()
         if why := found.refusal:
             text = f"cannot describe mirror {self.name}: {why.name}: {why.text}"
             raise self.destination.simulation.refusal(why, text)
         return found
 
-    def _asking_each(self) -> Script[Description]:
+    async def _asking_each(self) -> Description:
         request, client = DescribeMirrorsRequest(mirror_names=[self.name]), self.destination.client
         found = Description()
         for broker_id in self.destination.living():
-            reply = yield partial(client.send, self.destination.endpoint(broker_id), request)
+            reply = await Wait(partial(client.send, self.destination.endpoint(broker_id), request))
             for mirror in reply.mirrors if isinstance(reply, DescribeMirrorsResponse) else ():
                 found.add(broker_id, mirror)
         return found
@@ -238,9 +238,9 @@ class Mirror:
             there = self.destination.partitions([name for name in topics if name in known])
             return Goal(MirrorState.STOPPED, there)
 
-        def fail_over() -> Script[list[MirrorRow]]:
-            yield from self._removing(topics)
-            return (yield from self._coming_to(goal(), rows))
+        async def fail_over() -> list[MirrorRow]:
+            await self._removing(topics)
+            return await self._coming_to(goal(), rows)
 
         return self._begin(f"the failover of mirror {self.name}", fail_over(), lambda: self._missing(goal(), rows))
 
@@ -328,17 +328,17 @@ class Mirror:
         script = self._coming_to(goal, rows, watch)
         return self._begin(what, script, lambda: self._missing(goal, rows)).result(within_s=within_s)
 
-    def _coming_to(
+    async def _coming_to(
         self, goal: Goal, rows: list[MirrorRow], watch: Callable[[list[MirrorRow]], None] | None = None
-    ) -> Script[list[MirrorRow]]:
+    ) -> list[MirrorRow]:
         """Describe until the goal is reached; `rows` is what was described last."""
         while True:
-            rows[:] = (yield from self._describing()).rows
+            rows[:] = (await self._describing()).rows
             if watch is not None:
                 watch(rows)
             if not self._not_there(goal, rows):
                 return rows
-            yield pause(self.destination.simulation.world, pause_s(rows))
+            await pause(self.destination.simulation.world, pause_s(rows))
 
     def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
         # A lag is known once a fetch was answered: before that two logs may end alike and differ.

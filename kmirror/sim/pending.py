@@ -11,7 +11,7 @@ What is called by `Simulation.on` or `at` cannot wait, and can begin any of thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 from kmirror.errors import KmirrorError, SimulationFailure, UsageError
@@ -20,11 +20,19 @@ from kmirror.kernel.clock import SECOND
 from kmirror.sim.world import World
 
 T = TypeVar("T")
-Wait = Callable[[Callable[[Any], None]], None]
-"""Begins something, and calls its argument with the outcome."""
-Script = Generator[Wait, Any, T]
-"""Yields what it waits for, is sent each outcome, and returns its result."""
+Script = Coroutine[Any, Any, T]
+"""Awaits one `Wait` after the other, and returns its result."""
 WITHIN_S = 120.0
+
+
+class Wait(Generic[T]):
+    """What a script awaits: `begin` begins something, and calls its argument with the outcome."""
+
+    def __init__(self, begin: Callable[[Callable[[T], None]], object]) -> None:
+        self.begin = begin
+
+    def __await__(self) -> Generator[Wait[T], T, T]:
+        return (yield self)
 
 
 class Pending(Generic[T]):
@@ -40,6 +48,8 @@ class Pending(Generic[T]):
         self._is_cancelled = False
         self._on_done: list[Callable[[Pending[T]], None]] = []
         self._go_on(None)
+        if isinstance(self._error, UsageError):  # The caller learns at once what it gave wrong.
+            raise self._error
 
     def __repr__(self) -> str:
         if self._is_cancelled:
@@ -103,27 +113,23 @@ class Pending(Generic[T]):
         if self._is_cancelled:
             return
         try:
-            wait = self._script.send(value)
+            wait: Wait[Any] = self._script.send(value)
         except StopIteration as end:
             self._result.append(end.value)
         except KmirrorError as error:
             self._error = error
         else:
-            wait(self._go_on)
+            wait.begin(self._go_on)
             return
         for call in self._on_done:
             call(self)
 
 
-def pause(world: World, span_s: float) -> Wait:
+def pause(world: World, span_s: float) -> Wait[None]:
     """Return what waits for a while."""
-    return lambda go_on: world.at(world.now + round(span_s * SECOND), lambda: go_on(None))
+    return Wait(lambda go_on: world.at(world.now + round(span_s * SECOND), lambda: go_on(None)))
 
 
-def until(world: World, condition: Callable[[], bool]) -> Wait:
+def until(world: World, condition: Callable[[], bool]) -> Wait[None]:
     """Return what waits for a condition."""
-
-    def wait(go_on: Callable[[Any], None]) -> None:
-        world.watchers.once(condition, lambda: go_on(None))
-
-    return wait
+    return Wait(lambda go_on: world.watchers.once(condition, lambda: go_on(None)))

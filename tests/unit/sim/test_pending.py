@@ -195,3 +195,16 @@ def test_an_order_that_was_answered_leaves_no_timer_behind() -> None:
     before = len(cluster.client._node.timers)
     cluster.create_topic("two")
     assert len(cluster.client._node.timers) == before
+
+
+def test_what_is_given_wrong_is_known_at_once() -> None:
+    with Simulation(3) as simulation, Cluster(simulation, "a") as a, Cluster(simulation, "b") as b:
+        mirror = Mirror("m", source=a, destination=b)
+        mirror.create()
+        with pytest.raises(UsageError, match="mirror m of cluster b has no topics"):
+            mirror.begin_fail_over()
+        with pytest.raises(UsageError, match="topics takes a list of names"):
+            mirror.begin_add_topics(TOPIC)
+        refused = mirror.begin_pause([TOPIC])  # Whether it may be is the cluster's to say.
+        with pytest.raises(KafkaError, match="cannot pause topic orders of mirror m"):
+            refused.result()
