@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
+from kmirror.assembly.mirrors import adding_topics, pausing_topics, removing_topics, resuming_topics
 from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, Asker, Question
 from kmirror.histories.scripts import Script
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
-from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
-from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
@@ -65,10 +64,9 @@ def _mirror_topics(asker: Asker) -> Script[None]:
     mirror, topic = asker.mirror(), NO_TOPIC
     if mirror == NO_MIRROR:
         topic = asker.topic()
-    row = AddedTopic(topic_name=topic)
     orders = [removing_topics(mirror, [topic]), pausing_topics(mirror, [topic]), resuming_topics(mirror, [topic])]
     if mirror == NO_MIRROR:
-        orders.append(AddTopicsToMirrorRequest(mirror_name=mirror, topics=[row]))
+        orders.append(adding_topics(mirror, {topic: Uuid.ZERO}))
     yield from asker.ask(asker.rng.choice(orders))
 
 
@@ -78,8 +76,8 @@ def _removed_topics(asker: Asker) -> Script[None]:
     wishes = {name: parse(image.configs.topic(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
     removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
     if removed:
-        topics = [AddedTopic(topic_name=name) for name in (NO_TOPIC, *removed)]
-        yield from asker.ask(AddTopicsToMirrorRequest(mirror_name=NO_MIRROR, topics=topics))
+        topics = dict.fromkeys((NO_TOPIC, *removed), Uuid.ZERO)
+        yield from asker.ask(adding_topics(NO_MIRROR, topics))
 
 
 QUESTIONS: tuple[Question, ...] = (

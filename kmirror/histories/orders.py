@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
+from kmirror.assembly import mirrors
 from kmirror.client.admin import REPEATED, error_of
 from kmirror.histories.account import Order
 from kmirror.histories.observe import Observer
@@ -22,17 +22,13 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.naming import MIRROR_NAME, parse
-from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
-from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
 from kmirror.protocol.gen.alter_configs_response import AlterConfigsResponse
-from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -234,41 +230,30 @@ def servers(scene: Scene, cluster: str) -> str:
 
 
 def _create(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    values = {
-        BOOTSTRAP_SERVERS: servers(scene, str(args.get("servers", args["source"]))),
-        MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000)),
-    }
-    return CreateMirrorRequest(
-        mirror_name=str(args["mirror"]), config=[MirrorConfig(name=n, value=v) for n, v in values.items()]
-    )
+    at = servers(scene, str(args.get("servers", args["source"])))
+    return mirrors.creating(str(args["mirror"]), at, {MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000))})
 
 
 def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    named = bool(args.get("named", True))
-    source = str(args["source"])
-    return AddTopicsToMirrorRequest(
-        mirror_name=str(args["mirror"]),
-        topics=[
-            AddedTopic(topic_name=topic, topic_id=scene.topic_id(source, topic) if named else Uuid.ZERO)
-            for topic in topics_of(args)
-        ],
-    )
+    named, source = bool(args.get("named", True)), str(args["source"])
+    ids = {topic: scene.topic_id(source, topic) if named else Uuid.ZERO for topic in topics_of(args)}
+    return mirrors.adding_topics(str(args["mirror"]), ids)
 
 
 def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return removing_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.removing_topics(str(args["mirror"]), topics_of(args))
 
 
 def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return pausing_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.pausing_topics(str(args["mirror"]), topics_of(args))
 
 
 def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return resuming_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.resuming_topics(str(args["mirror"]), topics_of(args))
 
 
 def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return DeleteMirrorRequest(mirror_name=str(args["mirror"]))
+    return mirrors.deleting(str(args["mirror"]))
 
 
 def _describe_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -344,11 +329,11 @@ def _reset_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mes
 
 
 def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(ResourceType.MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
+    return mirrors.altering(str(args["mirror"]), {str(args["name"]): str(args["value"])})
 
 
 def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(ResourceType.MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
+    return mirrors.altering(str(args["mirror"]), {BOOTSTRAP_SERVERS: servers(scene, str(args["servers"]))})
 
 
 ORDERS: dict[str, MakeRequest] = {
