@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from kmirror.client.remote_cluster import code_of
+from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -23,7 +24,7 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, Mirr
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
-from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, DescribeMirrorsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -56,6 +57,16 @@ _ORDERS: Mapping[type[Message], tuple[str, str]] = {
     resuming.ResumeMirrorTopicsRequest: ("resume topics of", "resume topic {} of"),
 }
 """What each request orders, for messages: of the mirror, and of one topic."""
+# What is waited for after each order, for messages.
+CREATED = "mirror {} to be created"
+ADDED = "topics to be added to mirror {}"
+REMOVED = "topics to be removed from mirror {}"
+PAUSED = "topics of mirror {} to be paused"
+RESUMED = "topics of mirror {} to be resumed"
+DELETED = "mirror {} to be deleted"
+ALTERED = "mirror {} to be altered"
+DESCRIBED = "mirror {} to be described"
+FAILOVER = "the failover of mirror {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +174,17 @@ class Goal:
     caught_up: bool = False
     """They also have, on the whole ISR, all that the source has decided."""
 
+    def __str__(self) -> str:
+        return f"come to {self.state.name}{', caught up' * self.caught_up}"
+
+    @staticmethod
+    def of(mirror: str, state: MirrorState, partitions: Iterable[TopicPartition], *, caught_up: bool) -> Goal:
+        """Return the goal that a caller names; UsageError if it names no partitions."""
+        arguments.member("state", state, MirrorState)
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
+            raise UsageError(f"mirror {mirror}: name at least one partition to wait for")
+        return Goal(state, wanted, caught_up=caught_up)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -191,9 +213,14 @@ class Refusal:
 # -- requests ---------------------------------------------------------------------------------
 
 
-def creating(mirror: str, servers: str, configs: Mapping[str, str]) -> CreateMirrorRequest:
-    """Return what creates a mirror of the cluster at `servers`, unless `configs` name others."""
-    values = {BOOTSTRAP_SERVERS: servers, **configs}
+def creating(mirror: str, servers: str | None, configs: Mapping[str, str] | None) -> CreateMirrorRequest:
+    """Return what creates a mirror of the cluster at `servers`, unless `configs` name others.
+
+    UsageError if neither does, and for values of other types.
+    """
+    values = {BOOTSTRAP_SERVERS: servers or "", **({} if configs is None else arguments.configs(configs))}
+    if servers is None and not values[BOOTSTRAP_SERVERS]:
+        raise UsageError(f"mirror {mirror}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
     return CreateMirrorRequest(mirror, [MirrorConfig(name, value) for name, value in values.items()])
 
 
@@ -301,8 +328,21 @@ def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) 
             rows[row.tp] = row
 
 
+def described_in(answers: Mapping[int, Message]) -> dict[str, Description]:
+    """Return what brokers say of their mirrors in answers to DescribeMirrors, by broker id; by name, in order."""
+    found: dict[str, Description] = {}
+    for broker_id, reply in answers.items():
+        assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
+        for mirror in reply.mirrors:
+            found.setdefault(mirror.mirror_name, Description()).add(broker_id, mirror)
+    return dict(sorted(found.items()))
+
+
 def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
-    """Return the mirrors of a cluster, by name."""
+    """Return the mirrors of a cluster, by name; KafkaError if that is refused."""
+    if reply.error_code:
+        error = code_of(reply.error_code)
+        raise KafkaError(error, f"cannot list mirrors: {error.name}: {reply.error_message or error.text}")
     rows = [
         MirrorListing(row.mirror_name, row.source_bootstrap, row.source_cluster_id, row.topic_count, row.warning)
         for row in reply.mirrors

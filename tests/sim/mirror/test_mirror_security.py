@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.mirrors import DESCRIBED, Description
 from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
@@ -90,6 +91,10 @@ def test_configs_that_do_not_go_together_are_refused_at_creation_and_later(
     assert "INVALID_CONFIG" in str(caught.value) and "=hush" not in str(caught.value)
 
 
+def description_of(mirror: Mirror) -> Description:
+    return mirror._run(DESCRIBED, lambda scripts: scripts._described())
+
+
 @pytest.mark.decision("D38")
 def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> None:
     simulation = Simulation(3)
@@ -100,8 +105,8 @@ def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> Non
         mirror.add_topics([TOPIC, "nowhere"])
         mirror.wait_for_state(MirrorState.MIRRORING, [TopicPartition(TOPIC, 0)])
         leader = b.leader(TopicPartition(TOPIC, 0))
-        assert leader is not None and mirror._described().topics_without_rows == ["nowhere"]
+        assert leader is not None and description_of(mirror).topics_without_rows == ["nowhere"]
         b.kill(leader.broker_id)
         simulation.run_until(lambda: b.image.topics[TOPIC].partitions[0].leader == NO_LEADER)
         assert mirror.describe() == []
-        assert mirror._described().topics == sorted([TOPIC, "nowhere"]) == mirror.topics()
+        assert description_of(mirror).topics == sorted([TOPIC, "nowhere"]) == mirror.topics()

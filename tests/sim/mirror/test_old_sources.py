@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
+from kmirror.assembly.mirrors import ADDED, adding_topics
 from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -41,8 +42,9 @@ UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
 class OldMirror(Mirror):
     """Names no topic ids, which an operator cannot know."""
 
-    def _source_id(self, topic: str) -> Uuid:
-        return Uuid.ZERO
+    def add_topics(self, topics: Iterable[str]) -> None:
+        request = adding_topics(self.name, dict.fromkeys(topics, Uuid.ZERO))
+        self._run(ADDED, lambda mirror: mirror._change(request))
 
 
 class OldPair(Pair):

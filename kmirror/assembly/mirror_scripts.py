@@ -1,0 +1,348 @@
+"""What is done with a mirror, step by step, on any runner? Each operation is one method of `MirrorScripts`.
+
+It is a coroutine: asyncio runs it over TCP, and the simulator in virtual time. Each runner adds how it asks the two
+clusters. `BlockingMirror` has the same methods for programs that are not asynchronous.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kmirror.assembly import mirrors
+from kmirror.assembly.mirrors import WITHIN_S, Description, Difference, Goal, MirrorRow
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+T = TypeVar("T")
+
+
+class MirrorScripts(ABC):
+    """The operations of mirror `name`; each speaks to brokers of the destination.
+
+    KafkaError UNKNOWN_MIRROR if the destination has no such mirror. An operation that takes longer than `within_s`
+    ends over TCP with KafkaError REQUEST_TIMED_OUT, and in the simulator, whose seconds are virtual, with
+    SimulationFailure; the error says where the partitions are and why.
+    """
+
+    def __init__(
+        self, name: str, servers: str | None, cluster: str, clusters: str, moment: Callable[[], str] = str
+    ) -> None:
+        """`servers` are the source's; errors name `cluster`, the destination, or both, and end in `moment`."""
+        self.name = arguments.text("name", name)
+        self._servers = servers
+        self._cluster = cluster
+        self._clusters = clusters
+        self._moment = moment
+
+    async def create(self, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror; KafkaError if the cluster refuses."""
+        await self._change(mirrors.creating(self.name, self._servers, configs))
+
+    async def add_topics(self, topics: Iterable[str]) -> None:
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+
+        A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
+        Until then `catch_up` and `difference` fail with an error that names it.
+        """
+        names = as_names(topics)
+        ids = await self._source_ids(names)
+        await self._change(mirrors.adding_topics(self.name, {name: ids.get(name, Uuid.ZERO) for name in names}))
+
+    async def remove_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics: failover begins; KafkaError if one is refused."""
+        await self._change(mirrors.removing_topics(self.name, as_names(topics)))
+
+    async def pause(self, topics: Iterable[str]) -> None:
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
+
+        It is decided then; `wait_for_state` tells when the partitions are PAUSED.
+        """
+        await self._change(mirrors.pausing_topics(self.name, as_names(topics)))
+
+    async def resume(self, topics: Iterable[str]) -> None:
+        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        await self._change(mirrors.resuming_topics(self.name, as_names(topics)))
+
+    async def delete(self) -> None:
+        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
+
+        KafkaError MIRROR_NOT_EMPTY, with the partitions in its way, unless every topic was removed and is STOPPED.
+        """
+        await self._change(mirrors.deleting(self.name))
+
+    async def alter(self, configs: Mapping[str, str | None]) -> None:
+        """Set configs of the mirror, which take effect at once; None goes back to the default.
+
+        KafkaError if one is refused; then nothing is altered.
+        """
+        await self._change(mirrors.altering(self.name, configs))
+
+    async def describe(self) -> list[MirrorRow]:
+        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        return (await self._described()).rows
+
+    async def reason(self) -> str:
+        """Return why brokers of the destination cannot speak to the source, and which; empty if all can."""
+        return (await self._described()).reason
+
+    async def warning(self) -> str:
+        """Return what an operator should know though no partition waits for it; empty if there is nothing."""
+        return (await self._described()).warning
+
+    @abstractmethod
+    async def topics(self) -> list[str]:
+        """Return the names of all topics in this mirror, whether they exist at the destination or not.
+
+        Removed ones are among them, unless they never came to be there.
+        """
+
+    async def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        return await self._partitions(await self.topics(), at_source=True)
+
+    async def wait_for_state(
+        self,
+        state: MirrorState,
+        partitions: Iterable[TopicPartition],
+        *,
+        within_s: float = WITHIN_S,
+        caught_up: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
+
+        The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
+        `watch` is called with the rows each time. UsageError if there are no partitions to wait for.
+        """
+        return await self._come_to(Goal.of(self.name, state, partitions, caught_up=caught_up), within_s, watch)
+
+    async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided.
+
+        DescribeMirrors tells the source's offset as of the last fetch; this asks the source itself. UsageError if the
+        mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in the
+        simulator.
+        """
+        wanted = await self._to_compare(is_late := self._timer(within_s))
+        await self._come_to(Goal(MirrorState.MIRRORING, wanted, caught_up=True), within_s, is_late=is_late)
+
+    async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
+        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
+
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
+        if the mirror has no topics.
+        """
+        if not (topics := await self.topics()):
+            raise self._no_topics()
+        await self.remove_topics(topics)
+        there = await self._partitions(topics, at_source=False)
+        return await self._come_to(Goal(MirrorState.STOPPED, there), within_s)
+
+    @abstractmethod
+    async def difference(self) -> Difference | None:
+        """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
+
+        Of a compacted topic records are compared where bytes differ: each side may lack what its cleaner took (D46).
+        The simulator compares every replica of the destination. Over TCP the logs of the leaders are compared;
+        KafkaError if one cannot be read. If the mirror has no topics, or a cluster lacks one, the errors are those of
+        `catch_up`: nothing would be compared.
+        """
+
+    async def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one.
+
+        In the simulator its text names the moment of the run.
+        """
+        difference = await self.difference()
+        if difference is not None:
+            raise AssertionError(f"mirror {self.name} from {self._clusters}: {difference}{self._moment()}")
+
+    # -- what a runner adds -------------------------------------------------------------------
+
+    @abstractmethod
+    async def _order(self, request: Message) -> Message:
+        """Have the destination carry out an order, and return its answer."""
+
+    @abstractmethod
+    async def _ask_each(self, request: Message) -> Mapping[int, Message]:
+        """Return the answers of the destination's living brokers, by broker id."""
+
+    @abstractmethod
+    async def _source_ids(self, topics: Sequence[str]) -> Mapping[str, Uuid]:
+        """Return the ids of those topics that the source has."""
+
+    @abstractmethod
+    async def _partitions(self, topics: Sequence[str], *, at_source: bool) -> list[TopicPartition]:
+        """Return the partitions of those topics that the source has, or the destination."""
+
+    @abstractmethod
+    async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
+        """Return the partitions of all topics in this mirror; an error where a cluster lacks one, or there is none.
+
+        Over no partitions everything is true.
+        """
+
+    @abstractmethod
+    async def _caught_up(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
+        """Return those that have, on the destination's whole ISR, all that the source has decided."""
+
+    @abstractmethod
+    def _timer(self, within_s: float) -> Callable[[], bool]:
+        """Return what says, later, whether an operation that begins now has taken longer than `within_s`."""
+
+    @abstractmethod
+    async def _sleep(self, span_s: float, waits_for: str = "") -> None:
+        """Let time pass while an operation waits for something."""
+
+    # -- how it is known ----------------------------------------------------------------------
+
+    async def _change(self, request: Message) -> None:
+        refused = mirrors.refused_order(self.name, request, await self._order(request))
+        if refused is not None:
+            raise self._refusal(*refused)
+
+    def _refusal(self, error: ErrorCode, text: str) -> KafkaError:
+        return KafkaError(error, text + self._moment())
+
+    async def _described(self) -> Description:
+        return (await self._describe_each([self.name])).get(self.name, Description())
+
+    async def _describe_each(self, names: Iterable[str]) -> dict[str, Description]:
+        """Return what brokers say of some mirrors, or of all; by name, in order."""
+        request = DescribeMirrorsRequest(mirror_names=sorted(names))
+        found = mirrors.described_in(await self._ask_each(request))
+        if any(description.refusal is ErrorCode.UNKNOWN_MIRROR for description in found.values()):
+            await self._sleep(mirrors.DESCRIBE_EVERY_S)
+            found = mirrors.described_in(await self._ask_each(request))
+        for name, description in found.items():
+            if why := description.refusal:
+                raise self._refusal(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+        return found
+
+    def _no_topics(self) -> UsageError:
+        return UsageError(f"mirror {self.name} of {self._cluster} has no topics: add some first")
+
+    async def _come_to(
+        self,
+        goal: Goal,
+        within_s: float,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+        is_late: Callable[[], bool] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe until the goal is reached."""
+        is_late = is_late or self._timer(within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
+        while True:
+            rows = await self.describe()
+            if watch is not None:
+                watch(rows)
+            # A lag is known once a fetch was answered: before that two logs may end alike and differ.
+            there = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
+            if goal.caught_up:
+                there = await self._caught_up([tp for tp in there if tp in goal.partitions])
+            left = sorted(set(goal.partitions).difference(there))
+            if not left:
+                return rows
+            waits_for = mirrors.explained(left, rows)
+            if is_late():
+                text = f"mirror {self.name} did not {goal} within {within_s:g} s; it waits for {waits_for}"
+                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+            await self._sleep(mirrors.pause_s(rows), waits_for)
+
+
+class BlockingMirror(ABC):
+    """A mirror whose methods return when the operation is done; `MirrorScripts` says more about each of them."""
+
+    name: str
+
+    @abstractmethod
+    def _run(self, what: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S) -> T:
+        """Carry out an operation, and return its result; `what` says what is waited for, with {} for the mirror."""
+
+    def create(self, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror; KafkaError if the cluster refuses."""
+        self._run(mirrors.CREATED, lambda mirror: mirror.create(configs))
+
+    def add_topics(self, topics: Iterable[str]) -> None:
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused."""
+        self._run(mirrors.ADDED, lambda mirror: mirror.add_topics(topics))
+
+    def remove_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics: failover begins; KafkaError if one is refused."""
+        self._run(mirrors.REMOVED, lambda mirror: mirror.remove_topics(topics))
+
+    def pause(self, topics: Iterable[str]) -> None:
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused."""
+        self._run(mirrors.PAUSED, lambda mirror: mirror.pause(topics))
+
+    def resume(self, topics: Iterable[str]) -> None:
+        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        self._run(mirrors.RESUMED, lambda mirror: mirror.resume(topics))
+
+    def delete(self) -> None:
+        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything."""
+        self._run(mirrors.DELETED, lambda mirror: mirror.delete())
+
+    def alter(self, configs: Mapping[str, str | None]) -> None:
+        """Set configs of the mirror, which take effect at once; None goes back to the default."""
+        self._run(mirrors.ALTERED, lambda mirror: mirror.alter(configs))
+
+    def describe(self) -> list[MirrorRow]:
+        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.describe())
+
+    def reason(self) -> str:
+        """Return why brokers of the destination cannot speak to the source, and which; empty if all can."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.reason())
+
+    def warning(self) -> str:
+        """Return what an operator should know though no partition waits for it; empty if there is nothing."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.warning())
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics in this mirror, whether they exist at the destination or not."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.topics())
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.partitions())
+
+    def wait_for_state(
+        self,
+        state: MirrorState,
+        partitions: Iterable[TopicPartition],
+        *,
+        within_s: float = WITHIN_S,
+        caught_up: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe again and again until every partition is in `state` and, if asked, has all that is decided."""
+        goal = Goal.of(self.name, state, partitions, caught_up=caught_up)
+        return self._run(f"mirror {{}} to {goal}", lambda mirror: mirror._come_to(goal, within_s, watch), within_s)
+
+    def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided."""
+        what = "mirror {} to come to MIRRORING, caught up"
+        self._run(what, lambda mirror: mirror.catch_up(within_s=within_s), within_s)
+
+    def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
+        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes."""
+        return self._run(mirrors.FAILOVER, lambda mirror: mirror.fail_over(within_s=within_s), within_s)
+
+    def difference(self) -> Difference | None:
+        """Compare logs byte for byte, up to what is decided at the source; None if they are equal."""
+        return self._run(mirrors.DESCRIBED, lambda mirror: mirror.difference())
+
+    def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one."""
+        self._run(mirrors.DESCRIBED, lambda mirror: mirror.assert_equal())
