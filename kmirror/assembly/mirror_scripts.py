@@ -226,7 +226,19 @@ class MirrorScripts(ABC):
         for name, description in found.items():
             if why := description.refusal:
                 raise self._refusal(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+        there = await self._there(sorted({topic for description in found.values() for topic in description.names}))
+        for description in found.values():
+            description.add_unreported(there)
         return found
+
+    async def _there(self, topics: Sequence[str]) -> list[TopicPartition]:
+        """Return the partitions of those topics at the destination; none if the client may not describe one of them."""
+        try:
+            return await self._partitions(topics, at_source=False) if topics else []
+        except KafkaError as error:
+            if error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                raise
+            return []
 
     def _no_topics(self) -> UsageError:
         return UsageError(f"mirror {self.name} of {self._cluster} has no topics: add some first")

@@ -69,6 +69,10 @@ DESCRIBED = "mirror {} to be described"
 FAILOVER = "the failover of mirror {}"
 
 
+NOT_REPORTED = "no broker reports it: it has no leader, or its leader does not answer"
+"""The reason in the row of a partition that no broker describes."""
+
+
 @dataclass(frozen=True, slots=True)
 class MirrorRow:
     """One partition's line of DescribeMirrors; -1 stands for what is not known."""
@@ -117,7 +121,7 @@ class Description:
 
     @property
     def rows(self) -> list[MirrorRow]:
-        """The partitions that a broker leads, in order."""
+        """The partitions that a broker leads, and those that none reports, in order."""
         return [self.partitions[tp] for tp in sorted(self.partitions)]
 
     @property
@@ -127,8 +131,14 @@ class Description:
 
     @property
     def topics_without_rows(self) -> list[str]:
-        """The names of topics that are not there yet, or of which no living broker leads a partition, in order."""
-        described = {tp.topic for tp in self.partitions}
+        """The names of topics that are not there yet, in order."""
+        there = {tp.topic for tp in self.partitions}
+        return [name for name in self.topics if name not in there]
+
+    @property
+    def undescribed_topics(self) -> list[str]:
+        """The names of topics that are not there yet, or of which no broker reports a partition, in order."""
+        described = {tp.topic for tp, row in self.partitions.items() if row.reason != NOT_REPORTED}
         return [name for name in self.topics if name not in described]
 
     @property
@@ -163,6 +173,12 @@ class Description:
             self.reasons[broker_id] = mirror.reason
         if mirror.warning:
             self.warnings[mirror.warning] = None
+
+    def add_unreported(self, partitions: Iterable[TopicPartition]) -> None:
+        """Add a row for each of these partitions that is in the mirror, and that no broker has described."""
+        for tp in partitions:
+            if tp.topic in self.names and tp not in self.partitions:
+                self.partitions[tp] = MirrorRow(tp, -1, -1, -1, MirrorState.UNKNOWN, -1, NOT_REPORTED)
 
 
 @dataclass(frozen=True, slots=True)

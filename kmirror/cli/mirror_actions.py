@@ -233,7 +233,7 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
             raise _no_match(task.topic)
         described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
         mirrored = {row.tp.topic for row in described.rows if row.state is not MirrorState.STOPPED}
-        mirrored.update(described.topics_without_rows)
+        mirrored.update(described.undescribed_topics)
         ids = {name: known[name].topic_id for name in found if name not in mirrored}
     if task.replication_factor is not None and not task.is_dry:
         await _create_topics(admin, listing, {name: known[name] for name in ids if name in known}, task)
@@ -246,7 +246,7 @@ async def _change(admin: AsyncAdmin, task: Task) -> int:
     topics = _concerned(task, described)
     hidden = listing.topic_count - len(described.topics)
     if task.action != "remove":
-        hidden += len(described.topics_without_rows)
+        hidden += len(described.undescribed_topics)
     if hidden > 0 and topics != [task.topic]:
         what = counted(hidden, "topic")
         complain(f"{what} of mirror {task.mirror} cannot be matched, for no leader describes it: name it in full\n")
@@ -266,7 +266,7 @@ def _concerned(task: Task, described: Description) -> list[str]:
     if not matched.topics:
         raise _no_match(task.topic)
     found = {row.tp.topic for row in matched.rows if row.state in CONCERNED[task.action]}
-    return sorted(found.union(matched.topics_without_rows) if task.action == "remove" else found)
+    return sorted(found.union(matched.undescribed_topics) if task.action == "remove" else found)
 
 
 async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], request: Message) -> int:

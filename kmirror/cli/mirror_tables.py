@@ -16,7 +16,7 @@ DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATI
 FILTER_WIDTHS = (6, 60, 8, 1)
 FILTER_HEADINGS = ("KIND", "NAME", "MIRRORED", "WHY")
 OF_PARTITIONS = ("partition", "source_offset", "destination_offset", "lag", "state", "last_mirrored_epoch")
-NOBODY = "the topic is not there yet, or has no leader"
+NOT_THERE = "the topic is not there yet, or you may not describe it"
 UNKNOWN = "-"
 ELLIPSIS = "..."
 
@@ -63,7 +63,7 @@ def _reasons(described: Description) -> Iterator[str]:
     if described.warning:
         yield f"warning: {described.warning}"
     for topic in described.topics_without_rows:
-        yield f"{topic}: {NOBODY}"
+        yield f"{topic}: {NOT_THERE}"
     for row in described.rows:
         if row.reason:
             yield f"{row.tp}: {row.state.name}: {row.reason}"
@@ -109,7 +109,7 @@ def _described(mirror: Description) -> Iterator[dict[str, object]]:
             "reason": row.reason or None,
         }
     for topic in mirror.topics_without_rows:
-        yield {"topic": topic, **dict.fromkeys(OF_PARTITIONS), "reason": NOBODY}
+        yield {"topic": topic, **dict.fromkeys(OF_PARTITIONS), "reason": NOT_THERE}
     if (mirror.reason or mirror.warning) and not mirror.topics:
         yield dict.fromkeys(("topic", *OF_PARTITIONS, "reason"))
 

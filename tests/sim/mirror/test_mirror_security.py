@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.mirrors import DESCRIBED, Description
+from kmirror.assembly.mirrors import DESCRIBED, NOT_REPORTED, Description
 from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
@@ -96,6 +96,25 @@ def description_of(mirror: Mirror) -> Description:
 
 
 @pytest.mark.decision("D38")
+def test_a_partition_whose_leader_does_not_answer_has_a_row_and_no_lag() -> None:
+    """Until its session ends the dead broker is the leader, and the others have nothing to say of the partition."""
+    simulation = Simulation(3)
+    with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
+        a.create_topic(TOPIC, 4)
+        mirror = Mirror("m", source=a, destination=b)
+        mirror.create()
+        mirror.add_topics([TOPIC])
+        mirror.catch_up()
+        led = [tp for tp in mirror.partitions() if (leader := b.leader(tp)) is not None and leader.broker_id == 1]
+        assert 0 < len(led) < 4
+        b.kill(1)
+        rows = {row.tp: row for row in mirror.describe()}
+        assert list(rows) == mirror.partitions()
+        assert [tp for tp, row in rows.items() if (row.lag, row.reason) == (-1, NOT_REPORTED)] == led
+        assert [tp for tp, row in rows.items() if row.lag == 0] == [tp for tp in rows if tp not in led]
+
+
+@pytest.mark.decision("D38")
 def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> None:
     simulation = Simulation(3)
     with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
@@ -105,8 +124,9 @@ def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> Non
         mirror.add_topics([TOPIC, "nowhere"])
         mirror.wait_for_state(MirrorState.MIRRORING, [TopicPartition(TOPIC, 0)])
         leader = b.leader(TopicPartition(TOPIC, 0))
-        assert leader is not None and description_of(mirror).topics_without_rows == ["nowhere"]
+        assert leader is not None and description_of(mirror).undescribed_topics == ["nowhere"]
         b.kill(leader.broker_id)
         simulation.run_until(lambda: b.image.topics[TOPIC].partitions[0].leader == NO_LEADER)
-        assert mirror.describe() == []
+        (row,) = mirror.describe()
+        assert (row.tp.topic, row.state, row.lag, row.reason) == (TOPIC, MirrorState.UNKNOWN, -1, NOT_REPORTED)
         assert description_of(mirror).topics == sorted([TOPIC, "nowhere"]) == mirror.topics()
