@@ -7,14 +7,14 @@ carry, never raises in the node that asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.authentication import Authenticator
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -81,8 +81,8 @@ class Changes:
 OnRefreshed = Callable[[Instant, Changes | None], None]
 """(now, what the answer changed, or None if no broker answered)"""
 
-OnChecked = Callable[[Instant, MetadataResponse, Collection[str]], None]
-"""(now, the answer to take over, the topics of which nothing in it is believed)"""
+OnChecked = Callable[[Instant, MetadataResponse, Mapping[str, str]], None]
+"""(now, the answer to take over, the topics of which nothing in it is believed, each with the reason)"""
 Check = Callable[[Instant, MetadataRequest, MetadataResponse, OnChecked], None]
 """(now, request, its answer, what to call once) -> how much of an answer is believed"""
 
@@ -157,8 +157,8 @@ class RemoteCluster:
         """Topics that the last refresh did not find, and how many refreshes in a row did not."""
         self.refused: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
-        self.doubted: dict[str, None] = {}
-        """Topics of which the last refresh was told what is not believed: what is known of them is from before."""
+        self.doubted: dict[str, str] = {}
+        """Topics of which the last refresh was told what is not believed, and why: what is known is from before."""
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
@@ -170,6 +170,8 @@ class RemoteCluster:
         """The links over which something was sent."""
         self._patience_ms = PATIENCE_MS
         """How long a broker may take to tell metadata, at most `timeout_ms`: if it hangs, another one is asked."""
+        self.took: Duration = 0
+        """How long the last answer to a refresh took."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -192,6 +194,7 @@ class RemoteCluster:
 
         def on_frame(later: Instant, frame: Chunk) -> bool:
             nonlocal said
+            self.took = later - now
             said = bytes(frame[CORRELATION_ID_BYTES:])
             if self._answered != (names, said):
                 return False
@@ -205,11 +208,11 @@ class RemoteCluster:
             if not isinstance(reply, MetadataResponse):
                 self._end_refresh(later, None)
             elif self._check is None:
-                on_checked(later, reply, ())
+                on_checked(later, reply, {})
             else:
                 self._check(later, request, reply, on_checked)
 
-        def on_checked(later: Instant, reply: MetadataResponse, doubted: Collection[str]) -> None:
+        def on_checked(later: Instant, reply: MetadataResponse, doubted: Mapping[str, str]) -> None:
             changes = self._learn(reply, names, doubted)
             self._answered = None if doubted or self._lacks(reply, names, changes) else (names, said)
             self._end_refresh(later, changes)
@@ -246,7 +249,7 @@ class RemoteCluster:
         self._turn += 1
         return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._silent)
 
-    def _learn(self, reply: MetadataResponse, asked: list[str], doubted: Collection[str]) -> Changes:
+    def _learn(self, reply: MetadataResponse, asked: list[str], doubted: Mapping[str, str]) -> Changes:
         changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(asked))
         self.cluster_id = reply.cluster_id
         self._learn_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
@@ -254,7 +257,7 @@ class RemoteCluster:
             name = topic.name or ""
             self.doubted.pop(name, None)
             if name in doubted:
-                self.doubted[name] = None
+                self.doubted[name] = doubted[name]
             elif not self._learn_topic(topic, changes):
                 changes.topics.pop(name, None)
         return changes

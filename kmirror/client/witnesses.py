@@ -21,7 +21,7 @@ from kmirror.client.remote_cluster import (
     SOFTWARE_VERSION,
     RemoteCluster,
 )
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen import describe_quorum_request as quorum
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -32,6 +32,8 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC
 
 PURPOSE = "witness"
+ROUND_TRIPS = 8
+"""Of the first answer on a link that is secured by TLS and SCRAM, which opens it: a refresh may need one."""
 NOBODY_PROVES = "no broker of the source proves that it is up to date"
 UNKNOWN = -1
 """What stands for an offset of the metadata log where there is none."""
@@ -46,11 +48,13 @@ class Witnesses:
 
     closings: dict[Endpoint, int]
     """How many links to each had ended: who has restarted since is no witness any more."""
+    why_none: str = NOBODY_PROVES
+    """Why there are none, if there are none."""
 
     @classmethod
-    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint]) -> Witnesses:
+    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], why_none: str = NOBODY_PROVES) -> Witnesses:
         """Return brokers as witnesses from now on."""
-        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints})
+        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints}, why_none)
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -74,7 +78,7 @@ class Witnesses:
         if not self.closings:
             on_answers(now, ())
         for endpoint in self.closings:
-            cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=_patience_ms(cluster))
+            cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=patience_ms(cluster))
 
 
 OnFound = Callable[[Instant, Witnesses], None]
@@ -91,6 +95,7 @@ class _Search:
         self._listed = listed or list(cluster.servers)
         self._on_found = on_found
         self._left = cluster.in_turn(self._listed)
+        self._is_answered = False
 
     def ask_next(self, now: Instant) -> None:
         """Ask the next broker for a proof."""
@@ -108,6 +113,7 @@ class _Search:
 
     def _on_quorum(self, now: Instant, endpoint: Endpoint, reply: Message | None) -> None:
         cluster = self._cluster
+        self._is_answered = self._is_answered or reply is not None
         cannot = cluster.knows_versions(endpoint) and not cluster.supports(endpoint, quorum.DescribeQuorumRequest)
         if isinstance(reply, DescribeQuorumResponse):
             cannot = reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -146,16 +152,25 @@ class _Search:
             body,
             on_reply,
             version_min=version_min,
-            timeout_ms=_patience_ms(self._cluster),
+            timeout_ms=patience_ms(self._cluster),
             needs_controller=True,
         )
 
     def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
-        self._on_found(now, Witnesses.of(self._cluster, endpoints))
+        why = NOBODY_PROVES if self._is_answered else f"{NOBODY_PROVES}: {silence(self._cluster)}"
+        self._on_found(now, Witnesses.of(self._cluster, endpoints, why))
 
 
-def _patience_ms(cluster: RemoteCluster) -> int:
-    return min(PATIENCE_MS, cluster.timeout_ms)
+def patience_ms(cluster: RemoteCluster) -> int:
+    """Return how long a broker may take to prove something; more where the last answer to a refresh took long."""
+    return min(max(PATIENCE_MS, ROUND_TRIPS * cluster.took // MILLISECOND), cluster.timeout_ms)
+
+
+def silence(cluster: RemoteCluster) -> str:
+    """Say that such a question got no answer, and how long that may take."""
+    waited_ms = patience_ms(cluster)
+    limit = " (request.timeout.ms)" if waited_ms == cluster.timeout_ms else ""
+    return f"no answer within {waited_ms} ms{limit}"
 
 
 def _high_watermark(reply: Message | None) -> int:

@@ -128,10 +128,12 @@ class MirrorContext:
         return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
 
     def missing_topics(self, mirror: str) -> dict[str, str]:
-        """Return the topics of a mirror that this broker cannot have created, each with the reason (D38)."""
-        refused, known = self.not_created.get(mirror, {}), self.broker.image.topics
-        wanted = Assignment(mirror, Wish.MIRROR)
-        return {t: why for t, why in refused.items() if t not in known and self.assignments.get(t) == wanted}
+        """Return the topics of a mirror that this broker, its coordinator, cannot have created, with why (D38)."""
+        found, source = dict(self.not_created.get(mirror, {})), self.sources.get(mirror)
+        if source is not None and self.coordinates(mirror):
+            found |= {name: why for name, why in source.doubted.items() if not source.has(name)}
+        known, wanted = self.broker.image.topics, Assignment(mirror, Wish.MIRROR)
+        return {t: why for t, why in found.items() if t not in known and self.assignments.get(t) == wanted}
 
     def source_cluster_id(self, mirror: str) -> str:
         """Return the id of the mirror's source as its config remembers it; empty if it was never stored (D15, D16)."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from kmirror.client.witnesses import NOBODY_PROVES
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -23,7 +22,7 @@ from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing, owes_cut
-from kmirror.mirror.source_answers import no_answer
+from kmirror.mirror.source_answers import no_answer, not_believed
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_loader import StateLoader
@@ -155,7 +154,7 @@ class PartitionDriver:
         elif name in source.refused:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
         elif name in source.doubted and not source.has(name):  # It is asked about again soon.
-            mp.reason = f"{NOBODY_PROVES}, and so what is said of topic {name} there is not believed"
+            mp.reason = not_believed(name, source.doubted[name])
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.

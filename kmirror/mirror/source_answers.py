@@ -24,6 +24,11 @@ def no_answer(source: RemoteCluster) -> str:
     return f"no answer from the source at {','.join(map(str, source.servers))}{source.suffix()}"
 
 
+def not_believed(topic: str, why: str) -> str:
+    """Say that what a source says of a topic is not believed, and why (D60)."""
+    return f"what the source says of topic {topic} is not believed: {why}"
+
+
 class Described:
     """An answer to DescribeMirrors: what the source's mirror of our mirror's name knows, and who wrote the logs."""
 

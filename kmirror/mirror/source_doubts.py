@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmirror.client.remote_cluster import OnChecked, RemoteCluster
-from kmirror.client.witnesses import Witnesses, find_witnesses
+from kmirror.client.witnesses import NOBODY_PROVES, Witnesses, find_witnesses, silence
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
@@ -19,6 +19,8 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+
+DIFFER = "brokers of the source differ about it, and none proves that it is up to date"
 
 
 class SourceDoubts:
@@ -33,22 +35,23 @@ class SourceDoubts:
         """Ask the witnesses where `reply` has news that it takes one for."""
         remembered = self._context.source_cluster_id(self._mirror)
         if remembered and reply.cluster_id != remembered:  # Nothing comes of it (D16).
-            on_checked(now, reply, ())
+            on_checked(now, reply, {})
             return
         doubted = [topic.name or "" for topic in reply.topics if self._takes_a_witness(topic, reply.cluster_id or "")]
         if not doubted:
-            on_checked(now, reply, ())
+            on_checked(now, reply, {})
             return
 
         def on_found(later: Instant, witnesses: Witnesses) -> None:
-            witnesses.ask(later, self._source, request, on_answers)
+            def on_answers(then: Instant, answers: Sequence[Message]) -> None:
+                told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+                if told:
+                    on_checked(then, told[-1], dict.fromkeys(disputed(told), DIFFER))
+                    return
+                why = f"{NOBODY_PROVES}: {silence(self._source)}" if witnesses.endpoints else witnesses.why_none
+                on_checked(then, reply, dict.fromkeys(doubted, why))
 
-        def on_answers(later: Instant, answers: Sequence[Message]) -> None:
-            told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
-            if told:
-                on_checked(later, told[-1], disputed(told))
-            else:
-                on_checked(later, reply, doubted)
+            witnesses.ask(later, self._source, request, on_answers)
 
         listed = [Endpoint(row.host, row.port) for row in reply.brokers]
         find_witnesses(self._source, now, listed, on_found)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.remote_cluster import RemoteCluster, code_of
-from kmirror.client.witnesses import NOBODY_PROVES, Witnesses
+from kmirror.client.witnesses import Witnesses
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint
@@ -122,7 +122,7 @@ def describe(
         return SourceConfigs()
     witnesses: Witnesses = (yield [AskForWitnesses()])[0]
     if not witnesses.endpoints:
-        return SourceConfigs(problems=dict.fromkeys(topics, NOBODY_PROVES), unanswered=list(topics))
+        return SourceConfigs(problems=dict.fromkeys(topics, witnesses.why_none), unanswered=list(topics))
     known = known or KnownAnswers()
     asked = in_batches(topics, TOPICS_MAX)
     told = []

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.witnesses import Witnesses, find_witnesses
-from kmirror.kernel.clock import Instant
+from kmirror.client.witnesses import NOBODY_PROVES, Witnesses, find_witnesses, patience_ms
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
@@ -182,3 +182,34 @@ def test_nobody_is_asked_where_there_are_no_witnesses() -> None:
     stage = Stage()
     assert asked(stage, Witnesses.of(stage.cluster, [])) == [()]
     assert stage.script.look() == []
+
+
+def test_a_proof_may_take_longer_where_answers_take_long_but_no_longer_than_any_request() -> None:
+    cluster = RemoteCluster("me", Script().requester, (BOOTSTRAP,), timeout_ms=30_000)
+    assert patience_ms(cluster) == 3_000
+    cluster.took = 300 * MILLISECOND
+    assert patience_ms(cluster) == 3_000
+    cluster.took = 1_000 * MILLISECOND
+    assert patience_ms(cluster) == 8_000
+    cluster.took = 5_000 * MILLISECOND
+    assert patience_ms(cluster) == 30_000
+    cluster.timeout_ms = 1_000
+    assert patience_ms(cluster) == 1_000
+
+
+def test_where_no_broker_answers_the_reason_says_how_long_each_was_waited_for() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    for _ in range(2):
+        stage.script.answer_versions()
+        stage.script.break_link()
+    assert stage.found[0].why_none == f"{NOBODY_PROVES}: no answer within 1000 ms (request.timeout.ms)"
+
+
+def test_where_a_broker_answers_without_a_proof_silence_is_not_the_reason() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    stage.tell_quorum(-1)
+    stage.script.answer_versions()
+    stage.script.break_link()
+    assert stage.found[0].why_none == NOBODY_PROVES
