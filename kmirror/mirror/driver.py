@@ -155,6 +155,9 @@ class PartitionDriver:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
         elif name in source.doubted and not source.has(name):  # It is asked about again soon.
             mp.reason = not_believed(name, source.doubted[name])
+        elif topic is None and name not in source.missing:
+            mp.reason = no_answer(source, f" about topic {name} since it was added")
+            self._context.refresh_soon(now, mirror, name)
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.

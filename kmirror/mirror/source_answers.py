@@ -19,9 +19,9 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def no_answer(source: RemoteCluster) -> str:
-    """Say that a source does not answer, and why if that is known."""
-    return f"no answer from the source at {','.join(map(str, source.servers))}{source.suffix()}"
+def no_answer(source: RemoteCluster, about: str = "") -> str:
+    """Say that a source does not answer, and why if that is known; `about` begins with a space if it is not empty."""
+    return f"no answer from the source at {','.join(map(str, source.servers))}{about}{source.suffix()}"
 
 
 def not_believed(topic: str, why: str) -> str:

@@ -59,3 +59,20 @@ def test_a_mirror_says_that_no_broker_of_the_source_proves_what_it_says() -> Non
     a.restart(CONTROLLER_ID)
     mirror.catch_up()
     assert mirror.reason() == ""
+
+
+@pytest.mark.decision("D38")
+def test_that_the_source_lacks_a_topic_is_said_once_it_has_answered() -> None:
+    simulation, a, b, mirror = clusters()
+    mirror.add_topics(["t"])
+    mirror.catch_up()
+    simulation.line(a, b).take_down()
+    mirror.fail_over()
+    mirror.add_topics(["t"])
+    for _ in range(30):
+        simulation.run_for(span_s=1)
+        (row,) = mirror.describe()
+        assert row.reason.startswith("no answer from the source at ")
+        assert row.reason.endswith(" about topic t since it was added")
+    simulation.line(a, b).bring_up()
+    mirror.catch_up()
