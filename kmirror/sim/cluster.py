@@ -56,9 +56,10 @@ CLOCK_PPM_MAX = 100_000
 class Cluster(ClusterInside):
     """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
 
-    `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age
-    (`log.retention.ms` is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as
-    many as there are brokers, unless `replication_factor` says how many. Each broker has `log_dirs` log directories
+    `logs` are laid down on the disks, however old they are: a cluster that gets some deletes no log for its age
+    (`log.retention.ms` is -1) unless `configs` says otherwise. One without `logs` has Kafka's default of seven days
+    of the simulated clock. Three replicas are made of each partition, or as many as there are brokers, unless
+    `replication_factor` says how many. Each broker has `log_dirs` log directories
     in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
     is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id.
@@ -291,6 +292,9 @@ class Cluster(ClusterInside):
         """Have a node's clock be wrong from now on: so far ahead (below 0: behind), and gaining `ppm` us a second.
 
         Without arguments it is right again. A clock never goes back while its node runs: that waits for the next start.
+        A node has one clock: it dates records by it, and counts all time by it. The controller counts the sessions of
+        brokers so: a leap past `broker.session.timeout.ms` ends all of them, and fences every broker at once, until
+        its next heartbeat. Kafka counts them by a monotonic clock, which does not leap with the computer's.
         """
         world = self.simulation.world
         arguments.whole_number("ppm", ppm, -CLOCK_PPM_MAX, CLOCK_PPM_MAX)
@@ -414,8 +418,11 @@ class Cluster(ClusterInside):
     def awaited_sessions(self) -> list[str]:
         """Say when the session ends of each broker that counts as alive and does not run, or is not heard from.
 
-        A broker that was killed and started again is not heard from until its former session has ended.
+        A broker that was killed and started again is not heard from until its former session has ended. While the
+        controller does not run, which is all that is said then, no session ends, and no order is carried out.
         """
+        if not self.runs(CONTROLLER_ID):
+            return [f"the controller of {self.name} does not run"]
         found = []
         for broker_id in self.broker_ids:
             end = self.session_ends_s(broker_id)

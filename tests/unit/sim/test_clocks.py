@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.sim.clocks import WrongClock
 from kmirror.sim.cluster import Cluster
+from kmirror.sim.facts import BrokerFenced
 from kmirror.sim.simulation import Simulation
 
 HOUR_MS = 3_600_000
@@ -55,3 +57,11 @@ def test_a_clock_that_is_too_fast_gains_time_and_timers_keep_to_it() -> None:
         before = world.events
         simulation.run_for(span_s=10)
         assert world.events - before < 5_000, "no timer goes off over and over"
+
+
+def test_a_leap_of_the_controllers_clock_ends_all_sessions_at_once() -> None:
+    with Simulation(seed=1) as simulation, Cluster(simulation, "a") as a:
+        a.set_clock(CONTROLLER_ID, ahead_ms=HOUR_MS)
+        simulation.run_for(span_s=1)
+        assert sorted(seen.fact.broker_id for seen in simulation.facts(BrokerFenced)) == [1, 2, 3]
+        simulation.run_until(a.is_settled, within_s=10)

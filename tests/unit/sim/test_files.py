@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import kmirror
-from kmirror import Cluster, Simulation, TopicPartition, UsageError, read_log_dirs, write_log_dirs
+from kmirror import Cluster, Simulation, TopicPartition, UsageError, read_log_dirs, read_sample, write_log_dirs
 from kmirror.cli.diff import command as diff
 from kmirror.cli.verify import command as verify
 from kmirror.logdir import write
@@ -215,3 +215,10 @@ def test_until_all_is_written_the_folder_is_not_there(
     write_log_dirs(cluster.files(brokers=[1]), tmp_path / "b")
     (beside,) = seen
     assert beside.startswith(".b.") and beside.endswith(".part")
+
+
+def test_only_a_cluster_that_gets_logs_keeps_them_however_old_they_are() -> None:
+    simulation, logs = Simulation(seed=1), read_sample()
+    kept, plain = Cluster(simulation, "kept", logs=logs), Cluster(simulation, "plain")
+    asked = Cluster(simulation, "asked", logs=logs, configs={"log.retention.ms": "5"})
+    assert [one.configs.get("log.retention.ms") for one in (kept, plain, asked)] == ["-1", None, "5"]

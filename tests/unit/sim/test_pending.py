@@ -121,7 +121,19 @@ def test_a_wait_that_is_in_vain_says_what_for_and_is_given_up() -> None:
     with pytest.raises(UsageError, match="the failover of mirror m was given up"):
         failover.result()
     b.kill(CONTROLLER_ID)
-    assert b.session_ends_s(2) is None and b.awaited_sessions() == []
+    assert b.session_ends_s(2) is None and b.awaited_sessions() == ["the controller of b does not run"]
+
+
+def test_an_order_that_finds_no_controller_says_so_until_its_time_is_up() -> None:
+    mirror, b = mirrored()
+    b.kill(CONTROLLER_ID)
+    failover = mirror.begin_fail_over()
+    b.simulation.run_for(span_s=50)
+    assert not failover.is_done and failover.waits_for.endswith("; the controller of b does not run")
+    b.simulation.run_for(span_s=15)
+    assert isinstance(failover.error, KafkaError) and failover.error.code is ErrorCode.REQUEST_TIMED_OUT
+    b.restart(CONTROLLER_ID)
+    assert [row.state for row in mirror.fail_over()] == [MirrorState.STOPPED], "it may be repeated"
 
 
 def test_an_order_can_be_begun_by_what_cannot_wait() -> None:
