@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.authentication import Authenticator
+from kmirror.client.refused_versions import refuses_version
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Duration, Instant
@@ -368,6 +370,11 @@ class RemoteCluster:
         """Make the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
 
+    def ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
+        """Ask a broker for its versions, known or not, and call `then`; without an answer they are forgotten."""
+        self._use(endpoint, purpose)
+        self._ask_versions(now, endpoint, purpose, self.timeout_ms, then)
+
     def _ask_versions(
         self, now: Instant, endpoint: Endpoint, purpose: str, timeout_ms: int, then: Callable[[Instant], None]
     ) -> None:
@@ -380,6 +387,8 @@ class RemoteCluster:
                 if self._wants_features and version is not None and version >= FEATURES_FROM:
                     self._ask_api_versions(later, endpoint, purpose, version, timeout_ms, on_features)
                     return
+            else:
+                self.forget_versions(endpoint)  # What it served before proves nothing of now.
             then(later)
 
         def on_features(later: Instant, reply: Message | None) -> None:
@@ -475,6 +484,10 @@ class RemoteCluster:
     ) -> None:
         """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
+        They are also asked for if the broker is not known to serve the request, and if it refuses the version that it
+        served before: the level of a feature may be another one by now. In the latter case the request is sent once
+        more if there is another version of it; else `on_reply` gets the refusal (D77).
+
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
         if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
         that of `Requester.send`. With `is_counted` everything on this link is counted (`Requester.counts`). With
@@ -483,31 +496,59 @@ class RemoteCluster:
 
         wait_ms = timeout_ms or self.timeout_ms
 
+        def put(later: Instant, version: int, then: OnReply) -> None:
+            self._send(later, endpoint, purpose, body, version, then, client_id, wait_ms, on_frame, needs_controller)
+
         def go(later: Instant) -> None:
-            version = self.version(endpoint, type(body))
-            if version is not None and version_max is not None:
-                version = min(version, version_max)
-            if version is None or version < self._least(endpoint, body, version_min):
+            version = self._version_to_send(endpoint, body, version_min, version_max)
+            if version is None:
                 on_reply(later, None)
                 return
-            self._send(
-                later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame, needs_controller
-            )
 
+            def on_answer(then: Instant, reply: Message | None) -> None:
+                if reply is not None and refuses_version(reply):
+                    repeat = partial(go_again, version, reply)
+                    self._ask_versions(then, endpoint, purpose, wait_ms, repeat)
+                else:
+                    on_reply(then, reply)
+
+            put(later, version, on_answer)
+
+        def go_again(refused: int, refusal: Message, later: Instant) -> None:
+            version = self._version_to_send(endpoint, body, version_min, version_max)
+            if version is None or version == refused:
+                on_reply(later, refusal)
+            else:
+                put(later, version, on_reply)
+
+        self._use(endpoint, purpose, is_counted=is_counted)
+        if self._learned_at.get(endpoint) == self.closings(endpoint) and (
+            self._version_to_send(endpoint, body, version_min, version_max) is not None
+        ):
+            go(now)
+        else:
+            self._ask_versions(now, endpoint, purpose, wait_ms, go)
+
+    def _use(self, endpoint: Endpoint, purpose: str, *, is_counted: bool = False) -> None:
+        """Have the link to a broker for one purpose counted and secured before anything is sent on it."""
         link = self.link(endpoint, purpose)
         self._links[link] = None
         if is_counted:
             self._requester.count(link)
         if self._authenticator is not None:
             self._requester.secure(link, self._authenticator)
-        if endpoint in self._versions and self._learned_at[endpoint] == self.closings(endpoint):
-            go(now)
-        else:
-            self._ask_versions(now, endpoint, purpose, wait_ms, go)
 
-    def _least(self, endpoint: Endpoint, body: Message, version_min: int) -> int:
-        """Return the lowest version that may be sent: both sides have it, and it is not below `version_min`."""
-        return max(version_min, _spoken(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
+    def _version_to_send(
+        self, endpoint: Endpoint, body: Message, version_min: int, version_max: int | None
+    ) -> int | None:
+        """Return the newest version that both sides have, within these bounds; None if there is none or not known."""
+        version = self.version(endpoint, type(body))
+        if version is None:
+            return None
+        if version_max is not None:
+            version = min(version, version_max)
+        least = max(version_min, _spoken(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
+        return None if version < least else version
 
     def _send(
         self,

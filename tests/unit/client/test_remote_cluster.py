@@ -13,7 +13,12 @@ from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -21,6 +26,8 @@ from kmirror.protocol.headers import decode_answer
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata, versions
+
+REFUSED = ErrorCode.UNSUPPORTED_VERSION
 
 
 class Stage:
@@ -72,10 +79,89 @@ def test_what_a_broker_does_not_serve_is_not_sent() -> None:
     stage.send(MetadataRequest())
     stage.script.answer_versions(Fetch=(1, 0), ListOffsets=(1, 5))
     stage.script.answer(MetadataResponse())
-    stage.send(FetchRequest())
-    stage.send(ListOffsetsRequest(), version_min=6)
+    for body, version_min in ((FetchRequest(), 0), (ListOffsetsRequest(), 6)):
+        stage.send(body, version_min=version_min)
+        stage.script.answer_versions(Fetch=(1, 0), ListOffsets=(1, 5))
     assert stage.script.look() == [] and stage.told[1:] == [None, None]
     assert not stage.cluster.supports(ONE, FetchRequest) and stage.cluster.version(ONE, ListOffsetsRequest) == 5
+
+
+@pytest.mark.decision("D77")
+def test_what_a_broker_did_not_serve_is_sent_once_it_does() -> None:
+    stage = Stage()
+    stage.send(DescribeMirrorsRequest())
+    stage.script.answer_versions(DescribeMirrors=(1, 0))
+    assert stage.told == [None]
+    stage.send(DescribeMirrorsRequest())
+    stage.script.answer_versions()
+    stage.script.answer(DescribeMirrorsResponse())
+    assert isinstance(stage.told[1], DescribeMirrorsResponse)
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        (FetchRequest(), FetchResponse(error_code=REFUSED)),
+        (
+            FindCoordinatorRequest(coordinator_keys=["g"]),
+            FindCoordinatorResponse(coordinators=[Coordinator(key="g", error_code=REFUSED)]),
+        ),
+    ],
+    ids=["at the top", "in a row"],
+)
+@pytest.mark.decision("D77")
+def test_a_version_that_is_refused_is_replaced_by_the_one_that_is_served_now(body: Message, refusal: Message) -> None:
+    stage = Stage()
+    stage.send(body)
+    stage.script.answer_versions()
+    (newest,) = stage.script.versions
+    stage.script.answer(refusal)
+    name = refusal.NAME.removesuffix("Response")
+    stage.script.answer_versions(**{name: (4, newest - 1)})
+    assert stage.script.versions == [newest - 1]
+    stage.script.answer(type(refusal)())
+    stage.send(body)
+    assert stage.script.versions == [newest - 1], "nothing is asked again"
+    assert [type(reply) for reply in stage.told] == [type(refusal)]
+    assert stage.told[0] != refusal
+
+
+@pytest.mark.parametrize("served", [True, False])
+@pytest.mark.decision("D77")
+def test_a_refusal_is_told_if_there_is_no_other_version(served: bool) -> None:
+    stage = Stage()
+    stage.send(DescribeMirrorsRequest())
+    stage.script.answer_versions()
+    stage.script.answer(DescribeMirrorsResponse(error_code=REFUSED))
+    stage.script.answer_versions(DescribeMirrors=(0 if served else 1, 0))
+    assert stage.script.look() == []
+    assert stage.told == [DescribeMirrorsResponse(error_code=REFUSED)]
+    assert stage.cluster.supports(ONE, DescribeMirrorsRequest) is served
+
+
+@pytest.mark.decision("D77")
+def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
+    stage = Stage()
+    stage.send(FetchRequest())
+    stage.script.answer_versions()
+    (newest,) = stage.script.versions
+    stage.script.answer(FetchResponse(error_code=REFUSED))
+    stage.script.answer_versions(Fetch=(4, newest - 1))
+    stage.script.answer(FetchResponse(error_code=REFUSED))
+    assert stage.script.look() == [] and len(stage.told) == 1
+
+
+@pytest.mark.parametrize("by", ["a request", "a question of its own"])
+@pytest.mark.decision("D77")
+def test_a_broker_that_does_not_tell_its_versions_again_is_not_known_to_lack_any(by: str) -> None:
+    stage = Stage()
+    stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
+    if by == "a request":
+        stage.send(DescribeMirrorsRequest())
+    else:
+        stage.cluster.ask_versions(0, ONE, "x", lambda now: stage.on_reply(now, None))
+    stage.script.break_link()
+    assert stage.told == [None] and not stage.cluster.knows_versions(ONE)
 
 
 @pytest.mark.parametrize(("served", "sent"), [((1, 11), [7]), ((1, 5), [5]), ((8, 11), [])])

@@ -1,0 +1,30 @@
+"""Does an answer say that the broker does not serve this version of the request?
+
+Kafka's brokers close the link then. Where the level of a feature has changed ours answer UNSUPPORTED_VERSION, and the
+link lives on (D1): at the top of the answer or, if that version has no error there, in all of its rows.
+"""
+
+from __future__ import annotations
+
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+_rows: dict[type[Message], tuple[str, ...]] = {}
+"""The arrays of an answer whose elements have an error of their own."""
+
+
+def refuses_version(answer: Message) -> bool:
+    """Return whether the answer, or the first of its rows, is UNSUPPORTED_VERSION."""
+    if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.UNSUPPORTED_VERSION:
+        return True
+    kind = type(answer)
+    if kind not in _rows:
+        arrays = [field for field in kind.FIELDS if field.type == "struct" and field.is_array]
+        _rows[kind] = tuple(
+            array.attribute for array in arrays if any(row.attribute == "error_code" for row in array.struct.FIELDS)
+        )
+    for name in _rows[kind]:
+        rows = getattr(answer, name)
+        if rows and rows[0].error_code == ErrorCode.UNSUPPORTED_VERSION:
+            return True
+    return False
