@@ -51,7 +51,10 @@ class Inquiry:
         return self.context.sources.get(self.mp.assignment.mirror) is self.source
 
     def has_no_describe(self) -> bool:
-        """Return whether the broker's versions are known and DescribeMirrors is not among them."""
+        """Return whether the broker's versions are known and DescribeMirrors is not among them.
+
+        Once a DescribeMirrors to it has ended without an answer, it has told them after that was asked (D77).
+        """
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
@@ -64,7 +67,8 @@ class Inquiry:
         self.described_id = Uuid.ZERO if described is None else described.topic_id(mp.tp.topic)
         if described is None or not described.tells_lineages:
             mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
-            mp.upstream = self._nothing_upstream()
+            self._assume_nothing_upstream()
+            mp.source_told_nothing = described is None  # Else it cannot tell more before it is another release.
             return ""
         row = described.lineage(mp.tp)
         if row is None:
@@ -76,7 +80,7 @@ class Inquiry:
         stretches, upstream = described.stretches(row), described.upstream(row, self.begun_at)
         if stretches is None or upstream is None:
             return "the source names a cluster of the log without its id"
-        mp.upstream = upstream
+        mp.upstream, mp.source_told_nothing = upstream, False
         mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
         self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
@@ -85,14 +89,16 @@ class Inquiry:
         """Take over where the source's log is mirrored from, if the answer tells it for a leader that is not past."""
         if described is None:
             if self.has_no_describe():
-                self.mp.upstream = self._nothing_upstream()
+                self._assume_nothing_upstream()
+                self.mp.source_told_nothing = True
             return
         row = described.lineage(self.mp.tp)
         if row is not None and not row.error_code and row.leader_epoch >= self.leader.epoch:
             self.mp.upstream = described.upstream(row, self.begun_at) or self.mp.upstream
 
-    def _nothing_upstream(self) -> Upstream:
-        return Upstream(asked_at=self.begun_at, ended_at=self.begun_at)
+    def _assume_nothing_upstream(self) -> None:
+        """Take a source that tells nothing of mirroring for one that mirrored from none when it was asked."""
+        self.mp.upstream = Upstream(asked_at=self.begun_at, ended_at=self.begun_at)
 
 
 def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState) -> Inquiry | None:

@@ -81,6 +81,8 @@ class MirrorPartition:
     """Where the source has its log from, as it told last; None if it has not told this leader (D58)."""
     upstream_asked: RemoteCluster | None = None
     """The source that has been asked for that, beside what else is done, and has not answered."""
+    source_told_nothing: bool = False
+    """The source's broker served no DescribeMirrors when it was asked: `source_lineage` and `upstream` are assumed."""
     told_since: Instant | None = None
     """PREPARING: since when those who ask are told that this log is mirrored; None while they are not (D58)."""
 
@@ -139,6 +141,7 @@ class MirrorPartition:
             source_lineage=self.source_lineage,
             source_lineage_epoch=self.source_lineage_epoch,
             upstream=self.upstream,
+            source_told_nothing=self.source_told_nothing,
             cuts=self.cuts,
         )
 

@@ -114,10 +114,7 @@ class Preparing:
             mp.told_since = now
         inquiry = begin_inquiry(self._context, now, mp, MirrorState.PREPARING)
         if inquiry is not None:
-            # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
-            # since. A broker that does not answer has proved nothing (D32).
-            needs_proof = not _is_empty(self._context.replicas.partitions.led(mp.tp))
-            self._questions.describe(inquiry, self._on_first_answer, versions_anew=needs_proof)
+            self._questions.describe(inquiry, self._on_first_answer)
 
     def _on_first_answer(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp

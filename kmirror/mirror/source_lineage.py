@@ -27,6 +27,7 @@ from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.mirror.upstream import told_ring
 from kmirror.mirror.upstream_check import ring_of
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
 
 class LineageCheck:
@@ -88,6 +89,10 @@ class LineageCheck:
         if mp.upstream is None or mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
             return False
+        if mp.source_told_nothing and self._can_tell(mp):  # It was upgraded in this leader epoch (D77).
+            self._stop_fetching(mp)
+            self._ask(now, mp)
+            return False
         clusters = ring_of(self._context, mp)
         if clusters and now >= mp.upstream.asked_at + RETRY_MS * MILLISECOND:
             self._context.want_upstream(now, mp.tp)
@@ -106,6 +111,12 @@ class LineageCheck:
         epoch = least_cut(partition.log, shared)
         self._writer.order_cut(now, mp, partition, epoch, lineage=self.adopted(mp, partition, epoch))
         return False
+
+    def _can_tell(self, mp: MirrorPartition) -> bool:
+        """Return whether the source's leader is known to serve DescribeMirrors."""
+        source = self._context.sources[mp.assignment.mirror]
+        endpoint = source.leader_endpoint(mp.tp)
+        return endpoint is not None and source.supports(endpoint, DescribeMirrorsRequest)
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
         inquiry = begin_inquiry(self._context, now, mp, MirrorState.MIRRORING)

@@ -45,7 +45,6 @@ class Addressee(NamedTuple):
 class _Asked(NamedTuple, Generic[A]):
     inquiry: Inquiry
     on_answer: OnAnswer[A]
-    versions_anew: bool
 
 
 class SharedQuestion(Generic[A]):
@@ -65,18 +64,17 @@ class SharedQuestion(Generic[A]):
         self._waiting: dict[Addressee, list[_Asked[A]]] = {}
         self._under_way: dict[Addressee, None] = {}
 
-    def ask(self, inquiry: Inquiry, on_answer: OnAnswer[A], *, versions_anew: bool = False) -> None:
+    def ask(self, inquiry: Inquiry, on_answer: OnAnswer[A]) -> None:
         """Ask with the next request; the partition is busy until `on_answer` is called.
 
         `on_answer` is not called if the answer is of no use any more: the partition is led elsewhere, is in another
         state, or the mirror has other servers. In the last case the partition is looked at again. An inquiry for which
-        every state will do leaves the partition as busy as it is. With `versions_anew`
-        the broker has to tell its versions again before the request is sent.
+        every state will do leaves the partition as busy as it is.
         """
         if inquiry.state is not None:
             inquiry.mp.busy = True
         to = Addressee(inquiry.source, inquiry.endpoint)
-        self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer, versions_anew))
+        self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer))
         self._context.broker.at_end(self.send_waiting)
 
     def send_waiting(self, now: Instant) -> None:
@@ -105,8 +103,6 @@ class SharedQuestion(Generic[A]):
             for each in told:
                 self._tell(then, each, answer)
 
-        if any(each.versions_anew for each in asked):
-            to.source.forget_versions(to.endpoint)
         to.source.send(now, to.endpoint, PURPOSE, self._compose([each.inquiry for each in asked]), on_reply)
 
     def _tell(self, now: Instant, asked: _Asked[A], answer: A | None) -> None:
@@ -134,12 +130,12 @@ class SourceQuestions:
         self._offsets = SharedQuestion(context, look_at, _list_offsets, _read_offsets)
         self._topic_ids = SharedQuestion(context, look_at, _ask_topic_ids, _read_topic_ids)
 
-    def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described], *, versions_anew: bool = False) -> None:
+    def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described]) -> None:
         """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
 
-        That a broker serves no DescribeMirrors proves something only with `versions_anew` (D32).
+        A broker that serves no DescribeMirrors has said so after this was asked (D32, D77).
         """
-        self._described.ask(inquiry, on_answer, versions_anew=versions_anew)
+        self._described.ask(inquiry, on_answer)
 
     def list_mirrors(self, inquiry: Inquiry, on_answer: OnAnswer[Listed]) -> None:
         """Ask which clusters the source mirrors (D25)."""

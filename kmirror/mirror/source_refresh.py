@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kmirror.client.authentication import Authenticator
@@ -15,10 +16,13 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_doubts import SourceDoubts
+from kmirror.mirror.source_questions import PURPOSE
 from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.spec.error_codes import ErrorCode
@@ -207,7 +211,24 @@ class SourceRefresh:
         self._context.refresh_at(mirror, max(now, plan.next_at()))
         self._tell_trouble(now, mirror, source.trouble() if changes is None else "")
         if changes is not None:
+            if asked.is_all:
+                self._ask_versions_again(now, mirror, source)
             self._on_refreshed(now, mirror, source, asked, changes)
+
+    def _ask_versions_again(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
+        """Ask the leaders that served no DescribeMirrors whether they do by now; if so, their partitions ask (D77)."""
+        untold: dict[Endpoint, list[MirrorPartition]] = {}
+        for mp in self._context.partitions_of(mirror):
+            if mp.source_told_nothing and (endpoint := source.leader_endpoint(mp.tp)) is not None:
+                untold.setdefault(endpoint, []).append(mp)
+
+        def on_told(endpoint: Endpoint, later: Instant) -> None:
+            if source.supports(endpoint, DescribeMirrorsRequest):
+                for mp in untold[endpoint]:
+                    self._look_soon(later, mp)
+
+        for endpoint in untold:
+            source.ask_versions(now, endpoint, PURPOSE, partial(on_told, endpoint))
 
     def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
         """Keep and tell why the source cannot be spoken to, if that is another cause than before; empty for none."""

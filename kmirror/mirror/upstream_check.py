@@ -77,5 +77,7 @@ class UpstreamCheck:
         before = mp.upstream
         inquiry.learn_upstream(described)
         after = mp.upstream
-        if after is not None and (before is None or (before.clusters, before.waits) != (after.clusters, after.waits)):
+        if described is not None and mp.source_told_nothing:
+            self._look_at(now, mp)  # It can tell its lineage by now (D77).
+        elif after is not None and (before is None or (before.clusters, before.waits) != (after.clusters, after.waits)):
             self._look_at(now, mp)  # A ring was closed or opened.

@@ -50,7 +50,10 @@ def delete_at_b(p: OldPair) -> None:
 
 
 def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, upgraded: bool = False) -> None:
-    """Have b copy another topic of the name; before that its former one is deleted here too, or stays."""
+    """Have b copy another topic of the name; before that its former one is deleted here too, or stays.
+
+    If the source is upgraded, that is when ours has been made already, without an id of the source's.
+    """
     p.fail_over()
     if deleted:
         delete_at_b(p)
@@ -58,11 +61,13 @@ def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, up
     p.hooks.clear()
     if compacted:
         p.a.alter(TOPIC, BY_KEY)
-    if not upgraded:
-        p.hooks.play("2.1")
+    p.hooks.play("2.1")
     for value in LATER:
         Producer(p.a).send({TP: [RecordData(key=value.encode(), value=value.encode())]})
     p.there.add_topics([TOPIC])
+    if upgraded:
+        p.run_until(lambda: TOPIC in p.b.image.topics, "a topic at b")
+        p.hooks.clear()
     mirrored(p.there)
 
 

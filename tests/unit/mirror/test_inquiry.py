@@ -86,6 +86,21 @@ def test_a_source_without_describe_mirrors_mirrors_from_no_cluster() -> None:
     assert asked.mp.upstream == Upstream(asked_at=asked.begun_at, ended_at=asked.begun_at)
 
 
+@pytest.mark.decision("D77")
+def test_what_is_assumed_of_a_source_without_describe_mirrors_is_marked_until_it_tells_its_lineage() -> None:
+    asked = inquiry(has_describe=False)
+    asked.learn_lineage(None)
+    assert asked.mp.source_told_nothing
+    asked.learn_upstream(described())
+    assert asked.mp.source_told_nothing, "its lineage is still assumed"
+    asked.learn_lineage(described())
+    assert not asked.mp.source_told_nothing
+    asked.learn_upstream(None)
+    assert asked.mp.source_told_nothing
+    asked.learn_lineage(Described(DescribeMirrorsResponse(), "m"))
+    assert not asked.mp.source_told_nothing, "it knows no lineages, and could not tell more"
+
+
 @pytest.mark.parametrize(
     ("known", "answer", "expected"),
     [

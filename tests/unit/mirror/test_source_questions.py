@@ -37,17 +37,11 @@ class Told(RemoteCluster):
     def __init__(self, context: MirrorContext) -> None:
         super().__init__("mirror-m", context.broker.requester, (HERE,), timeout_ms=1000)
         self.asked: list[tuple[Endpoint, OnReply]] = []
-        self.forgotten: list[int] = []
-        """For each time that versions were forgotten, how many requests had been sent before."""
 
     def send(  # type: ignore[override]
         self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply
     ) -> None:
         self.asked.append((endpoint, on_reply))
-
-    def forget_versions(self, endpoint: Endpoint) -> None:
-        self.forgotten.append(len(self.asked))
-        super().forget_versions(endpoint)
 
 
 class Stage:
@@ -71,13 +65,13 @@ class Stage:
     def mp(self, topic: str) -> MirrorPartition:
         return self.context.partitions[TopicPartition(topic, 0)]
 
-    def ask(self, *topics: str, to: Endpoint = HERE, versions_anew: bool = False) -> None:
+    def ask(self, *topics: str, to: Endpoint = HERE) -> None:
         for topic in topics:
             leader = RemoteLeader(1, 0)
             inquiry = Inquiry(
                 self.context, self.mp(topic), MirrorState.MIRRORING, self.source, leader, to, 0, Uuid.ZERO
             )
-            self.question.ask(inquiry, self._answered, versions_anew=versions_anew)
+            self.question.ask(inquiry, self._answered)
         self.context.broker.do_at_end(0)
 
     def _answered(self, now: Instant, inquiry: Inquiry, answer: str | None) -> None:
@@ -152,14 +146,12 @@ def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> 
 @pytest.mark.decision("D32")
 def test_a_broker_that_serves_no_such_request_has_to_say_so_to_those_who_came_later(stage: Stage) -> None:
     stage.ask("t0")
-    stage.ask("t1", versions_anew=True)
+    stage.ask("t1")
     stage.source.learn_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
     assert not stage.source.supports(HERE, DescribeMirrorsRequest)
     stage.answer(None)
     assert stage.told == [("t0", None)]
     assert stage.rounds == [["t0"], ["t1"]]
-    assert stage.source.forgotten == [1], "after the first request, and before the second"
-    assert not stage.source.knows_versions(HERE)
 
 
 def test_an_answer_of_servers_that_the_mirror_has_no_more_is_dropped(stage: Stage) -> None:
