@@ -30,7 +30,7 @@ from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, Wanted
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
+from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, loses_keys
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import OutboundLink
@@ -370,8 +370,14 @@ class MirrorFetchers:
             return
         _note_source(mp, data)  # The source's session does not tell it again until it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._cut(mp, partition.log, lambda: self._writer.part(now, mp, partition, end.offset, "diverging epoch"))
+        self._part_at(now, mp, end.offset, "diverging epoch")
         self.raise_log_start(mp)
+
+    def _part_at(self, now: Instant, mp: MirrorPartition, offset: int, why: str) -> None:
+        """Cut where the two logs part, unless that takes a write of the state, and another one is under way."""
+        partition = self._led(mp)
+        if not mp.busy or not loses_keys(partition.log, offset):  # Else the next fetch is answered like this one.
+            self._cut(mp, partition.log, lambda: self._writer.part(now, mp, partition, offset, why))
 
     def _cut(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
         """Cut the log, unless it was cut too often without getting further: then fetch no more (D59)."""
@@ -438,7 +444,7 @@ class MirrorFetchers:
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
             return
-        self._cut(mp, log, lambda: self._writer.part(now, mp, self._led(mp), offset, "the source's log end"))
+        self._part_at(now, mp, offset, "the source's log end")
 
     def _begin_anew(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Begin where the source's log begins."""

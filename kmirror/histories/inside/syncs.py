@@ -142,7 +142,7 @@ class SyncLook(Look):
             self._look_at_unmirrored(cluster, topic, f"{count} partitions", before, after, "grow_topic", {})
         for topic, name, value in _changes(before, after):
             key = cluster, topic, name
-            if name != MIRROR_NAME:
+            if not name.startswith("mirror."):
                 what = f"config {name}={value}"
                 self._look_at_unmirrored(cluster, topic, what, before, after, "alter_topic", {"name": name})
             if value is not None:

@@ -12,7 +12,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.cluster.test_log_life import BY_KEY, keys_of, write_keys
-from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, assert_equal, mirrored, pair
 
 pytestmark = pytest.mark.decision("D63")
 NO_CLEANER = {"log.cleaner.enable": "false"}
@@ -72,6 +72,24 @@ def test_nothing_is_copied_again_where_nothing_can_be_missing(new_epoch: bool, c
     p.fail_back()
     assert p.cuts_of(p.a) == [(4, 8)]
     assert keys_of(p.a.log()) == keys_of(p.b.log())
+
+
+@pytest.mark.decision("D59")
+def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
+    """Each fetch is answered with the divergence again, while the state cannot be written."""
+    p = failed_over(lag="abcd")
+    clean(*logs_of(p.a))
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    p.run_until(lambda: p.a.state() == "MIRRORING", "MIRRORING")
+    mp = p.a.mirror_partition()
+    assert mp is not None
+    mp.busy = True
+    p.simulation.run_for(span_s=3)
+    assert (mp.cuts.number, p.cuts_of(p.a)) == (0, [])
+    mp.busy = False
+    assert_equal(p.back)
+    assert p.cuts_of(p.a) == [(0, 8)]
 
 
 def test_without_lag_a_log_that_was_cleaned_is_not_cut() -> None:
