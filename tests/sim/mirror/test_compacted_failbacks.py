@@ -6,8 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from kmirror.client.fetch_events import Diverged
+from kmirror.client.fetch_session import Wanted
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import FROM_SCRATCH
+from kmirror.mirror.repeated_cuts import CUTS_MAX
+from kmirror.protocol.gen.fetch_response import EpochEndOffset, PartitionData
 from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
@@ -81,13 +85,18 @@ def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
     clean(*logs_of(p.a))
     p.back.create()
     p.back.add_topics([TOPIC])
-    p.run_until(lambda: p.a.state() == "MIRRORING", "MIRRORING")
-    mp = p.a.mirror_partition()
-    assert mp is not None
-    mp.busy = True
-    p.simulation.run_for(span_s=3)
-    assert (mp.cuts.number, p.cuts_of(p.a)) == (0, [])
-    mp.busy = False
+    p.run_until(lambda: (mp := p.a.mirror_partition()) is not None and mp.fetcher is not None, "the first fetch")
+    fetchers = p.a.component(1)._driver.fetchers
+    found = fetchers._loop.find(TP)
+    assert found is not None
+    fetcher, mp = found
+    asked = Wanted(mp.source_topic_id, mp.source_epoch, p.a.log().log_end_offset, 0, 1_000)
+    answer = PartitionData(diverging_epoch=EpochEndOffset(epoch=0, end_offset=4))
+    was_busy, mp.busy = mp.busy, True
+    for _ in range(2 * CUTS_MAX):
+        fetchers.handle(p.simulation.world.now, fetcher, Diverged(mp, asked, answer))
+    assert mp.cuts.number == 0
+    mp.busy = was_busy
     assert_equal(p.back)
     assert p.cuts_of(p.a) == [(0, 8)]
 
