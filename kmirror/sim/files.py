@@ -161,9 +161,7 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
     live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
     if live is None:
         config = log_config(
-            tp.topic,
-            image.configs.topic(tp.topic),
-            broker_configs(cluster.configs, image.configs.broker(broker_id)),
+            image.configs.topic(tp.topic), broker_configs(cluster.configs, image.configs.broker(broker_id))
         )
     else:
         config = live.log.config

@@ -9,21 +9,18 @@ from kmirror.log.config import LogConfig
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
-from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
 """`compression.type` to codec; `producer` is missing, since it keeps each batch's own."""
-FLUSHED_AT_ONCE = (MIRROR_STATE_TOPIC,)
-"""Topics each record of which is flushed before it counts as held, whatever the configs say (D76)."""
 
 
-def log_config(topic: str, configs: Mapping[str, str], broker: Configs) -> LogConfig:
-    """Return the present configs of the logs of a topic that has `configs`; for the same configs, the same object."""
-    return _log_config(tuple(sorted(configs.items())), broker, topic in FLUSHED_AT_ONCE)
+def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
+    """Return the present configs of a topic's logs; for the same configs of topic and broker it is the same object."""
+    return _log_config(tuple(sorted(topic.items())), broker)
 
 
 @lru_cache(maxsize=256)  # A broker has many logs, and few sets of configs.
-def _log_config(topic: tuple[tuple[str, str], ...], broker: Configs, flushed_at_once: bool) -> LogConfig:
+def _log_config(topic: tuple[tuple[str, str], ...], broker: Configs) -> LogConfig:
     configs = Configs(Scope.TOPIC, dict(topic), broker)
     policies = configs.names("cleanup.policy")
     compact, max_compaction_lag_ms = "compact" in policies, configs.integer("max.compaction.lag.ms")
@@ -48,7 +45,7 @@ def _log_config(topic: tuple[tuple[str, str], ...], broker: Configs, flushed_at_
         retention_ms=configs.integer("retention.ms"),
         retention_bytes=configs.integer("retention.bytes"),
         file_delete_delay_ms=configs.integer("file.delete.delay.ms"),
-        flush_messages=1 if flushed_at_once else configs.integer("flush.messages"),
+        flush_messages=configs.integer("flush.messages"),
         flush_ms=configs.integer("flush.ms"),
         min_cleanable_dirty_ratio=configs.double("min.cleanable.dirty.ratio"),
         delete_retention_ms=configs.integer("delete.retention.ms"),

@@ -64,4 +64,4 @@ class LogOpening:
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the configs of the logs of a topic."""
-        return log_config(topic, self._context.image.configs.topic(topic), self._context.configs)
+        return log_config(self._context.image.configs.topic(topic), self._context.configs)

@@ -135,7 +135,7 @@ class LogRecovery:
 
     def job(self, now: Instant, tp: TopicPartition, disk: Disk, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log of which nothing else is left to be asked."""
-        config = log_config(tp.topic, self._context.image.configs.topic(tp.topic), self._context.configs)
+        config = log_config(self._context.image.configs.topic(tp.topic), self._context.configs)
         return OpenLog(tp, store, config, to_ms(now), disk.log_dir in self._context.ended_cleanly)
 
     def _on_opened(

@@ -44,13 +44,13 @@ def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:
 
 def changed(topic: dict[str, str], broker: dict[str, str]) -> dict[str, Any]:
     """Return the fields that are not as they are where nothing is set, with what they are."""
-    config, default = log_config("t", topic, Configs(Scope.BROKER, broker)), LogConfig()
+    config, default = log_config(topic, Configs(Scope.BROKER, broker)), LogConfig()
     values = {field.name: getattr(config, field.name) for field in fields(LogConfig)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
 def test_the_defaults_of_the_rows_are_those_of_a_log() -> None:
-    assert log_config("t", {}, Configs(Scope.BROKER, {})) == LogConfig()
+    assert log_config({}, Configs(Scope.BROKER, {})) == LogConfig()
 
 
 @pytest.mark.parametrize("row", OF_A_LOG, ids=lambda row: row.name)
@@ -82,13 +82,5 @@ def test_a_log_that_is_compacted_rolls_before_its_compaction_is_due() -> None:
 
 def test_logs_with_the_same_configs_share_one_object() -> None:
     broker = Configs(Scope.BROKER, {})
-    assert log_config("t", {"retention.ms": "5"}, broker) is log_config("t", {"retention.ms": "5"}, broker)
-    assert log_config("t", {"retention.ms": "6"}, broker).retention_ms == 6
-
-
-def test_states_of_mirrors_are_flushed_one_by_one_whatever_the_configs_say() -> None:
-    broker = Configs(Scope.BROKER, {"log.flush.interval.messages": "1000"})
-    assert log_config("t", {}, broker).flush_messages == 1_000
-    assert log_config("__mirror_state", {}, broker).flush_messages == 1
-    assert log_config("__mirror_state", {"flush.messages": "5"}, broker).flush_messages == 1
-    assert log_config("__consumer_offsets", {}, broker).flush_messages == 1_000
+    assert log_config({"retention.ms": "5"}, broker) is log_config({"retention.ms": "5"}, broker)
+    assert log_config({"retention.ms": "6"}, broker).retention_ms == 6
