@@ -486,7 +486,7 @@ class RemoteCluster:
 
         They are also asked for if the broker is not known to serve the request, and if it refuses the version that it
         served before: the level of a feature may be another one by now. In the latter case the request is sent once
-        more if there is another version of it; else `on_reply` gets the refusal (D77).
+        more if there is another version of it; else `on_reply` gets the refusal (D76).
 
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
         if the broker serves no such version: `supports` distinguishes the two. `on_frame` is

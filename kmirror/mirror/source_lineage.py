@@ -89,7 +89,7 @@ class LineageCheck:
         if mp.upstream is None or mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
             return False
-        if mp.source_told_nothing and self._can_tell(mp):  # It was upgraded in this leader epoch (D77).
+        if mp.source_told_nothing and self._can_tell(mp):  # It was upgraded in this leader epoch (D76).
             self._stop_fetching(mp)
             self._ask(now, mp)
             return False

@@ -133,7 +133,7 @@ class SourceQuestions:
     def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described]) -> None:
         """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
 
-        A broker that serves no DescribeMirrors has said so after this was asked (D32, D77).
+        A broker that serves no DescribeMirrors has said so after this was asked (D32, D76).
         """
         self._described.ask(inquiry, on_answer)
 

@@ -216,7 +216,7 @@ class SourceRefresh:
             self._on_refreshed(now, mirror, source, asked, changes)
 
     def _ask_versions_again(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        """Ask the leaders that served no DescribeMirrors whether they do by now; if so, their partitions ask (D77)."""
+        """Ask the leaders that served no DescribeMirrors whether they do by now; if so, their partitions ask (D76)."""
         untold: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
             if mp.source_told_nothing and (endpoint := source.leader_endpoint(mp.tp)) is not None:

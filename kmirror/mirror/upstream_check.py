@@ -78,6 +78,6 @@ class UpstreamCheck:
         inquiry.learn_upstream(described)
         after = mp.upstream
         if described is not None and mp.source_told_nothing:
-            self._look_at(now, mp)  # It can tell its lineage by now (D77).
+            self._look_at(now, mp)  # It can tell its lineage by now (D76).
         elif after is not None and (before is None or (before.clusters, before.waits) != (after.clusters, after.waits)):
             self._look_at(now, mp)  # A ring was closed or opened.

@@ -1,4 +1,4 @@
-"""Sources whose `mirror.version` changes while their links live on: what they serve is asked for again (D77)."""
+"""Sources whose `mirror.version` changes while their links live on: what they serve is asked for again (D76)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.sim.stage import (
     values,
 )
 
-pytestmark = pytest.mark.decision("D77")
+pytestmark = pytest.mark.decision("D76")
 
 REFRESH_S = 5
 """`mirror.metadata.refresh.interval.ms` of these clusters."""

@@ -86,7 +86,7 @@ def test_what_a_broker_does_not_serve_is_not_sent() -> None:
     assert not stage.cluster.supports(ONE, FetchRequest) and stage.cluster.version(ONE, ListOffsetsRequest) == 5
 
 
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_what_a_broker_did_not_serve_is_sent_once_it_does() -> None:
     stage = Stage()
     stage.send(DescribeMirrorsRequest())
@@ -109,7 +109,7 @@ def test_what_a_broker_did_not_serve_is_sent_once_it_does() -> None:
     ],
     ids=["at the top", "in a row"],
 )
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_a_version_that_is_refused_is_replaced_by_the_one_that_is_served_now(body: Message, refusal: Message) -> None:
     stage = Stage()
     stage.send(body)
@@ -127,7 +127,7 @@ def test_a_version_that_is_refused_is_replaced_by_the_one_that_is_served_now(bod
 
 
 @pytest.mark.parametrize("served", [True, False])
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_a_refusal_is_told_if_there_is_no_other_version(served: bool) -> None:
     stage = Stage()
     stage.send(DescribeMirrorsRequest())
@@ -139,7 +139,7 @@ def test_a_refusal_is_told_if_there_is_no_other_version(served: bool) -> None:
     assert stage.cluster.supports(ONE, DescribeMirrorsRequest) is served
 
 
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
     stage = Stage()
     stage.send(FetchRequest())
@@ -152,7 +152,7 @@ def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
 
 
 @pytest.mark.parametrize("by", ["a request", "a question of its own"])
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_a_broker_that_does_not_tell_its_versions_again_is_not_known_to_lack_any(by: str) -> None:
     stage = Stage()
     stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})

@@ -86,7 +86,7 @@ def test_a_source_without_describe_mirrors_mirrors_from_no_cluster() -> None:
     assert asked.mp.upstream == Upstream(asked_at=asked.begun_at, ended_at=asked.begun_at)
 
 
-@pytest.mark.decision("D77")
+@pytest.mark.decision("D76")
 def test_what_is_assumed_of_a_source_without_describe_mirrors_is_marked_until_it_tells_its_lineage() -> None:
     asked = inquiry(has_describe=False)
     asked.learn_lineage(None)
