@@ -489,7 +489,7 @@ class Rest:
             if is_over and self._has_just_come(wanted[2]):
                 continue
             log = destination.log
-            inside = min(max(wanted[0], log.log_start_offset), log.high_watermark)
+            inside = min(max(wanted[0], log.log_start_offset), log.last_stable_offset)
             if clamps and inside != wanted[0]:
                 wanted = inside, -1, wanted[2]
             if wanted[1] > destination.leader_epoch:  # A consumer brought it from another cluster.

@@ -35,7 +35,7 @@ from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
 from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import OffsetSpec
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 ACTIVE = {
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -86,7 +86,7 @@ class GroupSync:
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
         differing = groups.plan(theirs, ours, synced, topic_ids)
         clamps = view.rules().clamps_offsets
-        # One that is clamped differs from the source's: where the log ends says what is to be committed.
+        # One that is clamped differs from the source's: the log says what is to be committed.
         confirmed = yield from self._confirmed(list(ours) if clamps else [one.group_id for one in differing])
         theirs = {group: theirs[group] for group in confirmed}
         # An offset that is the source's may lie outside the local log by now, when the log begins later.
@@ -205,7 +205,10 @@ class GroupSync:
         return found
 
     def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog]]:
-        """Return where the logs begin and end here; those whose leader does not tell are left out."""
+        """Return where the logs begin here, and where a stop would end them; those whose leader does not tell are left out.
+
+        A stop cuts at the last stable offset, and what is written after it begins there (D15).
+        """
         image = self._view.context.broker.image
         led: dict[int, list[TopicPartition]] = {}
         for tp in wanted:
@@ -213,7 +216,7 @@ class GroupSync:
             if partition is not None:
                 led.setdefault(partition.leader, []).append(tp)
         answers = yield [
-            AskBroker(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec))
+            AskBroker(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec, IsolationLevel.READ_COMMITTED))
             for leader, some in led.items()
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]

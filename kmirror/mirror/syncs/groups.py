@@ -1,8 +1,9 @@
 """Which offsets of consumer groups are committed here? Pure (D17).
 
 The offsets of the source are committed as they are, with leader epoch and metadata, forwards and backwards; they may
-lie above the local log end, unless the mirror clamps them. A leader epoch above the local one is left out: a consumer
-that begins at such an offset believes no Metadata with a lower epoch, and after a failover would wait for ever.
+lie above the local log end, unless the mirror clamps them to what a stop would keep. A leader epoch above the local
+one is left out: a consumer that begins at such an offset believes no Metadata with a lower epoch, and after a failover
+would wait for ever.
 
 Only for partitions that are MIRRORING: whoever paused or stopped a topic may have commits of their own here. A group
 that the source does not have any more, or an offset that it has no more, stays here until it expires: it may be one of
@@ -36,7 +37,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class LocalLog:
-    """Where a log of this cluster begins, and its high watermark."""
+    """The part of a log of this cluster that a stop keeps: from its beginning up to the last stable offset."""
 
     start: int
     end: int

@@ -45,7 +45,7 @@ class Rules:
     excluded_configs: tuple[str, ...]
     included_groups: tuple[str, ...]
     clamps_offsets: bool = False
-    """Are offsets kept inside the local log?"""
+    """Are offsets kept between the local log start and last stable offset?"""
 
     @classmethod
     def of(cls, configs: Configs) -> Rules:

@@ -61,7 +61,10 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("mirror.groups.include", _M, Kind.LIST, ".*", "Groups whose offsets are copied.", rule=patterns),
     ConfigKey("mirror.acl.include", _M, Kind.LIST, "*", "ACLs that are copied.", rule=acl_rules),
-    ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
+    ConfigKey(
+        "mirror.groups.clamp", _M, Kind.BOOLEAN, "false",
+        "Keep copied offsets between the local log start and last stable offset.",
+    ),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
         rule=security_protocol,

@@ -17,7 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.sim.coordinators.offset_requests import Found, OffsetRequests
 from tests.sim.mirror.test_syncs import cycle, errors, with_groups
-from tests.sim.stage import ONE_BROKER, SMALL, TP, Pair, StagedCluster
+from tests.sim.stage import ONE_BROKER, SMALL, TP, Pair, StagedCluster, records
 
 pytestmark = pytest.mark.decision("D17")
 
@@ -123,3 +123,22 @@ def test_a_leader_epoch_that_a_partition_has_not_come_to_is_left_out_of_the_offs
     p.run_until(lambda: p.b.await_leader().leader_epoch >= 7, "the epoch")
     cycle(p)
     assert here.get() == Found(5, 7)
+
+
+def test_an_offset_is_clamped_to_what_a_stop_keeps_though_more_is_mirrored() -> None:
+    """A stop cuts at the first transaction whose end was not mirrored, and what is written here begins there."""
+    p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
+    ended, open_still = Producer(p.a, transactional_id="ended"), Producer(p.a, transactional_id="open")
+    ended.begin_transaction()
+    ended.send(records("ended"))
+    p.a.write("plain")
+    open_still.begin_transaction()
+    open_still.send(records("open"))
+    ended.commit_transaction()
+    p.run_until(lambda: p.b.log().high_watermark == 12, "all below the transaction that is open at the source")
+    there.commit(12, epoch=0)
+    cycle(p)
+    assert (p.b.log().last_stable_offset, here.get()) == (10, Found(10))
+    p.simulation.line(p.a, p.b).take_down()
+    p.there.fail_over()
+    assert p.b.write("written here") >= here.get().offset, "the group reads it"
