@@ -447,6 +447,11 @@ class RemoteCluster:
         """Whether every broker that is known was asked, and none answered the last time."""
         return bool(self.servers) and self._silent.keys() >= {*self.servers, *self.brokers.values()}
 
+    @property
+    def awaits_first_answer(self) -> bool:
+        """Whether nothing is known of the cluster yet, and no broker has left a request unanswered."""
+        return bool(self.servers) and self.cluster_id is None and not self._silent and not self.trouble()
+
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""
         self.is_closed = True

@@ -164,7 +164,9 @@ class PartitionDriver:
                 self._context.refresh_soon(now, mirror, name)
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
-            self._writer.fail(now, mp, f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one")
+            advice = "to mirror that one, remove the topic from the mirror, delete it here, then add it again"
+            reason = f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one: {advice}"
+            self._writer.fail(now, mp, reason)
         elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was made here, and tells nothing (D53).
             self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, it had {mp.source_topic_id}")
         elif mp.tp.partition >= topic.partitions:

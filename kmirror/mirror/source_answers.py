@@ -20,8 +20,14 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def no_answer(source: RemoteCluster, about: str = "") -> str:
-    """Say that a source does not answer, and why if that is known; `about` begins with a space if it is not empty."""
-    return f"no answer from the source at {','.join(map(str, source.servers))}{about}{source.suffix()}"
+    """Say that a source does not answer, and why if that is known, or that it has not had the time to.
+
+    `about` begins with a space if it is not empty.
+    """
+    servers = ",".join(map(str, source.servers))
+    if source.awaits_first_answer:
+        return f"nothing was heard from the source at {servers} yet"
+    return f"no answer from the source at {servers}{about}{source.suffix()}"
 
 
 def not_believed(topic: str, why: str) -> str:

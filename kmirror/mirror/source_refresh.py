@@ -60,6 +60,8 @@ class SourceRefresh:
         """Mirror to the refresh that was sent last."""
         self._connections: dict[str, Mapping[str, str]] = {}
         """Mirror to the configs of its connection."""
+        self._silent: dict[str, RemoteCluster] = {}
+        """Mirror to its source, if that gave no answer when nothing was known of it."""
 
     def apply_mirrors(self, now: Instant) -> None:
         """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
@@ -69,6 +71,7 @@ class SourceRefresh:
             context.refreshes.pop(gone, None)
             context.sources.pop(gone).close(now)
             context.troubles.pop(gone, None)
+            self._silent.pop(gone, None)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"
@@ -214,6 +217,10 @@ class SourceRefresh:
             if asked.is_all:
                 self._ask_versions_again(now, mirror, source)
             self._on_refreshed(now, mirror, source, asked, changes)
+        elif source.cluster_id is None and self._silent.get(mirror) is not source:
+            self._silent[mirror] = source
+            for mp in self._context.waiting_for(mirror):  # They may say that it has only just been asked.
+                self._look_soon(now, mp)
 
     def _ask_versions_again(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         """Ask the leaders that served no DescribeMirrors whether they do by now; if so, their partitions ask (D76)."""

@@ -203,6 +203,8 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         unwritable = context.coordinator.unwritable(map(context.coordinator.shard_of, keys))
         if unwritable:
             return "; ".join(text for text in (mp.reason, *unwritable) if text)
+        if not mp.reason:
+            return "the mirror's coordinator has to tell the state"
     if mp.reason or mp.state is not MirrorState.MIRRORING:
         return mp.reason
     fetcher = mp.fetcher

@@ -7,12 +7,15 @@ import pytest
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
+from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, PartitionDetail, TopicPartitions
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.mirror.test_throttles import HELD, RATE, loaded
-from tests.sim.stage import TP, Pair, mirrored, pair
+from tests.sim.stage import ONE_BROKER, TP, Pair, StagedCluster, mirrored, pair
 
 pytestmark = pytest.mark.decision("D62")
 
@@ -198,3 +201,25 @@ def test_brokers_that_tell_no_leader_epoch_are_described_as_before() -> None:
     for state in ("MIRRORING", "STOPPED"):
         keep_newest(rows, detail(-1, state))
     assert rows[TP].state is MirrorState.STOPPED
+
+
+@pytest.mark.decision("D38")
+def test_a_new_leader_does_not_say_that_a_source_is_silent_which_it_has_just_asked() -> None:
+    hooks, simulation = Hooks(), Simulation(0)
+    a = StagedCluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks)
+    b = StagedCluster(simulation, "b", brokers=1, configs=ONE_BROKER)
+    a.start()
+    b.start()
+    p = Pair(simulation, a, b)
+    p.a.create_topic(TP.topic)
+    p.begin()
+    asked = hooks.on(MetadataRequest, from_nodes=True).hold()
+    p.b.kill(1)
+    p.b.restart(1)
+    p.run_until(lambda: bool(asked.requests) and p.b.state() == "MIRRORING", "the question")
+    assert row(p).reason == f"nothing was heard from the source at {p.a.bootstrap_servers} yet"
+    p.simulation.run_for(span_s=10)
+    assert row(p).reason.startswith("no answer from the source at")
+    asked.remove()
+    asked.release()
+    mirrored(p.there)

@@ -332,6 +332,11 @@ def test_a_failback_from_a_topic_that_was_made_anew_cuts_nothing() -> None:
     a.client.call(a.endpoint(1), by_name)
     (row,) = back.wait_for_state(MirrorState.FAILED, [TP])
     assert "is another one" in row.reason
+    assert row.reason.endswith("remove the topic from the mirror, delete it here, then add it again")
     back.fail_over()
     a.produce("t", 0, [b"goes on"])
     assert values(a) == [b"m", b"only here", b"goes on"]
+    a.order(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=30_000))
+    back.add_topics(["t"])  # What the reason advises.
+    back.catch_up()
+    assert values(a) == [b"new"]

@@ -9,6 +9,7 @@ import pytest
 from kmirror.client.fetch_loop import Fetcher
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.broker_apis.describe_mirrors import _reason
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
@@ -45,4 +46,24 @@ def test_a_source_that_does_not_answer_is_the_reason(
     context = SimpleNamespace(
         broker=broker, sources={}, replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: None))
     )
+    assert _reason(context, NOW, mp) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.decision("D38")
+@pytest.mark.parametrize(
+    ("reason", "short", "expected"),
+    [
+        ("", [], "the mirror's coordinator has to tell the state"),
+        ("it did not answer", [], "it did not answer"),
+        ("", ["__mirror_state-3 has no leader"], "__mirror_state-3 has no leader"),
+    ],
+)
+def test_a_state_that_is_not_known_has_a_reason(reason: str, short: list[str], expected: str) -> None:
+    mp = SimpleNamespace(
+        reason=reason, state=None, topic_id=Uuid.ZERO, tp=TopicPartition("t", 0),
+        assignment=SimpleNamespace(mirror="m"),
+    )  # fmt: skip
+    coordinator = SimpleNamespace(unwritable=lambda shards: short, shard_of=lambda key: 0)
+    image = SimpleNamespace(configs=SimpleNamespace(of_type=lambda kind: {}, names=lambda kind: ()))
+    context = SimpleNamespace(coordinator=coordinator, broker=SimpleNamespace(image=image))
     assert _reason(context, NOW, mp) == expected  # type: ignore[arg-type]
