@@ -31,8 +31,8 @@ from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 FAILED_BEFORE = (
-    "failed under an earlier leader, whose log says why: remove the topic from the mirror, delete it here if the source "
-    "has another one of that name, then add it again"
+    "failed under an earlier leader, whose log says why: remove the topic from the mirror, delete it here if the "
+    "source has another one of that name, then add it again"
 )
 """The reason of a leader that reads FAILED: reasons are not persisted (D38)."""
 

@@ -205,7 +205,7 @@ class GroupSync:
         return found
 
     def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog]]:
-        """Return where the logs begin here, and where a stop would end them; those whose leader does not tell are left out.
+        """Return where the logs begin here, and where a stop would end them, of those whose leader tells it.
 
         A stop cuts at the last stable offset, and what is written after it begins there (D15).
         """
