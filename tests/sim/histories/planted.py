@@ -228,7 +228,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
-@fault("last-copy-lost", profile="ring-of-three")
+@fault("last-copy-lost", "acked-lost", profile="ring-of-three")
 def rings_are_cut(patch: Patch) -> None:
     """A log is cut for a source that this cluster feeds through another one (D58)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
@@ -242,8 +242,13 @@ def silence_believed(patch: Patch) -> None:
     def believe(self: Any, now: Any, inquiry: Any) -> None:
         self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
 
+    def learn(self: Any, described: Any) -> Any:
+        unknown = learns(self, None)
+        self.mp.source_told_nothing = False
+        return unknown
+
     patch(Preparing, "_prove_silence", believe)
-    learns = patch(Inquiry, "learn_lineage", lambda self, reply: learns(self, None))
+    learns = patch(Inquiry, "learn_lineage", learn)
 
 
 @fault("divergence", "stuck-state", profile="failback_to_a_far_replica")
@@ -570,9 +575,9 @@ def stop_never_finishes(patch: Patch) -> None:
 def another_topic_id(patch: Patch) -> None:
     """A topic is created at the destination with an id of its own."""
 
-    def info(*, topic_id: Uuid) -> Any:
+    def info(*, topic_id: Uuid, mirror_name: str) -> Any:
         raw = bytearray(topic_id)
         raw[0] ^= 1
-        return original(topic_id=Uuid(bytes(raw)))
+        return original(topic_id=Uuid(bytes(raw)), mirror_name=mirror_name)
 
     original = patch(topics, "MirrorInfo", info)

@@ -124,10 +124,10 @@ def topics_may_be_in_two_mirrors(patch: Patch) -> None:
 def synonyms_are_always_told(patch: Patch) -> None:
     """DescribeConfigs returns synonyms that were not requested."""
 
-    def result(parts: Any, request: Any, resource: Any, denied: Any) -> Any:
+    def result(parts: Any, request: Any, *others: Any) -> Any:
         request.include_synonyms = True
         try:
-            return original(parts, request, resource, denied)
+            return original(parts, request, *others)
         finally:
             request.include_synonyms = False
 
