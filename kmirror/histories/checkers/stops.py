@@ -44,7 +44,9 @@ def unordered_stop(facts: Facts) -> Iterator[Finding]:
                 )
                 yield Anomaly("unordered-stop", *place, -1, text, row.at)
                 break
-            may_be_earlier = row.state == "MIRRORING" and _follows_removal(facts, place, since)
+            may_be_earlier = (row.state == "MIRRORING" and _follows_removal(facts, place, since)) or (
+                row.state == "PREPARING" and _has_just_grown(facts, place, since)
+            )
             was_in = was_in or (row.state in IN_A_STAY and row.state not in ENDED_BY and not may_be_earlier)
 
 
@@ -65,6 +67,15 @@ def _follows_removal(facts: Facts, place: Place, since: Order) -> bool:
         and (order.action == "delete_mirror" or place[1].topic in order.topics)
         and since.sent_at - CARRIED_OUT_IN <= order.answered_at < since.sent_at
         for order in facts.orders(*ENDED_BY["STOPPED"])
+    )  # fmt: skip
+
+
+def _has_just_grown(facts: Facts, place: Place, since: Order) -> bool:
+    """Return whether the topic got partitions shortly before: while it is removed, a new one prepares and stops."""
+    return any(
+        order.destination == place[0] and place[1].topic in order.topics and order.error in TAKEN
+        and since.sent_at - CARRIED_OUT_IN <= order.answered_at <= since.answered_at
+        for order in facts.orders("grow_topic")
     )  # fmt: skip
 
 

@@ -138,13 +138,10 @@ class SyncLook(Look):
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         now = self._scene.now
-        for topic, count in _grown(before, after):
-            self._look_at_unmirrored(cluster, topic, f"{count} partitions", before, after, "grow_topic", {})
         for topic, name, value in _changes(before, after):
             key = cluster, topic, name
             if not name.startswith("mirror."):
-                what = f"config {name}={value}"
-                self._look_at_unmirrored(cluster, topic, what, before, after, "alter_topic", {"name": name})
+                self._look_at_unmirrored(cluster, topic, name, value, before, after)
             if value is not None:
                 self._set_since[key] = value, now
                 continue
@@ -161,23 +158,16 @@ class SyncLook(Look):
                 self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "config-flaps", text)
 
     def _look_at_unmirrored(
-        self,
-        cluster: str,
-        topic: str,
-        what: str,
-        before: MetadataImage,
-        after: MetadataImage,
-        action: str,
-        args: dict[str, str],
+        self, cluster: str, topic: str, name: str, value: str | None, before: MetadataImage, after: MetadataImage
     ) -> None:
-        """Look whether a topic changed that exists, and that no mirror mirrors, without a step that orders it (D75)."""
+        """Look whether a topic was altered that is there, and that no mirror mirrors, without a step for it (D75)."""
         is_there = topic in before.topics and topic in after.topics
         if not is_there or any(is_mirrored(image, topic) for image in (before, after)):
             return
-        wanted = {"cluster": cluster, "topic": topic, **args}
-        actions = (action, action.replace("alter", "reset"))
+        wanted = {"cluster": cluster, "topic": topic, "name": name}
+        actions = "alter_topic", "reset_topic"
         if not any(step.action in actions and wanted.items() <= step.args.items() for step in self._scene.plan.steps):
-            text = f"topic {topic} got {what}, and was not mirrored at the time"
+            text = f"topic {topic} got config {name}={value}, and was not mirrored at the time"
             self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "synced-unmirrored", text)
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
@@ -209,14 +199,6 @@ def is_mirrored(image: MetadataImage, topic: str) -> bool:
     """Return whether a topic is in a mirror, neither paused nor removed."""
     assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
     return assignment is not None and assignment.wish is Wish.MIRROR
-
-
-def _grown(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, int]]:
-    """Yield the topics that got partitions, each with their new number."""
-    for name, topic in after.topics.items():
-        known = before.topics.get(name)
-        if known is not None and known is not topic and len(topic.partitions) > len(known.partitions):
-            yield name, len(topic.partitions)
 
 
 def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:

@@ -195,7 +195,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "stopped-early": "A topic was stopped before its source had lacked it twice in a row (D16).",
         "synced-again": "A sync reported its recovery without having reported a problem.",
         "config-flaps": "A config was removed from a mirrored topic again, though the source had it all the time.",
-        "synced-unmirrored": "A sync gave a config or partitions to a topic that was not mirrored at the time (D75).",
+        "synced-unmirrored": "A sync altered a topic that was not mirrored at the time (D75).",
         "stopped-outdated": "A topic was stopped as deleted, though its source had had it for 15 s (D60).",
         "created-outdated": "A mirror created a topic with an id that its source had not had for 15 s (D60).",
         "config-outdated": "A mirror gave a config a value that its source had not had for 15 s (D60).",

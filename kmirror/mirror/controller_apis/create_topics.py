@@ -11,7 +11,6 @@ from kmirror.cluster.controller.apis import create_topics as cluster
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.controller_apis.membership import check_may_change, check_mirrored
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 
@@ -28,4 +27,4 @@ def _may_create(context: ControllerContext, topic: CreatableTopic) -> None:
     if info is None:
         check_may_change(context, topic.name)
     elif info.mirror_name:
-        check_mirrored(context, info.mirror_name, topic.name, Uuid.ZERO)
+        check_mirrored(context, info.mirror_name, topic.name)

@@ -29,7 +29,7 @@ def decide(
 def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a topic's configs; raises ApiError, also for a sync that is late (D75)."""
     if resource.mirror_name:
-        check_mirrored(context, resource.mirror_name, resource.resource_name, resource.topic_id)
+        check_mirrored(context, resource.mirror_name, resource.resource_name)
     return cluster.alter_topic(context, resource)
 
 

@@ -48,13 +48,12 @@ def membership(
     return ErrorCode.NONE, assignment
 
 
-def check_mirrored(context: ControllerContext, mirror: str, topic: str, topic_id: Uuid) -> None:
+def check_mirrored(context: ControllerContext, mirror: str, topic: str) -> None:
     """Raise ApiError TOPIC_NOT_IN_MIRROR unless the topic is in this mirror, neither paused nor removed (D75).
 
-    A broker that has missed the removal would change a topic that takes writes. `topic_id` is that of the topic that it
-    means, zeros for one that is to be created.
+    A broker that has missed the removal would change a topic that takes writes.
     """
-    error, assignment = membership(context, mirror, topic, topic_id)
+    error, assignment = membership(context, mirror, topic, Uuid.ZERO)
     if error or assignment is None or assignment.wish is not Wish.MIRROR:
         raise ApiError(ErrorCode.TOPIC_NOT_IN_MIRROR, f"Topic '{topic}' is not mirrored by '{mirror}' any more.")
 

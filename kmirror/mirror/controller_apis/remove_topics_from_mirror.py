@@ -25,8 +25,9 @@ def decide(
 ) -> Decision:
     """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
     response = RemoveTopicsFromMirrorResponse(mirror_name=request.mirror_name)
-    is_sync = not rights.is_forwarded and rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
-    gone = [topic for topic in request.topics if is_sync and _is_gone(context, topic)]
+    gone = [topic for topic in request.topics if _is_gone(context, topic)]
+    if gone and (rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)):
+        gone = []  # A user's order holds for a topic that is not there as well.
     topics = [topic for topic in request.topics if topic not in gone]
     records, rows = change(context, rights, request.mirror_name, topics, WISHES, response)
     rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in gone if not response.error_code]
@@ -35,5 +36,5 @@ def decide(
 
 
 def _is_gone(context: ControllerContext, topic: TopicData) -> bool:
-    """Return whether a sync means a topic that was deleted here: it may have been added again since (D75)."""
+    """Return whether the topic was deleted here: if a sync means it, it may have been added again since (D75)."""
     return topic.topic_id != Uuid.ZERO and topic.topic_name not in context.image.topics

@@ -97,15 +97,15 @@ def _sync_configs_of(
     """Do so for some of the topics, and return what went wrong; `unclean` gets those that may elect uncleanly."""
     found = yield from describe(names, view.source, known)
     unclean += found.unclean
-    ids = {topic.name: topic.ours.topic_id for topic in view.synced(names) if topic.ours is not None}
+    here = [topic.name for topic in view.synced(names)]  # What was paused or removed meanwhile is left alone.
     image = view.context.broker.image
-    ours = {topic: image.configs.topic(topic) for topic in ids}
-    made = configs.plan(ids, found.values, ours, view.rules(), view.context.broker.configs)
+    ours = {topic: image.configs.topic(topic) for topic in here}
+    made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     for topic, refused in made.refused.items():
         problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
-    for resource in made.alter:  # What was paused or removed meanwhile is left alone.
-        resource.mirror_name, resource.topic_id = view.mirror, ids[resource.resource_name]
+    for resource in made.alter:
+        resource.mirror_name = view.mirror
     batches = in_batches(made.alter, RESOURCES_MAX)
     answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
     for some, answer in zip(batches, answers, strict=True):

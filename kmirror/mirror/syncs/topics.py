@@ -82,15 +82,7 @@ def plan(
             if topic.name in configs:
                 made.create.append(_created(topic.name, mirror, theirs, source_cluster_id, configs[topic.name]))
         elif theirs.partitions > ours.partitions:
-            made.grow.append(
-                CreatePartitionsTopic(
-                    name=topic.name,
-                    count=theirs.partitions,
-                    assignments=None,
-                    mirror_name=mirror,
-                    topic_id=ours.topic_id,
-                )
-            )
+            made.grow.append(CreatePartitionsTopic(name=topic.name, count=theirs.partitions, assignments=None))
         elif theirs.partitions < ours.partitions:
             made.problems[topic.name] = (
                 f"the source's topic has {theirs.partitions} partitions, ours has {ours.partitions}: a topic cannot "

@@ -1,6 +1,6 @@
 """CreatePartitionsRequest: request, key 37, versions 0-3, flexible from 2.
 
-Generated from schemas/kafka/CreatePartitionsRequest.json and schemas/mirroring/CreatePartitionsRequest.json.
+Generated from schemas/kafka/CreatePartitionsRequest.json.
 Change schemas/ or codegen/, then run python -m codegen.
 """
 
@@ -11,8 +11,7 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
-from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_io, pack_io = wire.fused("i?")
@@ -67,9 +66,6 @@ class CreatePartitionsTopic(Struct):
 
     __slots__ = ("name", "count", "assignments")
 
-    mirror_name = Tagged[str]("mirror_name", "")
-    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
-
     FIELDS = (
         Field("Name", "name", "string", (0, 3), default="", entity="topicName", map_key=True),
         Field("Count", "count", "int32", (0, 3), default=0),
@@ -83,18 +79,6 @@ class CreatePartitionsTopic(Struct):
             default=[],
             struct=CreatePartitionsAssignment,
         ),
-        Field(
-            "MirrorName",
-            "mirror_name",
-            "string",
-            (3, 3),
-            tagged=(3, 3),
-            tag=0,
-            default="",
-            ignorable=True,
-            entity="mirrorName",
-        ),
-        Field("TopicId", "topic_id", "uuid", (3, 3), tagged=(3, 3), tag=1, default=Uuid.ZERO, ignorable=True),
     )
 
     def __init__(
@@ -102,21 +86,12 @@ class CreatePartitionsTopic(Struct):
         name: str = "",  # string, topicName
         count: int = 0,  # int32
         assignments: list[CreatePartitionsAssignment] | None = UNSET,  # []CreatePartitionsAssignment
-        # Mirror whose sync asks; the topic is changed only while it is mirrored there. Empty for any other
-        # client.
-        mirror_name: str = "",  # string, v3+, tag 0, ignorable, mirrorName
-        # Id of the topic that the sync means, zeros for any.
-        topic_id: Uuid = Uuid.ZERO,  # uuid, v3+, tag 1, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.name = name
         self.count = count
         self.assignments = [] if assignments is UNSET else assignments
-        if mirror_name != "":
-            self.mirror_name = mirror_name
-        if topic_id is not Uuid.ZERO:
-            self.topic_id = topic_id
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -134,15 +109,6 @@ class CreatePartitionsTopic(Struct):
         elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
-    def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[bytes] = []
-        tagged = self._tagged
-        if version >= 3 and "mirror_name" in tagged and tagged["mirror_name"]:
-            tags.append(wire.tag(0, wire.compact_string(tagged["mirror_name"])))
-        if version >= 3 and "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
-            tags.append(wire.tag(1, wire.uuid(tagged["topic_id"])))
-        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
-
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatePartitionsTopic, int]:
         self = cls.__new__(cls)
@@ -156,28 +122,11 @@ class CreatePartitionsTopic(Struct):
         else:
             self.assignments, pos = wire.read_structs(CreatePartitionsAssignment._read, buf, pos, n, version)
         if version >= 2:
-            pos = self._read_tags(buf, pos, version)
-        return self, pos
-
-    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
-        tagged: dict[str, Any] = {}
-        tags, pos = wire.read_uvarint(buf, pos)
-        for _ in range(tags):
-            tag, size, pos = wire.read_tag_head(buf, pos)
-            if tag == 0:
-                if version < 3:
-                    raise wire.Malformed
-                tagged["mirror_name"], pos = wire.read_compact_string(buf, pos)
-            elif tag == 1:
-                if version < 3:
-                    raise wire.Malformed
-                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
+            if buf[pos]:
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
-                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
-        if tagged:
-            self._tagged = tagged
-        return pos
+                pos += 1
+        return self, pos
 
 
 class CreatePartitionsRequest(Message):

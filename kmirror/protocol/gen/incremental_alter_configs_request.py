@@ -12,7 +12,6 @@ from typing import Any
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
-from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -75,7 +74,6 @@ class AlterConfigsResource(Struct):
     __slots__ = ("resource_type", "resource_name", "configs")
 
     mirror_name = Tagged[str]("mirror_name", "")
-    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
 
     FIELDS = (
         Field("ResourceType", "resource_type", "int8", (0, 2), default=0, map_key=True),
@@ -92,7 +90,6 @@ class AlterConfigsResource(Struct):
             ignorable=True,
             entity="mirrorName",
         ),
-        Field("TopicId", "topic_id", "uuid", (2, 2), tagged=(2, 2), tag=1, default=Uuid.ZERO, ignorable=True),
     )
 
     def __init__(
@@ -103,8 +100,6 @@ class AlterConfigsResource(Struct):
         # Mirror whose sync asks; the topic is changed only while it is mirrored there. Empty for any other
         # client.
         mirror_name: str = "",  # string, v2+, tag 0, ignorable, mirrorName
-        # Id of the topic that the sync means, zeros for any.
-        topic_id: Uuid = Uuid.ZERO,  # uuid, v2+, tag 1, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -113,8 +108,6 @@ class AlterConfigsResource(Struct):
         self.configs = [] if configs is UNSET else configs
         if mirror_name != "":
             self.mirror_name = mirror_name
-        if topic_id is not Uuid.ZERO:
-            self.topic_id = topic_id
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -137,9 +130,7 @@ class AlterConfigsResource(Struct):
         tagged = self._tagged
         if version >= 2 and "mirror_name" in tagged and tagged["mirror_name"]:
             tags.append(wire.tag(0, wire.compact_string(tagged["mirror_name"])))
-        if version >= 2 and "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
-            tags.append(wire.tag(1, wire.uuid(tagged["topic_id"])))
-        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
@@ -163,10 +154,6 @@ class AlterConfigsResource(Struct):
                 if version < 2:
                     raise wire.Malformed
                 tagged["mirror_name"], pos = wire.read_compact_string(buf, pos)
-            elif tag == 1:
-                if version < 2:
-                    raise wire.Malformed
-                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
                 tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)

@@ -215,7 +215,7 @@ class _MarkersOnly:
         return (batch for batch in self.log.any_batches(start) if batch.is_control)
 
 
-@fault("last-copy-lost", "acked-lost", profile="each_other")
+@fault("last-copy-lost", profile="each_other_again")
 def source_taken_at_its_word(patch: Patch) -> None:
     """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")

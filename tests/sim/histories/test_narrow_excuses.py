@@ -66,7 +66,7 @@ ROWS = {
     "marker_forgotten": ("stop_among_long_ones", "hanging-transaction"),
     "half_a_transaction_committed": ("stop_among_long_ones", "half-transaction"),
     "producer_reset_not_written": ("failover", "pid-collision"),
-    "source_taken_at_its_word": ("each_other", "last-copy-lost"),
+    "source_taken_at_its_word": ("each_other", "acked-lost"),
     "source_read_uncommitted": ("stop_among_long_ones", "divergence"),
     "stop_cuts_what_it_never_touched": ("orders_while_away", "acked-lost"),
     "high_watermark_falls": ("read_while_late", "hw-regression"),

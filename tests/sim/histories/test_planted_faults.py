@@ -111,6 +111,12 @@ def each_other() -> Plan:
     )
 
 
+def each_other_again() -> Plan:
+    """The same with other random numbers."""
+    plan = each_other()
+    return replace(plan, seed=plan.seed + 1)
+
+
 def stop_among_long_ones() -> Plan:
     """Cluster b mirrors long transactions that overlap, and stops amid them."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -394,6 +400,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
             late_answer,
             power_lost,
             each_other,
+            each_other_again,
             mirror_of_a_failback,
             mirror_of_a_deleted_mirror,
             paused_for_a_while,

@@ -11,7 +11,6 @@ from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.syncs.conversation import AskController, OnAnswer
-from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
@@ -65,10 +64,6 @@ def alter_at_source(p: Pair) -> None:
     assert p.a.alter(TOPIC, {RETENTION: "4000"}) is ErrorCode.NONE
 
 
-def grow_at_source(p: Pair) -> None:
-    assert p.a.grow(TOPIC, 3) is ErrorCode.NONE
-
-
 def remove(p: Pair) -> None:
     p.there.remove_topics([TOPIC])
     stopped(p.there, [TOPIC])
@@ -79,42 +74,27 @@ def pause(p: Pair) -> None:
     p.run_until(lambda: p.b.state() == "PAUSED", "PAUSED")
 
 
-CHANGES = [(alter_at_source, IncrementalAlterConfigsRequest), (grow_at_source, CreatePartitionsRequest)]
-
-
 @pytest.mark.parametrize("order", [remove, pause])
-@pytest.mark.parametrize(("change", "request_class"), CHANGES, ids=["configs", "partitions"])
 @pytest.mark.decision("D75")
 def test_a_topic_that_was_removed_or_paused_is_left_alone(
-    change: Callable[[Pair], None],
-    request_class: type[Message],
-    order: Callable[[Pair], None],
-    monkeypatch: MonkeyPatch,
+    order: Callable[[Pair], None], monkeypatch: MonkeyPatch
 ) -> None:
     p = staged()
     p.begin()
-    late = Late(p, request_class, monkeypatch)
-    change(p)
+    late = Late(p, IncrementalAlterConfigsRequest, monkeypatch)
+    alter_at_source(p)
     late.wait()
     order(p)
     late.release()
     assert RETENTION not in p.b.image.configs.topic(TOPIC)
-    assert len(p.b.image.topics[TOPIC].partitions) == 1
 
 
-@pytest.mark.parametrize(("change", "request_class"), CHANGES, ids=["configs", "partitions"])
 @pytest.mark.decision("D75")
-def test_a_topic_that_is_mirrored_follows_its_source(
-    change: Callable[[Pair], None], request_class: type[Message]
-) -> None:
+def test_a_topic_that_is_mirrored_follows_its_source() -> None:
     p = staged()
     p.begin()
-    change(p)
-    grows = request_class is CreatePartitionsRequest
-    p.run_until(
-        lambda: len(p.b.image.topics[TOPIC].partitions) == 3 if grows else RETENTION in p.b.image.configs.topic(TOPIC),
-        "the change",
-    )
+    alter_at_source(p)
+    p.run_until(lambda: RETENTION in p.b.image.configs.topic(TOPIC), "the change")
 
 
 @pytest.mark.decision("D75")

@@ -24,7 +24,7 @@ PARTITIONS_MAX = 10_000
 """Partitions that one request may create (MAX_RECORDS_PER_USER_OP): whoever asks for more gets UNKNOWN_SERVER_ERROR,
 since Kafka's list of records overflows."""
 
-MayChange = Callable[[ControllerContext, CreatePartitionsTopic], None]
+MayChange = Callable[[ControllerContext, str], None]
 """Raises ApiError for a topic that must stay as it is."""
 
 
@@ -63,7 +63,7 @@ def _added(
     image = context.image.topics.get(topic.name)
     if image is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-    may_change(context, topic)
+    may_change(context, topic.name)
     count = len(image.partitions)
     if topic.count == count:
         raise ApiError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
