@@ -1,11 +1,12 @@
 """IncrementalAlterConfigs for mirrors, v2: configs of resource type MIRROR; the rest is the cluster's.
 
-The rules are CreateMirror's. `source.cluster.id` may be set once, by the metadata sync, and never changed (D16).
+The rules are CreateMirror's. `source.cluster.id` may be set once, by the metadata sync, and never changed (D16). A sync
+sets `mirror.name` of a topic to what it has to be: then the topic is altered only while it is mirrored there (D75).
 """
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
@@ -13,24 +14,30 @@ from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
 from kmirror.mirror.controller_apis.membership import check_mirrored, mirror_configs
+from kmirror.mirror.naming import MIRROR_NAME
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.spec.configs import Scope
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
 
 def decide(
     context: ControllerContext, now: Instant, request: IncrementalAlterConfigsRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
-    return cluster.decide_with(ALTERS, context, request, rights)
+    names_mirrors = any(config.name == MIRROR_NAME for resource in request.resources for config in resource.configs)
+    is_sync = names_mirrors and not rights.is_forwarded and rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+    alters = {**ALTERS, ResourceType.TOPIC: alter_for_sync} if is_sync else ALTERS
+    return cluster.decide_with(alters, context, request, rights)
 
 
-def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
+def alter_for_sync(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a topic's configs; raises ApiError, also for a sync that is late (D75)."""
-    if resource.mirror_name:
-        check_mirrored(context, resource.mirror_name, resource.resource_name)
-    return cluster.alter_topic(context, resource)
+    for config in resource.configs:
+        if config.name == MIRROR_NAME:
+            check_mirrored(context, config.value or "", resource.resource_name)
+    rest = [config for config in resource.configs if config.name != MIRROR_NAME]
+    return cluster.alter_topic(context, AlterConfigsResource(resource.resource_type, resource.resource_name, rest))
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
@@ -56,7 +63,6 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
 
 ALTERS: dict[int, cluster.Alter] = {
     **cluster.ALTERS,
-    ResourceType.TOPIC: alter_topic,
     ResourceType.MIRROR: alter_mirror,
 }
 """Resource type to the function that alters it."""

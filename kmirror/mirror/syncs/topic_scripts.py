@@ -8,6 +8,7 @@ from typing import Any
 
 from kmirror.client.remote_cluster import code_of
 from kmirror.mirror.facts import UncleanSource
+from kmirror.mirror.naming import MIRROR_NAME
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import configs, gone, topics
 from kmirror.mirror.syncs.batches import in_batches
@@ -20,11 +21,12 @@ from kmirror.protocol.gen.create_partitions_request import CreatePartitionsReque
 from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
-from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterableConfig, IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ConfigOp
 
 PARTITIONS_MAX = 1000
 """Bounds what the controller decides at a time."""
@@ -105,7 +107,7 @@ def _sync_configs_of(
     for topic, refused in made.refused.items():
         problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
     for resource in made.alter:
-        resource.mirror_name = view.mirror
+        resource.configs.append(AlterableConfig(MIRROR_NAME, ConfigOp.SET, view.mirror))  # As long as it is (D75).
     batches = in_batches(made.alter, RESOURCES_MAX)
     answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
     for some, answer in zip(batches, answers, strict=True):

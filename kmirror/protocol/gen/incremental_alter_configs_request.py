@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -73,23 +73,10 @@ class AlterConfigsResource(Struct):
 
     __slots__ = ("resource_type", "resource_name", "configs")
 
-    mirror_name = Tagged[str]("mirror_name", "")
-
     FIELDS = (
         Field("ResourceType", "resource_type", "int8", (0, 2), default=0, map_key=True),
         Field("ResourceName", "resource_name", "string", (0, 2), default="", map_key=True),
         Field("Configs", "configs", "struct", (0, 2), is_array=True, default=[], struct=AlterableConfig),
-        Field(
-            "MirrorName",
-            "mirror_name",
-            "string",
-            (2, 2),
-            tagged=(2, 2),
-            tag=0,
-            default="",
-            ignorable=True,
-            entity="mirrorName",
-        ),
     )
 
     def __init__(
@@ -97,17 +84,12 @@ class AlterConfigsResource(Struct):
         resource_type: int = 0,  # int8
         resource_name: str = "",  # string
         configs: list[AlterableConfig] = UNSET,  # []AlterableConfig
-        # Mirror whose sync asks; the topic is changed only while it is mirrored there. Empty for any other
-        # client.
-        mirror_name: str = "",  # string, v2+, tag 0, ignorable, mirrorName
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.configs = [] if configs is UNSET else configs
-        if mirror_name != "":
-            self.mirror_name = mirror_name
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -125,13 +107,6 @@ class AlterConfigsResource(Struct):
         elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
-    def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[bytes] = []
-        tagged = self._tagged
-        if version >= 2 and "mirror_name" in tagged and tagged["mirror_name"]:
-            tags.append(wire.tag(0, wire.compact_string(tagged["mirror_name"])))
-        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
-
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
         self = cls.__new__(cls)
@@ -142,24 +117,11 @@ class AlterConfigsResource(Struct):
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 4)
         self.configs, pos = wire.read_structs(AlterableConfig._read, buf, pos, n, version)
         if version >= 1:
-            pos = self._read_tags(buf, pos, version)
-        return self, pos
-
-    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
-        tagged: dict[str, Any] = {}
-        tags, pos = wire.read_uvarint(buf, pos)
-        for _ in range(tags):
-            tag, size, pos = wire.read_tag_head(buf, pos)
-            if tag == 0:
-                if version < 2:
-                    raise wire.Malformed
-                tagged["mirror_name"], pos = wire.read_compact_string(buf, pos)
+            if buf[pos]:
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
-                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
-        if tagged:
-            self._tagged = tagged
-        return pos
+                pos += 1
+        return self, pos
 
 
 class IncrementalAlterConfigsRequest(Message):
