@@ -15,7 +15,11 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
 from kmirror.mirror.controller_apis.membership import check_mirrored, mirror_configs
 from kmirror.mirror.naming import MIRROR_NAME
-from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kmirror.spec.configs import Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
@@ -25,18 +29,22 @@ def decide(
     context: ControllerContext, now: Instant, request: IncrementalAlterConfigsRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
-    names_mirrors = any(config.name == MIRROR_NAME for resource in request.resources for config in resource.configs)
+    names_mirrors = any(_names_mirror(config) for resource in request.resources for config in resource.configs)
     is_sync = names_mirrors and not rights.is_forwarded and rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
     alters = {**ALTERS, ResourceType.TOPIC: alter_for_sync} if is_sync else ALTERS
     return cluster.decide_with(alters, context, request, rights)
 
 
+def _names_mirror(config: AlterableConfig) -> bool:
+    return config.name == MIRROR_NAME and config.config_operation == ConfigOp.SET
+
+
 def alter_for_sync(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a topic's configs; raises ApiError, also for a sync that is late (D75)."""
     for config in resource.configs:
-        if config.name == MIRROR_NAME:
+        if _names_mirror(config):
             check_mirrored(context, config.value or "", resource.resource_name)
-    rest = [config for config in resource.configs if config.name != MIRROR_NAME]
+    rest = [config for config in resource.configs if not _names_mirror(config)]
     return cluster.alter_topic(context, AlterConfigsResource(resource.resource_type, resource.resource_name, rest))
 
 
