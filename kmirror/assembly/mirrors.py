@@ -118,11 +118,14 @@ class Description:
     """Broker id to why it cannot speak to the source; a broker that can, or has not tried, is not among them."""
     warnings: dict[str, None] = field(default_factory=dict)
     """What brokers warn of, an ordered set."""
+    unreported: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
+    """The rows of partitions that no broker has described, as far as that was looked at."""
 
     @property
     def rows(self) -> list[MirrorRow]:
         """The partitions that a broker leads, and those that none reports, in order."""
-        return [self.partitions[tp] for tp in sorted(self.partitions)]
+        rows = self.partitions | self.unreported
+        return [rows[tp] for tp in sorted(rows)]
 
     @property
     def topics(self) -> list[str]:
@@ -132,13 +135,13 @@ class Description:
     @property
     def topics_without_rows(self) -> list[str]:
         """The names of topics that are not there yet, in order."""
-        there = {tp.topic for tp in self.partitions}
+        there = {row.tp.topic for row in self.rows}
         return [name for name in self.topics if name not in there]
 
     @property
     def undescribed_topics(self) -> list[str]:
         """The names of topics that are not there yet, or of which no broker reports a partition, in order."""
-        described = {tp.topic for tp, row in self.partitions.items() if row.reason != NOT_REPORTED}
+        described = {tp.topic for tp in self.partitions}
         return [name for name in self.topics if name not in described]
 
     @property
@@ -158,8 +161,11 @@ class Description:
 
     def only(self, is_wanted: Callable[[str], bool]) -> Description:
         """Return the same of those topics alone whose names are wanted."""
-        partitions = {tp: row for tp, row in self.partitions.items() if is_wanted(tp.topic)}
-        return replace(self, partitions=partitions, names={name: None for name in self.names if is_wanted(name)})
+        partitions, unreported = (
+            {tp: row for tp, row in rows.items() if is_wanted(tp.topic)} for rows in (self.partitions, self.unreported)
+        )
+        names = {name: None for name in self.names if is_wanted(name)}
+        return replace(self, partitions=partitions, unreported=unreported, names=names)
 
     def add(self, broker_id: int, mirror: DescribedMirror) -> None:
         """Take in the answer of one broker."""
@@ -178,7 +184,7 @@ class Description:
         """Add a row for each of these partitions that is in the mirror, and that no broker has described."""
         for tp in partitions:
             if tp.topic in self.names and tp not in self.partitions:
-                self.partitions[tp] = MirrorRow(tp, -1, -1, -1, MirrorState.UNKNOWN, -1, NOT_REPORTED)
+                self.unreported[tp] = MirrorRow(tp, -1, -1, -1, MirrorState.UNKNOWN, -1, NOT_REPORTED)
 
 
 @dataclass(frozen=True, slots=True)

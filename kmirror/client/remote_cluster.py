@@ -84,7 +84,7 @@ OnRefreshed = Callable[[Instant, Changes | None], None]
 """(now, what the answer changed, or None if no broker answered)"""
 
 OnChecked = Callable[[Instant, MetadataResponse, Mapping[str, str]], None]
-"""(now, the answer to take over, the topics of which nothing in it is believed, each with the reason)"""
+"""(now, the answer to take over, the topics about which it is not believed, each with the reason)"""
 Check = Callable[[Instant, MetadataRequest, MetadataResponse, OnChecked], None]
 """(now, request, its answer, what to call once) -> how much of an answer is believed"""
 
@@ -160,7 +160,7 @@ class RemoteCluster:
         self.refused: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
         self.doubted: dict[str, str] = {}
-        """Topics of which the last refresh was told what is not believed, and why: what is known is from before."""
+        """Topics about which the last answer was not believed, and why: what is known of them is from before."""
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
@@ -501,38 +501,31 @@ class RemoteCluster:
 
         wait_ms = timeout_ms or self.timeout_ms
 
-        def put(later: Instant, version: int, then: OnReply) -> None:
-            self._send(later, endpoint, purpose, body, version, then, client_id, wait_ms, on_frame, needs_controller)
+        newest = partial(self._version_to_send, endpoint, body, version_min, version_max)
 
-        def go(later: Instant) -> None:
-            version = self._version_to_send(endpoint, body, version_min, version_max)
-            if version is None:
-                on_reply(later, None)
+        def put(
+            later: Instant, version: int | None, refused: int | None = None, refusal: Message | None = None
+        ) -> None:
+            if version is None or version == refused:
+                on_reply(later, refusal)
                 return
 
             def on_answer(then: Instant, reply: Message | None) -> None:
-                if reply is not None and refuses_version(reply):
-                    repeat = partial(go_again, version, reply)
-                    self._ask_versions(then, endpoint, purpose, wait_ms, repeat)
+                if refused is None and reply is not None and refuses_version(reply):
+                    self._ask_versions(then, endpoint, purpose, wait_ms, lambda at: put(at, newest(), version, reply))
                 else:
                     on_reply(then, reply)
 
-            put(later, version, on_answer)
-
-        def go_again(refused: int, refusal: Message, later: Instant) -> None:
-            version = self._version_to_send(endpoint, body, version_min, version_max)
-            if version is None or version == refused:
-                on_reply(later, refusal)
-            else:
-                put(later, version, on_reply)
+            self._send(
+                later, endpoint, purpose, body, version, on_answer, client_id, wait_ms, on_frame, needs_controller
+            )
 
         self._use(endpoint, purpose, is_counted=is_counted)
-        if self._learned_at.get(endpoint) == self.closings(endpoint) and (
-            self._version_to_send(endpoint, body, version_min, version_max) is not None
-        ):
-            go(now)
+        version = newest() if self._learned_at.get(endpoint) == self.closings(endpoint) else None
+        if version is None:
+            self._ask_versions(now, endpoint, purpose, wait_ms, lambda later: put(later, newest()))
         else:
-            self._ask_versions(now, endpoint, purpose, wait_ms, go)
+            put(now, version)
 
     def _use(self, endpoint: Endpoint, purpose: str, *, is_counted: bool = False) -> None:
         """Have the link to a broker for one purpose counted and secured before anything is sent on it."""

@@ -30,12 +30,12 @@ class Line:
         self._socket: socket.socket | None = None
 
     def ask(self, frame: bytes, patience_s: float) -> bytes:
-        """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
+        """Return the answer; raises `Closed`, `Silence`, or OSError where nothing listens."""
         self.send(frame)
         return self.receive(patience_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nobody listens."""
+        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nothing listens."""
         if self._socket is None:
             self._socket = socket.create_connection(self.address, PATIENCE_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -53,7 +53,7 @@ class Inquiry:
     def has_no_describe(self) -> bool:
         """Return whether the broker's versions are known and DescribeMirrors is not among them.
 
-        Once a DescribeMirrors to it has ended without an answer, it has told them after that was asked (D76).
+        After a DescribeMirrors that got no answer they are newer than that request (D76).
         """
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kmirror.histories.account import Order, StateSeen, TopicSeen
 from kmirror.histories.checkers.facts import Facts, Place
@@ -62,21 +62,23 @@ def _last_add(facts: Facts, place: Place, row: StateSeen) -> Order | None:
 
 def _follows_removal(facts: Facts, place: Place, since: Order) -> bool:
     """Return whether the topic was removed from the mirror shortly before: a leader may still carry that out."""
-    return any(
-        order.destination == place[0] and order.mirror == since.mirror and order.error in TAKEN
-        and (order.action == "delete_mirror" or place[1].topic in order.topics)
-        and since.sent_at - CARRIED_OUT_IN <= order.answered_at < since.sent_at
-        for order in facts.orders(*ENDED_BY["STOPPED"])
-    )  # fmt: skip
+    orders = [order for order in facts.orders(*ENDED_BY["STOPPED"]) if order.mirror == since.mirror]
+    return any(order.answered_at < since.sent_at for order in _shortly_before(orders, place, since))
 
 
 def _has_just_grown(facts: Facts, place: Place, since: Order) -> bool:
     """Return whether the topic got partitions shortly before: while it is removed, a new one prepares and stops."""
-    return any(
-        order.destination == place[0] and place[1].topic in order.topics and order.error in TAKEN
-        and since.sent_at - CARRIED_OUT_IN <= order.answered_at <= since.answered_at
-        for order in facts.orders("grow_topic")
-    )  # fmt: skip
+    orders = _shortly_before(facts.orders("grow_topic"), place, since)
+    return any(order.answered_at <= since.answered_at for order in orders)
+
+
+def _shortly_before(orders: Iterable[Order], place: Place, since: Order) -> Iterator[Order]:
+    """Yield those orders about a topic whose outcome a leader may not know when another one is answered."""
+    for order in orders:
+        is_about_it = order.action == "delete_mirror" or place[1].topic in order.topics
+        is_recent = since.sent_at - CARRIED_OUT_IN <= order.answered_at
+        if order.destination == place[0] and order.error in TAKEN and is_about_it and is_recent:
+            yield order
 
 
 def _is_explained(facts: Facts, place: Place, row: StateSeen, since: Order) -> bool:

@@ -16,7 +16,7 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.report import LINES_MAX, SyncProblem
 from kmirror.spec.configs import Scope, default_of, known
@@ -162,7 +162,7 @@ class SyncLook(Look):
     ) -> None:
         """Look whether a topic was altered that is there, and that no mirror mirrors, without a step for it (D75)."""
         is_there = topic in before.topics and topic in after.topics
-        if not is_there or any(is_mirrored(image, topic) for image in (before, after)):
+        if not is_there or any(_is_mirrored(image, topic) for image in (before, after)):
             return
         wanted = {"cluster": cluster, "topic": topic, "name": name}
         actions = "alter_topic", "reset_topic"
@@ -172,7 +172,7 @@ class SyncLook(Look):
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
         """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
-        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
+        assignment = _assignment(image, topic)
         if assignment is None or assignment.wish is not Wish.MIRROR:
             return None
         source_id = image.configs.get((ResourceType.MIRROR, assignment.mirror), {}).get(SOURCE_CLUSTER_ID)
@@ -180,7 +180,7 @@ class SyncLook(Look):
 
     def _is_own(self, image: MetadataImage, topic: str, name: str) -> bool:
         """Return whether a config is never copied to the topic, or is not at present."""
-        assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
+        assignment = _assignment(image, topic)
         mirror = "" if assignment is None else assignment.mirror
         configs = image.configs.get((ResourceType.MIRROR, mirror), {})
         excluded = configs.get(EXCLUDED_CONFIGS, default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")
@@ -195,9 +195,13 @@ class SyncLook(Look):
         self._rules.broken(cluster, broker_id, NO_PARTITION, rule, text)
 
 
-def is_mirrored(image: MetadataImage, topic: str) -> bool:
+def _assignment(image: MetadataImage, topic: str) -> Assignment | None:
+    return parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
+
+
+def _is_mirrored(image: MetadataImage, topic: str) -> bool:
     """Return whether a topic is in a mirror, neither paused nor removed."""
-    assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
+    assignment = _assignment(image, topic)
     return assignment is not None and assignment.wish is Wish.MIRROR
 
 

@@ -69,8 +69,5 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
     return changes
 
 
-ALTERS: dict[int, cluster.Alter] = {
-    **cluster.ALTERS,
-    ResourceType.MIRROR: alter_mirror,
-}
+ALTERS: dict[int, cluster.Alter] = {**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}
 """Resource type to the function that alters it."""

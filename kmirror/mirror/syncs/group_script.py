@@ -86,7 +86,7 @@ class GroupSync:
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
         differing = groups.plan(theirs, ours, synced, topic_ids)
         clamps = view.rules().clamps_offsets
-        # One that is clamped differs from the source's: the log says what is to be committed.
+        # One that is clamped differs from the source's: the log says what to commit.
         confirmed = yield from self._confirmed(list(ours) if clamps else [one.group_id for one in differing])
         theirs = {group: theirs[group] for group in confirmed}
         # An offset that is the source's may lie outside the local log by now, when the log begins later.
