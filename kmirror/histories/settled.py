@@ -88,8 +88,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
 
     A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
     STOPPED will do, and if it has another one of that name by now, FAILED (D16). If it had another one in between, what
-    failed meanwhile stays FAILED. One that was created again, without an id,
-    may pass for the former (D53).
+    failed meanwhile stays FAILED. One that was created again, without an id, may pass for the former (D53).
     """
     wishes = _wishes(account)
     found = []
