@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.stage import WrittenLogs, assert_equal, epochs, pair, plain, resets, values
+from tests.sim.stage import TOPIC, TP, WrittenLogs, assert_equal, epochs, pair, plain, resets, values
 
 
 @pytest.mark.kip("1279", "Log Convergence, example A")
@@ -130,3 +130,18 @@ def test_the_last_mirrored_epoch_survives_a_restart_of_everybody() -> None:
     p.b.settle()
     assert p.b.persisted().last_mirrored_epoch == 5
     assert [row.last_mirrored_epoch for row in p.there.describe()] == [5]
+
+
+def test_no_replica_of_a_mirrored_log_deletes_segments_by_its_own_retention() -> None:
+    """The source alone decides while the topic is mirrored; the destination's `log.retention.ms` rules afterwards."""
+    p = pair(b_configs={"log.retention.ms": "60000", "log.retention.check.interval.ms": "5000"})
+    p.a.create_topic(TOPIC, configs={"internal.segment.bytes": "150"})
+    for number in range(6):
+        p.a.write(f"r{number}")
+    p.begin()
+    p.simulation.run_for(span_s=120)
+    logs = [replica.log for replica in p.b.replicas(TP).values()]
+    assert [log.log_start_offset for log in logs] == [0, 0, 0]
+    p.fail_over()
+    p.simulation.run_for(span_s=120)
+    assert all(log.log_start_offset > 0 for log in logs)
