@@ -82,7 +82,7 @@ async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> di
 
     KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
     """
-    return await AsyncMirror("", source=None, destination=admin)._described_wholly(mirrors)
+    return await AsyncMirror("", source=None, destination=admin)._describe_with_unreported(mirrors)
 
 
 class AsyncMirror(MirrorScripts):

@@ -88,7 +88,7 @@ class MirrorScripts(ABC):
 
     async def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition."""
-        return (await self._described_wholly([self.name])).get(self.name, Description()).rows
+        return (await self._describe_with_unreported([self.name])).get(self.name, Description()).rows
 
     async def reason(self) -> str:
         """Return why brokers of the destination cannot speak to the source, and which; empty if all can."""
@@ -228,8 +228,8 @@ class MirrorScripts(ABC):
                 raise self._refusal(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
         return found
 
-    async def _described_wholly(self, names: Iterable[str]) -> dict[str, Description]:
-        """Return the same with the partitions that no broker reports."""
+    async def _describe_with_unreported(self, names: Iterable[str]) -> dict[str, Description]:
+        """Return the descriptions of some mirrors, or of all, with a row for each partition that no broker reports."""
         found = await self._describe_each(names)
         there = await self._there(sorted({topic for description in found.values() for topic in description.names}))
         for description in found.values():

@@ -119,7 +119,7 @@ class Description:
     warnings: dict[str, None] = field(default_factory=dict)
     """What brokers warn of, an ordered set."""
     unreported: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
-    """The rows of partitions that no broker has described, as far as that was looked at."""
+    """Rows of the partitions that no broker has described; `add_unreported` fills it."""
 
     @property
     def rows(self) -> list[MirrorRow]:
