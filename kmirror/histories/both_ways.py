@@ -8,6 +8,7 @@ from __future__ import annotations
 from kmirror.histories.producing import Desk
 from kmirror.histories.scripts import Ask, Script, Sleep
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -33,20 +34,26 @@ TRANSACTION_MS = 3_000
 
 
 def commit_both_ways(desk: Desk, group: str) -> Script[None]:
-    """Commit repeatedly until the history ends."""
+    """Commit repeatedly while applications write; a commit that has begun is ended."""
     rng = desk.scene.rng(f"both ways {desk.plan.name}")
-    name = f"{group}-both"
+    yield Sleep(rng.between(*PAUSE_MS))
     while desk.goes_on():
+        desk.scene.busy += 1
+        yield from _commit_to_one(desk, f"{group}-both", rng)
+        desk.scene.busy -= 1
         yield Sleep(rng.between(*PAUSE_MS))
-        cluster, partitions = desk.cluster, desk.partitions()
-        groups = yield from desk.find_coordinator(cluster, CoordinatorType.GROUP, name)
-        transactions = yield from desk.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
-        if not partitions or groups is None or transactions is None:
-            continue
-        tp = rng.choice(partitions)
-        commits = rng.chance(3, 4)
-        plain = rng.below(2)  # Of the two commits the one that is outside of the transaction.
-        yield from _commit(cluster, name, tp, groups, transactions, plain=plain, commits=commits)
+
+
+def _commit_to_one(desk: Desk, name: str, rng: Rng) -> Script[None]:
+    cluster, partitions = desk.cluster, desk.partitions()
+    groups = yield from desk.find_coordinator(cluster, CoordinatorType.GROUP, name)
+    transactions = yield from desk.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
+    if not partitions or groups is None or transactions is None:
+        return
+    tp = rng.choice(partitions)
+    commits = rng.chance(3, 4)
+    plain = rng.below(2)  # Of the two commits the one that is outside of the transaction.
+    yield from _commit(cluster, name, tp, groups, transactions, plain=plain, commits=commits)
 
 
 def _commit(

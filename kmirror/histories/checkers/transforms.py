@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kmirror.histories.checkers.facts import Facts, Look
 from kmirror.histories.checkers.groups import is_synced, shard_lost, was_deleted
+from kmirror.histories.checkers.keyed import is_superseded
 from kmirror.histories.checkers.reasons import ASYNCHRONOUS
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.group_account import OffsetSent, Transformed
@@ -99,7 +100,8 @@ def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[
     """Yield the first record that the transaction passed over, if a read_committed consumer is given it.
 
     Its records were read after `since`, when the transaction before it was committed; maybe from a leader that did not
-    know that the topic had been deleted.
+    know that the topic had been deleted. Each replica of a compacted topic cleans its own log: a later leader may still
+    have superseded records that the leader which was read from had removed.
     """
     place = row.cluster, row.tp
     look = facts.look_after(place, row.at)
@@ -110,7 +112,8 @@ def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[
     ):
         return
     for record in look.decided():
-        if row.begin <= record.offset < row.end and record.offset not in row.outputs:
+        is_missing = row.begin <= record.offset < row.end and record.offset not in row.outputs
+        if is_missing and not is_superseded(facts, place, record.value, record.offset, row.at):
             text = (
                 f"{record.value!r} lies in [{row.begin}, {row.end}), which group {row.group} took in transaction "
                 f"{row.transaction} at {clock(row.at)}, and has no output"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from kmirror.histories.group_account import OffsetSent, OffsetsSeen, Transformed
@@ -12,7 +15,9 @@ from tests.unit.histories.hand import TP, Hand, rows
 class Transforming(Hand):
     """Group g takes records of cluster a in transactions that are all committed."""
 
-    def took(self, begin: int, end: int, *, sent: float, at: float) -> Transforming:
+    def took(
+        self, begin: int, end: int, *, sent: float, at: float, outputs: Mapping[int, str] | None = None
+    ) -> Transforming:
         """Have a transaction take [begin, end); its offsets are sent and its end is answered at these seconds."""
         token, key = f"{begin}-{end} at {at}", f"t/{at}"
         self.transaction(key)
@@ -21,7 +26,7 @@ class Transforming(Hand):
         groups.sent[token] = OffsetSent(
             token, "g", "a", TP, end, "member", "", 1, key, sent_at, sent_at + SECOND // 100, "NONE", ended_at
         )
-        groups.transformed.append(Transformed("g", "a", TP, begin, end, token, key, {}, ended_at))
+        groups.transformed.append(Transformed("g", "a", TP, begin, end, token, key, dict(outputs or {}), ended_at))
         return self
 
 
@@ -78,3 +83,19 @@ def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
     answer = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
     hand.account.groups.deposed_answers.append(answer)
     assert hand.found() == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "key", "expected"),
+    [("compact", "k", []), ("compact", "other", ["exactly-once"]), ("delete", "k", ["exactly-once"])],
+)
+def test_a_record_that_the_cleaner_removed_before_it_was_read_has_no_output(
+    policy: str, key: str, expected: list[str]
+) -> None:
+    """A later leader, whose own cleaner is behind, still has it."""
+    hand = Transforming().took(0, 2, sent=4, at=5, outputs={1: "o"})
+    hand.order("alter_topic", "", "a", at=0, args={"name": "cleanup.policy", "value": policy})
+    hand.wrote("x0", 0, at=1).wrote("x1", 1, at=2)
+    for value, its_key in (("x0", "k"), ("x1", key)):
+        hand.account.writes[value] = replace(hand.account.writes[value], key=its_key)
+    assert hand.look("a", rows("x0", "x1"), at=6).found() == expected

@@ -1,0 +1,21 @@
+"""The client that commits in a transaction and outside of it: it ends with the applications."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from kmirror.histories.both_ways import commit_both_ways
+from kmirror.histories.scripts import Sleep
+from kmirror.kernel.rng import Rng
+
+
+def test_it_begins_nothing_after_the_applications_have_ended() -> None:
+    """What a group has committed is compared before and after a restart, and this client's commits have no token."""
+    scene = SimpleNamespace(writing=True, busy=0, rng=lambda name: Rng(1))
+    desk: Any = SimpleNamespace(scene=scene, plan=SimpleNamespace(name="x0"), goes_on=lambda: scene.writing)
+    script = commit_both_ways(desk, "gx")
+    assert isinstance(next(script), Sleep)
+    scene.writing = False
+    assert list(script) == []
+    assert scene.busy == 0
