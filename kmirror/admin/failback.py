@@ -20,6 +20,7 @@ from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.walk import HoleFinder
+from kmirror.mirror.cut_rules import are_markers
 from kmirror.mirror.failback import (
     PASSING,
     Cut,
@@ -28,6 +29,7 @@ from kmirror.mirror.failback import (
     Removed,
     Waits,
     failback_cut,
+    markers_from,
     removed_from,
     waits_for_source,
 )
@@ -142,9 +144,11 @@ class FailbackPreview:
         row = theirs.rows.get(tp) if self._is_of_us else None
         outline = await _outline(self._reader("destination", tp))
         waits = None if row is None else waits_for_source(row.state, row.last_mirrored_epoch, outline)
-        waits = waits or self._waits_for_ring(tp, outline)
-        if waits is not None:
+        if waits is not None and not waits.unless_shared:
             return waits
+        in_ring = self._waits_for_ring(tp, outline)
+        if in_ring is not None:
+            return waits or in_ring
         their_outline = await _outline(self._reader("source", tp))
         ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
         own = ours.rows.get(tp)
@@ -152,13 +156,25 @@ class FailbackPreview:
         shared = None
         if tp in theirs.lineages and tp in ours.lineages:
             shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
-        return FailbackFacts(
+        facts = FailbackFacts(
             outline,
             their_outline,
             None if row is None else row.last_mirrored_epoch,
             own_epoch if len(ids) == 1 else -1,
             shared,
         )
+        return facts if waits is None or await self._takes_markers(tp, facts) else waits
+
+    async def _takes_markers(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
+        """Return whether nothing but markers would go of our log, and the source has the rest (D25)."""
+        expected, end = markers_from(facts), facts.ours.log_end_offset
+        if expected is None:
+            return False
+        async for batch in self._reader("destination", tp).batches(expected, end):
+            if not are_markers([batch], expected, batch.next_offset):
+                return False
+            expected = batch.next_offset
+        return expected >= end
 
     def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> Waits | None:
         """Return what PREPARING waits for, if the source is fed by the destination, or may be; else None (D58)."""

@@ -19,6 +19,7 @@ from kmirror.logdir.consume import ConsumeQuery, consume
 from kmirror.logdir.faults import reading
 from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import PartitionFolder, iter_batches, open_partition, partition_paths
+from kmirror.mirror.cut_rules import are_markers
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
@@ -26,6 +27,7 @@ from kmirror.mirror.failback import (
     Removed,
     Waits,
     failback_cut,
+    markers_from,
     removed_by,
     waits_for_source,
 )
@@ -68,9 +70,11 @@ class FolderPreview:
         waits = None
         if told is not None and told.state is not MirrorState.UNKNOWN:
             waits = waits_for_source(told.state, told.last_mirrored_epoch, outline)
-        waits = waits or self._waits_for_ring(ids[1], ours.tp.partition)
-        if waits is not None:
+        if waits is not None and not waits.unless_shared:
             return waits
+        in_ring = self._waits_for_ring(ids[1], ours.tp.partition)
+        if in_ring is not None:
+            return waits or in_ring
         is_same = ids[0] is not None and ids[0] == ids[1]
         facts = FailbackFacts(
             outline,
@@ -80,6 +84,8 @@ class FolderPreview:
             shared_epoch(self._writers(own, 0), self._writers(told, 1)),
             _cleaned_offset(ours),
         )
+        if waits is not None and not _takes_markers(ours, facts):
+            return waits
         if facts.depends_on_holes:
             facts = replace(facts, first_hole=_first_hole(ours, outline))
         cut = failback_cut(facts)
@@ -153,6 +159,14 @@ def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
         if finder.look_at(batch):
             break
     return finder.expected
+
+
+def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
+    """Return whether nothing but markers would go of our log, and the source has the rest (D25)."""
+    start, end = markers_from(facts), facts.ours.log_end_offset
+    if start is None:
+        return False
+    return are_markers((batch for _, batch in iter_batches(folder.segments_from(start))), start, end)
 
 
 def batches_near(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:

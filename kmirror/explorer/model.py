@@ -17,6 +17,7 @@ from kmirror.explorer.logs import Answer, Logs, is_reset
 from kmirror.explorer.rules import Rules, cut_epoch_for
 from kmirror.explorer.scopes import Scope
 from kmirror.explorer.steps import Steps
+from kmirror.mirror.cut_rules import NOTHING_KEPT, has_kept, kept_by
 from kmirror.mirror.states import MirrorState
 
 SHIFT = 28
@@ -190,8 +191,8 @@ class Model:
         if cluster.state is MirrorState.PREPARING:
             if cluster.phase != IDLE or self.steps.has_news(cluster):
                 return None
-            is_empty = self.logs.ends[cluster.leader.log] == 0
-            cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, is_empty=is_empty)
+            lossless = self._loses_nothing(cluster, source)
+            cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, loses_nothing=lossless)
             return None if cut_epoch is None else self.steps.move("ask", 0, self.steps.decided(cluster, cut_epoch))
         answer, log = self._mirror_fetch(cluster, source)
         epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
@@ -199,6 +200,19 @@ class Model:
             after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
             return self.steps.move("mirror", 0, self.steps.led_before(after, epoch))
         return self.steps.move("mirror-cut", 0, self.steps.led_before(self.steps.shortened(cluster, log), epoch))
+
+    def _loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
+        """Return whether a cut to our own last mirrored epoch takes nothing that the source does not have (D25)."""
+        ours, theirs = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
+        if not ours.entries:
+            return True
+        kept = kept_by(ours, cluster.lme)
+        if not self.rules.shared_copy_goes_on or kept == NOTHING_KEPT:
+            return False
+        there = theirs.epochs.end_offset_for(kept.epoch, theirs.log_end_offset)
+        return all(is_reset(entry) for entry in ours.entries[kept.end_offset :]) and (
+            kept.end_offset == 0 or has_kept(kept, there, theirs.log_start_offset)
+        )
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[Answer, int]:
         return self.logs.fetch(

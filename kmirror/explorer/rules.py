@@ -61,6 +61,8 @@ class Rules:
     """D31: added again in the same direction, our own last mirrored epoch serves where the source has none."""
     greatest_epoch: bool = True
     """D39: the greater of the source's and our own last mirrored epoch, not the source's first."""
+    shared_copy_goes_on: bool = True
+    """D25: no wait for an only copy if the cut to our own last mirrored epoch takes only resets of ours."""
     own_epoch_suffices: bool = False
     """A cluster that has a last mirrored epoch of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True
@@ -74,8 +76,8 @@ class Rules:
 DECIDED = Rules()
 KIP = Rules(
     listing=Listing.NOTHING, fetches_confirm=False, always_bumps=False, stop_waits=False, prepared_stop_settles=True,
-    untouched_stays=False, only_copy_waits=False, own_epoch=False, greatest_epoch=False, follows_epochs=False,
-    removes_anywhere=False,
+    untouched_stays=False, only_copy_waits=False, shared_copy_goes_on=False, own_epoch=False, greatest_epoch=False,
+    follows_epochs=False, removes_anywhere=False,
 )  # fmt: skip
 
 NAMED: Mapping[str, tuple[Rules, str]] = {
@@ -132,18 +134,19 @@ def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = Fals
 
 
 def cut_epoch_for(
-    rules: Rules, source_state: MirrorState, source_epoch: int, own_epoch: int, *, is_empty: bool
+    rules: Rules, source_state: MirrorState, source_epoch: int, own_epoch: int, *, loses_nothing: bool
 ) -> int | None:
     """Return the epoch that PREPARING cuts to, None if it has to wait (D11, D25, D31, D39).
 
     `source_epoch` and `own_epoch` are the last mirrored epochs that the source and we have settled, below 0 for none.
+    `loses_nothing` says that there is nothing here, or nothing of our own that the source lacks (D25).
     """
     if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
         return None
     has_stopped = source_state is MirrorState.STOPPED
     theirs = max(source_epoch, FROM_SCRATCH) if has_stopped else FROM_SCRATCH
     own = max(own_epoch, FROM_SCRATCH) if rules.own_epoch else FROM_SCRATCH
-    spared = is_empty or (rules.own_epoch_suffices and own >= 0)
+    spared = loses_nothing or (rules.own_epoch_suffices and own >= 0)
     if has_stopped and theirs < 0 and rules.only_copy_waits and not spared:
         return None
     return theirs if theirs >= 0 and not rules.greatest_epoch else max(theirs, own)

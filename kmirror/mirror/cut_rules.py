@@ -16,13 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kmirror.log.epochs import LeaderEpochCache
+from kmirror.log.epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EndOffset, LeaderEpochCache
+from kmirror.records.legacy import AnyBatch
 
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 FROM_SCRATCH = -1
 SESSION = -1
 """Key of the row that stands for the session itself, not for a replica."""
+
+NOTHING_KEPT = EndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 Uncut = Mapping[int, int]
 """Replica id to cut epoch, ascending by replica id."""
@@ -48,6 +51,32 @@ def cut_offset(log: CutLog, cut_epoch: int) -> int:
         return 0
     entry = log.epochs.first_after(cut_epoch)
     return log.log_end_offset if entry is None else min(entry.start_offset, log.log_end_offset)
+
+
+def kept_by(log: CutLog, cut_epoch: int) -> EndOffset:
+    """Return the last epoch that a cut to `cut_epoch` leaves, and where it ends; NOTHING_KEPT if that is not known."""
+    kept = log.epochs.end_offset_for(cut_epoch, log.log_end_offset)
+    return kept if cut_epoch >= 0 and kept.end_offset == cut_offset(log, cut_epoch) else NOTHING_KEPT
+
+
+def has_kept(kept: EndOffset, theirs: EndOffset, their_start: int = 0) -> bool:
+    """Return whether another log has what a cut leaves: `theirs` is its answer to where the kept epoch ends.
+
+    A log that begins above answers for an epoch that it never had with its own log start.
+    """
+    return theirs.epoch == kept.epoch and their_start < kept.end_offset <= theirs.end_offset
+
+
+def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
+    """Return whether each offset from `start` up to `end` is in a control batch; what the cleaner took is in none."""
+    expected = start
+    for batch in batches:
+        if batch.next_offset <= expected:
+            continue
+        if batch.base_offset > expected or not batch.is_control:
+            return False
+        expected = batch.next_offset
+    return expected >= end
 
 
 def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:

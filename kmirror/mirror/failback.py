@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
-from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, NOTHING_KEPT, cut_offset, has_kept, kept_by
 from kmirror.mirror.states import MirrorState
 from kmirror.records.legacy import AnyBatch
 
@@ -72,6 +72,8 @@ class Waits:
     why: str
     passes: bool = False
     """The wait ends without a user; until then it is not known what would go."""
+    unless_shared: bool = False
+    """It does not wait if nothing but markers would go: from `markers_from` on there may be nothing else (D25)."""
 
 
 PASSING = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
@@ -87,9 +89,21 @@ def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutl
     if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
         return Waits(
             "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the "
-            "only copy"
+            "only copy",
+            unless_shared=True,
         )
     return None
+
+
+def markers_from(facts: FailbackFacts) -> int | None:
+    """Return from which offset on our log may have only markers, for a failback not to wait; None if it waits (D25)."""
+    ours, theirs, epoch = facts.ours, facts.theirs, facts.own_epoch
+    kept = kept_by(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
+    if kept == NOTHING_KEPT:
+        return None
+    there = theirs.end_offset_for_epoch(kept.epoch)
+    is_there = kept.end_offset <= ours.log_start_offset or has_kept(kept, there, theirs.log_start_offset)
+    return max(kept.end_offset, ours.log_start_offset) if is_there else None
 
 
 @dataclass(frozen=True, slots=True)

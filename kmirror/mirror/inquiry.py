@@ -8,7 +8,9 @@ from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, code_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.epochs import EndOffset
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.cut_rules import NOTHING_KEPT
 from kmirror.mirror.lineage import written_by
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
@@ -33,6 +35,8 @@ class Inquiry:
     """The id that the source's topic had then, zeros if the source has no topic ids."""
     described_id: Uuid = Uuid.ZERO
     """The id that the topic has in the answer whose lineage was learned, zeros if it tells none."""
+    kept: EndOffset = NOTHING_KEPT
+    """The last epoch that the cut would leave in our log, and where it ends, once that is asked about (D25)."""
 
     @property
     def is_about_our_topic(self) -> bool:

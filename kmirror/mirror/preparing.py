@@ -20,6 +20,7 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.log_cuts import cut, least_cut, restart
+from kmirror.mirror.only_copy import OnlyCopy
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described, Listed, Offsets
 from kmirror.mirror.source_lineage import LineageCheck
@@ -88,6 +89,7 @@ class Preparing:
         self._writer = writer
         self._lineage_check = lineage_check
         self._look_at = look_at
+        self._only_copy = OnlyCopy(context, questions, self._confirm)
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
@@ -194,12 +196,8 @@ class Preparing:
             reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
             self._context.retry_later(now, mp, reason)
         elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.led(mp.tp)):
-            reason = (
-                f"the source's mirror {mirror} of us has no last mirrored epoch: it was stopped before it mirrored "
-                "anything, or its state was lost, so ours may be the only copy: delete that mirror over there to have "
-                "ours cut"
-            )
-            self._context.retry_later(now, mp, reason)
+            epoch = self._lineage_check.bounded(mp, self._without_source_epoch(mp))
+            self._only_copy.ask(now, inquiry, epoch)
         else:
             # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
             self._confirm(now, inquiry, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
@@ -265,9 +263,7 @@ class Preparing:
             self._context.retry_later(now, mp, NOT_CONFIRMED)
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        shared = self._lineage_check.shared_with_source(mp)
-        # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
-        epoch = cut_epoch if shared is None else min(cut_epoch, shared)
+        epoch = self._lineage_check.bounded(mp, cut_epoch)
         partition = self._context.replicas.partitions.led(mp.tp)
         mp.cut_epoch = epoch if partition is None else least_cut(partition.log, epoch)
         self._look_at(now, mp)

@@ -8,6 +8,7 @@ from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.epochs import EndOffset
 from kmirror.mirror.lineage import Stretch, Stretches
 from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
@@ -15,6 +16,7 @@ from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -116,11 +118,29 @@ class Offsets:
     """An answer to ListOffsets that named leader epochs."""
 
     def __init__(self, reply: ListOffsetsResponse) -> None:
-        self._errors = {(t.name, row.partition_index): row.error_code for t in reply.topics for row in t.partitions}
+        self._rows = {(t.name, row.partition_index): row for t in reply.topics for row in t.partitions}
 
     def proves_leader(self, tp: TopicPartition) -> bool:
         """Return whether the broker answered for `tp`, without an error: it leads in the epoch that was named."""
-        return self._errors.get(tp) == ErrorCode.NONE
+        row = self._rows.get(tp)
+        return row is not None and not row.error_code
+
+    def offset(self, tp: TopicPartition) -> int | None:
+        """Return the offset that was asked for, or None."""
+        row = self._rows.get(tp)
+        return None if row is None or row.error_code or row.offset < 0 else row.offset
+
+
+def epoch_ends_in(reply: Message | None) -> Mapping[TopicPartition, EndOffset] | None:
+    """Return where the epochs that were asked about end, of the partitions without an error; None without an answer."""
+    if not isinstance(reply, OffsetForLeaderEpochResponse):
+        return None
+    return {
+        TopicPartition(topic.topic, row.partition): EndOffset(row.leader_epoch, row.end_offset)
+        for topic in reply.topics
+        for row in topic.partitions
+        if not row.error_code
+    }
 
 
 def topic_ids_request(topics: Iterable[str]) -> MetadataRequest:

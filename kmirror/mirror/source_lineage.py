@@ -58,6 +58,11 @@ class LineageCheck:
             return FROM_SCRATCH
         return shared_epoch(ours, self._context.source_writers_of(mp))
 
+    def bounded(self, mp: MirrorPartition, cut_epoch: int) -> int:
+        """Return a cut epoch, or the last epoch that both logs have from the same cluster if that is lower (D45)."""
+        shared = self.shared_with_source(mp)
+        return cut_epoch if shared is None else min(cut_epoch, shared)
+
     def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.
 

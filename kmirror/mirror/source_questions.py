@@ -13,18 +13,25 @@ from typing import Generic, NamedTuple, TypeVar
 from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.epochs import EndOffset
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.source_answers import Described, Listed, Offsets, ids_in, topic_ids_request
+from kmirror.mirror.source_answers import Described, Listed, Offsets, epoch_ends_in, ids_in, topic_ids_request
 from kmirror.mirror.state_writer import LookAt
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from kmirror.protocol.message import Message
+from kmirror.spec.wire_values import CONSUMER, OffsetSpec
 
 PARTITIONS_MAX = 1000
 """Bounds how long a broker of the source, and the one that reads its answer, is busy with one question."""
@@ -129,6 +136,8 @@ class SourceQuestions:
         self._listed = SharedQuestion(context, look_at, _list_mirrors, _read_listed)
         self._offsets = SharedQuestion(context, look_at, _list_offsets, _read_offsets)
         self._topic_ids = SharedQuestion(context, look_at, _ask_topic_ids, _read_topic_ids)
+        self._epoch_ends = SharedQuestion(context, look_at, _ask_epoch_ends, _read_epoch_ends)
+        self._log_starts = SharedQuestion(context, look_at, _list_log_starts, _read_offsets)
 
     def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described]) -> None:
         """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
@@ -148,6 +157,14 @@ class SourceQuestions:
     def topic_ids(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[str, Uuid]]) -> None:
         """Ask which topics there are by their names now, after something was said of them (D65)."""
         self._topic_ids.ask(inquiry, on_answer)
+
+    def epoch_ends(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[TopicPartition, EndOffset]]) -> None:
+        """Ask where the epoch in `kept` of the inquiry ends in the source's log (D25)."""
+        self._epoch_ends.ask(inquiry, on_answer)
+
+    def log_starts(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
+        """Ask for the log start, naming the known leader epoch."""
+        self._log_starts.ask(inquiry, on_answer)
 
 
 def _describe(inquiries: Sequence[Inquiry]) -> Message:
@@ -175,6 +192,10 @@ def _list_offsets(inquiries: Sequence[Inquiry]) -> Message:
     return list_offsets({inquiry.mp.tp: inquiry.leader.epoch for inquiry in inquiries})
 
 
+def _list_log_starts(inquiries: Sequence[Inquiry]) -> Message:
+    return list_offsets({inquiry.mp.tp: inquiry.leader.epoch for inquiry in inquiries}, OffsetSpec.EARLIEST)
+
+
 def _read_offsets(reply: Message, inquiry: Inquiry) -> Offsets | None:
     return Offsets(reply) if isinstance(reply, ListOffsetsResponse) else None
 
@@ -185,3 +206,18 @@ def _ask_topic_ids(inquiries: Sequence[Inquiry]) -> Message:
 
 def _read_topic_ids(reply: Message, inquiry: Inquiry) -> Mapping[str, Uuid] | None:
     return ids_in(reply)
+
+
+def _ask_epoch_ends(inquiries: Sequence[Inquiry]) -> Message:
+    topics: dict[str, OffsetForLeaderTopic] = {}
+    for inquiry in inquiries:
+        topic, number = inquiry.mp.tp
+        row = OffsetForLeaderPartition(
+            partition=number, current_leader_epoch=inquiry.leader.epoch, leader_epoch=inquiry.kept.epoch
+        )
+        topics.setdefault(topic, OffsetForLeaderTopic(topic=topic)).partitions.append(row)
+    return OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+
+
+def _read_epoch_ends(reply: Message, inquiry: Inquiry) -> Mapping[TopicPartition, EndOffset] | None:
+    return epoch_ends_in(reply)

@@ -269,8 +269,8 @@ def may_cut(facts: Facts, stay: Stay) -> bool:
     """Return whether there was a moment at which the source's own mirrors did not forbid the cut (D25, D58).
 
     One of us forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, the topic
-    goes into another mirror there, or as long as there is nothing here to cut. Whoever was forbidden to cut all the
-    time had nothing to follow either.
+    goes into another mirror there, or as long as there is nothing here to cut, or nothing but what we had from there.
+    Whoever was forbidden to cut all the time had nothing to follow either.
     """
     if is_in_a_ring(facts, stay):
         return False
@@ -293,7 +293,20 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
         return False
     if facts.is_absent((stay.destination, stay.tp), stay.began) or _was_empty(facts, stay):
         return False  # An empty log is no only copy (D25).
+    if _has_nothing_of_its_own(facts, stay):
+        return False
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
+
+
+def _has_nothing_of_its_own(facts: Facts, stay: Stay) -> bool:
+    """Return whether the last stay, in the same mirror, settled an epoch, and clients wrote nothing since (D25)."""
+    place = (stay.destination, stay.tp)
+    last = max((s for s in facts.stays(place) if s.ended <= stay.began), key=lambda s: s.ended, default=None)
+    if last is None or (last.mirror, last.source) != (stay.mirror, stay.source) or last.last_mirror_epoch < 0:
+        return False
+    look = facts.look_before(place, stay.began)
+    own = [] if look is None else [row for row in look.by_value.values() if row.epoch > last.last_mirror_epoch]
+    return not own and not any(last.removed <= ack.at <= stay.cutting_until for ack in facts.acks.get(place, ()))
 
 
 def _was_empty(facts: Facts, stay: Stay) -> bool:

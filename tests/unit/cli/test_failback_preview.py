@@ -332,6 +332,41 @@ def test_what_would_wait_is_told(tmp_path: Path) -> None:
         assert row["waits_for"].startswith("the source still mirrors it") and not row["ends_by_itself"]
 
 
+ONLY_COPY = (
+    "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the only copy"
+)
+
+
+@pytest.mark.decision("D25")
+def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
+    """The source's mirror never got anything of it; the way back did, and is begun a second time."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    with (
+        TcpCluster(name="a", brokers=1, data=folders[0], mirror_version=1) as a,
+        TcpCluster(name="b", brokers=1, data=folders[1], mirror_version=1) as b,
+    ):
+        there, back = TcpMirror("dr", source=a, destination=b), TcpMirror("dr", source=b, destination=a)
+        b.create_topic("orders", 1)
+        there.create()
+        there.add_topics(["orders"])
+        there.fail_over()
+        b.produce("orders", 0, [b"one"])
+        back.create()
+        back.add_topics(["orders"])
+        back.catch_up()
+        back.fail_over()
+        words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "dr"]
+        code, (line, _) = run(*words)
+        assert (code, line.partition(" (")[0]) == (1, "orders-0: offsets 1 to 1 would go"), "its own producer reset"
+        a.produce("orders", 0, [b"only here"])
+        waits = (
+            1,
+            [f"orders-0: would wait: {ONLY_COPY}", "nothing would go, of 0 of 1 partition; 1 partition would wait"],
+        )
+        assert run(*words) == waits
+    assert run(*map(str, folders), "--mirror", "dr") == waits
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "line"),
     [
