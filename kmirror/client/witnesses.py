@@ -48,13 +48,18 @@ class Witnesses:
 
     closings: dict[Endpoint, int]
     """How many links to each had ended: who has restarted since is no witness any more."""
-    why_none: str = NOBODY_PROVES
-    """Why there are none, if there are none."""
+    silence: str = ""
+    """How long brokers may take to answer, if none has answered."""
 
     @classmethod
-    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], why_none: str = NOBODY_PROVES) -> Witnesses:
+    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], silence: str = "") -> Witnesses:
         """Return brokers as witnesses from now on."""
-        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints}, why_none)
+        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints}, silence)
+
+    @property
+    def why_none(self) -> str:
+        """Why there are none, if there are none."""
+        return f"{NOBODY_PROVES}: {self.silence}" if self.silence else NOBODY_PROVES
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -86,15 +91,23 @@ OnFound = Callable[[Instant, Witnesses], None]
 
 def find_witnesses(cluster: RemoteCluster, now: Instant, listed: Iterable[Endpoint], on_found: OnFound) -> None:
     """Ask one broker after the other for a proof; `listed` are those that the cluster lists as alive."""
-    _Search(cluster, list(dict.fromkeys(listed)), on_found).ask_next(now)
+    known = list(dict.fromkeys(listed)) or list(cluster.servers)
+    _Search(cluster, known, cluster.in_turn(known), on_found).ask_next(now)
+
+
+def ask_for_proof(cluster: RemoteCluster, now: Instant, endpoint: Endpoint, on_found: OnFound) -> None:
+    """Ask one broker for a proof; if it cannot give one, all that the cluster lists as alive are the witnesses."""
+    _Search(cluster, list(cluster.brokers.values()), [endpoint], on_found).ask_next(now)
 
 
 class _Search:
-    def __init__(self, cluster: RemoteCluster, listed: list[Endpoint], on_found: OnFound) -> None:
+    def __init__(
+        self, cluster: RemoteCluster, listed: list[Endpoint], asked: list[Endpoint], on_found: OnFound
+    ) -> None:
         self._cluster = cluster
-        self._listed = listed or list(cluster.servers)
+        self._listed = listed
+        self._left = asked
         self._on_found = on_found
-        self._left = cluster.in_turn(self._listed)
         self._is_answered = False
 
     def ask_next(self, now: Instant) -> None:
@@ -157,8 +170,8 @@ class _Search:
         )
 
     def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
-        why = NOBODY_PROVES if self._is_answered else f"{NOBODY_PROVES}: {silence(self._cluster)}"
-        self._on_found(now, Witnesses.of(self._cluster, endpoints, why))
+        unanswered = "" if self._is_answered else silence(self._cluster)
+        self._on_found(now, Witnesses.of(self._cluster, endpoints, unanswered))
 
 
 def patience_ms(cluster: RemoteCluster) -> int:

@@ -288,6 +288,8 @@ class Described:
     at: Instant
     persisted: str = ""
     """The state in `__mirror_state` at this moment, committed; empty if no coordinator has it."""
+    proved_within: Duration = 0
+    """The longest time for which a known lag may leave out what the source has acknowledged (D77); 0 if not known."""
 
 
 class Committed(NamedTuple):

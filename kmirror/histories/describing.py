@@ -19,6 +19,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.lag import proved_within
 from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, DescribeMirrorsResponse
@@ -57,7 +58,8 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
             keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
             led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
     for mirror, tp in led:
-        row = newest[mirror.mirror_name][tp]
+        row, context = newest[mirror.mirror_name][tp], scene.mirror_context(cluster, leaders[tp])
+        source = None if context is None else context.sources.get(mirror.mirror_name)
         yield Described(
             cluster,
             mirror.mirror_name,
@@ -71,6 +73,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
             row.reason or mirror.reason,
             scene.now,
             persisted.get((mirror.mirror_name, tp), ""),
+            0 if context is None or source is None else proved_within(context, source),
         )
 
 

@@ -245,6 +245,8 @@ class MirrorComponent(BrokerComponent):
                 self._driver.ask_upstream(now)
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
+            case (_, context.PROOF_TIMER, str(mirror)):
+                self._driver.fetchers.proofs.on_timer(now, mirror)
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):
                 self._driver.fetchers.on_timer(now, mirror, broker_id, number)
             case _:

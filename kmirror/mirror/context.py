@@ -11,13 +11,14 @@ from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.facts import ReasonChanged, StateEntered
 from kmirror.mirror.lineage import Stretches, known_here, lineages_in, written_by
 from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.proved_brokers import ProvedBroker
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState, Wish
@@ -31,6 +32,7 @@ REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
 ORPHANS_TIMER = "orphans"
 UPSTREAM_TIMER = "upstream"
+PROOF_TIMER = "proof"
 RETRY_MS = 500
 
 
@@ -57,6 +59,8 @@ class MirrorContext:
         """Mirror to those of its topics that allowed unclean elections at the source in the last sync cycle (D67)."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
+        self.proved: dict[tuple[str, Endpoint], ProvedBroker] = {}
+        """Mirror and broker of its source to the proofs of that broker (D77)."""
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
         self._led: dict[str, dict[TopicPartition, None]] = {}

@@ -43,6 +43,7 @@ from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.fetch_sizes import FetchSizes
+from kmirror.mirror.leader_proofs import LeaderProofs
 from kmirror.mirror.log_cuts import restart
 from kmirror.mirror.missed_deletions import begin_answer, end_answer, end_quiet, may_have_missed
 from kmirror.mirror.partition import MirrorPartition
@@ -89,6 +90,7 @@ class MirrorFetchers:
         self._epoch_check = EpochCheck(context, writer, self._loop)
         self._topic_check = TopicCheck(context, self._loop)
         self._sizes = FetchSizes(lambda: self._broker.configs)
+        self.proofs = LeaderProofs(context)
         self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
@@ -125,6 +127,7 @@ class MirrorFetchers:
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
         mp.fetcher = self.find(mp.tp)
+        self.proofs.want(now, mp.assignment.mirror, endpoint)
 
     def remove(self, mp: MirrorPartition) -> None:
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
@@ -423,6 +426,7 @@ class MirrorFetchers:
                 self._loop.changed(mp.tp)
         trouble = "" if source is None else source.suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
+        self.proofs.renew(now, str(fetcher.key[0]), fetcher.endpoint)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True

@@ -1,12 +1,15 @@
-"""How many records does a partition lack, and when is that known (D22, D62)?"""
+"""How many records does a partition lack, and when is that known (D22, D62, D77)?"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.witnesses import patience_ms
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.proved_brokers import ProvedBroker
 
 UNKNOWN: Final = -1
 OVERDUE_MS: Final = 2_000
@@ -18,12 +21,50 @@ def answers_within(context: MirrorContext) -> int:
     return (context.broker.configs.integer("replica.fetch.wait.max.ms") + OVERDUE_MS) * MILLISECOND
 
 
+def proof_interval(context: MirrorContext) -> Duration:
+    """Return the time between two proofs of one broker of a source (D77)."""
+    return context.broker.configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
+
+
+def proved_within(context: MirrorContext, source: RemoteCluster) -> Duration:
+    """Return the longest time for which a lag may leave out what the source has acknowledged (D77).
+
+    A proof takes two answers, and counts for fetches that are sent after it.
+    """
+    return proof_interval(context) + 2 * patience_ms(source) * MILLISECOND + answers_within(context)
+
+
 def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
     """Return how many records the source has above our high watermark; UNKNOWN if that of the source is not, or old.
 
-    What is above our high watermark is lost if this leader fails now.
+    It is old, too, if the source's broker has not proved lately that it is up to date. What is above our high
+    watermark is lost if this leader fails now.
     """
     partition = context.replicas.partitions.led(mp.tp)
     if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, answers_within(context)):
         return UNKNOWN
+    if not _is_proved(context, now, mp):
+        return UNKNOWN
     return max(0, mp.source_offset - partition.log.high_watermark)
+
+
+def why_unproved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
+    """Return why the source's broker has not proved that it is up to date (D77); empty if it has, or was not asked."""
+    fetcher, broker = mp.fetcher, _proved_broker(context, mp)
+    if fetcher is None or broker is None or not broker.why_not or _is_proved(context, now, mp):
+        return ""
+    named = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint}"
+    return f"the lag is unknown: {named} has not proved that it still leads: {broker.why_not}"
+
+
+def _is_proved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> bool:
+    """Return whether the proofs of the source's broker count for the newest fetch."""
+    fetcher, broker = mp.fetcher, _proved_broker(context, mp)
+    if fetcher is None or broker is None or broker.source is not context.sources.get(mp.assignment.mirror):
+        return False
+    as_of = broker.as_of(fetcher.confirmed_at)
+    return as_of is not None and now - as_of <= proved_within(context, broker.source)
+
+
+def _proved_broker(context: MirrorContext, mp: MirrorPartition) -> ProvedBroker | None:
+    return None if mp.fetcher is None else context.proved.get((mp.assignment.mirror, mp.fetcher.endpoint))

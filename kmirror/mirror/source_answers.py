@@ -143,8 +143,8 @@ def epoch_ends_in(reply: Message | None) -> Mapping[TopicPartition, EndOffset] |
     }
 
 
-def topic_ids_request(topics: Iterable[str]) -> MetadataRequest:
-    """Return the question for the ids of `topics` (D65)."""
+def metadata_request(topics: Iterable[str]) -> MetadataRequest:
+    """Return the question for the ids and leaders of `topics` (D65, D77)."""
     names = dict.fromkeys(topics)
     return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
 

@@ -18,7 +18,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EndOffset
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.source_answers import Described, Listed, Offsets, epoch_ends_in, ids_in, topic_ids_request
+from kmirror.mirror.source_answers import Described, Listed, Offsets, epoch_ends_in, ids_in, metadata_request
 from kmirror.mirror.state_writer import LookAt
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -201,7 +201,7 @@ def _read_offsets(reply: Message, inquiry: Inquiry) -> Offsets | None:
 
 
 def _ask_topic_ids(inquiries: Sequence[Inquiry]) -> Message:
-    return topic_ids_request(inquiry.mp.tp.topic for inquiry in inquiries)
+    return metadata_request(inquiry.mp.tp.topic for inquiry in inquiries)
 
 
 def _read_topic_ids(reply: Message, inquiry: Inquiry) -> Mapping[str, Uuid] | None:

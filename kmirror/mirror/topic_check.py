@@ -17,7 +17,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.inquiry import Inquiry
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import ids_in, topic_ids_request
+from kmirror.mirror.source_answers import ids_in, metadata_request
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.message import Message
@@ -90,7 +90,7 @@ class TopicCheck:
         if source is None:  # The mirror is gone, and its partitions are forgotten.
             on_reply(now, None)
             return
-        request = topic_ids_request(each.mp.tp.topic for each in asked)
+        request = metadata_request(each.mp.tp.topic for each in asked)
         source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
 
     def _on_told(

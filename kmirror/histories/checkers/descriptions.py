@@ -35,7 +35,8 @@ def described_wrong(facts: Facts) -> Iterator[Finding]:
     """
     for row in facts.account.described:
         place = (row.cluster, row.tp)
-        wrong = _state(facts, place, row) or _offsets(facts, place, row) or _lag_and_reason(facts, place, row)
+        wrong = _state(facts, place, row) or _offsets(facts, place, row) or _unproved_lag(facts, place, row)
+        wrong = wrong or _lag_and_reason(facts, place, row)
         final = facts.account.final.get(place)
         if not wrong and final is not None and row.at == final.at and not facts.account.unsettled:
             wrong = _at_rest(facts, place, row)
@@ -88,6 +89,24 @@ def _is_to_cut(facts: Facts, place: Place, row: Described, high: int) -> bool:
         and row.destination_offset <= cut.end
         for cut in facts.cuts(place)
     )
+
+
+def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
+    """Return what a known lag leaves out of what the source had acknowledged before a proof could expire (D77).
+
+    A leader that was elected since may answer a lower high watermark for a while; one that was deposed before may not.
+    """
+    stay = _stay(facts, place, row)
+    if row.lag < 0 or not row.proved_within or row.state != "MIRRORING" or stay is None or not stay.source:
+        return ""
+    source, until = (stay.source, stay.tp), row.at - row.proved_within
+    ends = [ack.offset + 1 for ack in facts.acks.get(source, []) if stay.mirroring <= ack.at <= until]
+    if row.source_offset >= max(ends, default=0) or facts.clocks_differ_by or _may_have_fallen(facts, stay, row):
+        return ""
+    if any(until <= election.at <= row.at for election in facts.elections.get(source, [])):
+        return ""
+    known = f"lag {row.lag} up to offset {row.source_offset}"
+    return f"{known}, where {stay.source} had acknowledged up to {max(ends)} before {clock(until)}"
 
 
 def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:

@@ -29,7 +29,7 @@ from kmirror.kernel.names import few
 from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.lag import answers_within, lag_of
+from kmirror.mirror.lag import answers_within, lag_of, why_unproved
 from kmirror.mirror.lineage import Stretches, reported
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
@@ -213,6 +213,9 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         if now - since > answers_within(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
             return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
+    unproved = why_unproved(context, now, mp)
+    if unproved:
+        return unproved
     partition = context.replicas.partitions.led(mp.tp)
     if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
         short = partition.why_isr_is_short()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kmirror.histories import describing
-from kmirror.mirror import fetchers
+from kmirror.mirror import fetchers, lag
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.partition import MirrorPartition
 from tests.sim.histories.planted import Patch, fault
@@ -54,3 +54,9 @@ def deposed_leader_is_believed(patch: Patch) -> None:
         rows.update((row.tp, row) for row in describing.rows_in(mirror))
 
     patch(describing, "keep_newest", keep_last)
+
+
+@fault("described-wrong", profile="source_leader_deposed")
+def lag_without_proof(patch: Patch) -> None:
+    """A lag is known though the source's leader has not proved that it still leads (D77)."""
+    patch(lag, "_is_proved", lambda *others: True)

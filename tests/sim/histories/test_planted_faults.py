@@ -379,6 +379,21 @@ def deposed_and_does_not_know() -> Plan:
     return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **soon}) for row in plan.clusters))
 
 
+def source_leader_deposed() -> Plan:
+    """Cluster b mirrors what a writes, and reaches only the broker of a that was deposed and does not know it."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    apart = [{"one": "a-1", "other": other, "for_ms": 15_000} for other in ("a-2", "a-100")]
+    apart += [{"one": "a-2", "other": other, "for_ms": 15_000} for other in ("b-1", "b-2")]
+    steps = (
+        OFTEN,
+        Step(100, "create_mirror", there),
+        Step(200, "add", there),
+        *(Step(2_000, "line_down", args) for args in apart),
+        Step(16_000, "remove", there),  # All logs are looked at before it.
+    )
+    return replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=18_000)
+
+
 def killed_in_the_end(way: str = "kill") -> Plan:
     """Cluster b mirrors what a writes, and stops; a group commits at a. Then every node dies, and starts again."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -423,6 +438,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
             keys_in_a_mirror,
             keys_in_a_mirror_that_lags,
             deposed_and_does_not_know,
+            source_leader_deposed,
             killed_in_the_end,
         )
     }

@@ -131,6 +131,29 @@ def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expect
     assert (f"lag {lag}, though a is out of reach" in found) is expected
 
 
+@pytest.mark.decision("D77")
+@pytest.mark.parametrize(
+    ("acked_at", "offset", "elected_at", "says", "expected"),
+    [
+        (15, 10, 5, {}, True),
+        (15, 10, 15, {"lag": 3, "destination_offset": 7}, True),
+        (15, 9, 5, {}, False),
+        (15, 10, 5, {"lag": -1}, False),
+        (21, 10, 5, {}, False),
+        (1.5, 10, 0, {}, False),  # It was not mirrored yet.
+        (15, 10, 21, {}, False),  # A new leader may answer a lower high watermark for a while.
+    ],
+)
+def test_a_lag_counts_what_was_acknowledged_before_a_proof_could_expire(
+    acked_at: float, offset: int, elected_at: float, says: dict[str, Any], expected: bool
+) -> None:
+    def change(hand: Hand) -> None:
+        hand.wrote("v", offset, at=acked_at).elected(2, 3, at=elected_at).away("line", "a-1|a-100", 0, -1)
+
+    found = told(change, proved_within=30 * SECOND, **says)
+    assert ("where a had acknowledged up to 11 before" in found) is expected
+
+
 @pytest.mark.parametrize(("began", "reason", "expected"), [(20, "", True), (20, "waits", False), (45, "", False)])
 def test_preparing_for_long_has_a_reason(began: float, reason: str, expected: bool) -> None:
     found = told(began=began, mirroring=-1, state="PREPARING", source_offset=-1, reason=reason)

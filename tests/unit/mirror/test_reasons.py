@@ -44,7 +44,10 @@ def test_a_source_that_does_not_answer_is_the_reason(
         assignment=SimpleNamespace(mirror="m"),
     )  # fmt: skip
     context = SimpleNamespace(
-        broker=broker, sources={}, replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: None))
+        broker=broker,
+        sources={},
+        proved={},
+        replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: None)),
     )
     assert _reason(context, NOW, mp) == expected  # type: ignore[arg-type]
 

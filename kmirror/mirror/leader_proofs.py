@@ -1,0 +1,120 @@
+"""Asks the source's brokers that are fetched from to prove that they are up to date (D77).
+
+Each is asked for a proof once in `mirror.metadata.refresh.interval.ms`, as a witness is (D60). Where the source's
+release cannot prove anything, or we may not ask, all brokers that it lists have to name the leaders that we fetch from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from kmirror.client.witnesses import Witnesses, ask_for_proof
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror.context import NAME, PROOF_TIMER, MirrorContext
+from kmirror.mirror.lag import proof_interval
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.proved_brokers import ProvedBroker
+from kmirror.mirror.source_answers import metadata_request
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+
+NOT_AGREED = "not all brokers of the source name it as the leader"
+
+
+class LeaderProofs:
+    """Keeps the proofs of all brokers from which this broker fetches for mirrors."""
+
+    def __init__(self, context: MirrorContext) -> None:
+        self._context = context
+        self._timers: dict[str, Instant] = {}
+        """Mirror to when its timer fires."""
+
+    def want(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
+        """Ask a broker for a proof, once the present event is handled, unless it has been asked."""
+        if (mirror, endpoint) not in self._context.proved:
+            self._wake(mirror, now)
+
+    def renew(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
+        """Ask a broker again soon: a link to it has ended, so its proofs count no more."""
+        broker = self._context.proved.get((mirror, endpoint))
+        if broker is not None and not broker.is_asked and not broker.failures:
+            broker.on_failure(now, "")
+            self._wake(mirror, broker.next_at)
+
+    def on_timer(self, now: Instant, mirror: str) -> None:
+        """Ask the brokers whose proofs are due, and forget those that are not fetched from any more."""
+        self._timers.pop(mirror, None)
+        source, proved = self._context.sources.get(mirror), self._context.proved
+        used = {} if source is None else self._fetched(mirror)
+        for key in [key for key in proved if key[0] == mirror and key[1] not in used]:
+            del proved[key]
+        if source is None:
+            return
+        for endpoint in used:
+            broker = proved.get((mirror, endpoint))
+            if broker is None or broker.source is not source:
+                broker = proved[mirror, endpoint] = ProvedBroker(mirror, source, endpoint)
+            if not broker.is_asked and broker.next_at <= now:
+                self._ask(now, broker)
+            elif not broker.is_asked:
+                self._wake(mirror, broker.next_at)
+
+    def _fetched(self, mirror: str) -> Mapping[Endpoint, list[MirrorPartition]]:
+        """Return the partitions that are fetched for a mirror, by the broker that they are fetched from."""
+        found: dict[Endpoint, list[MirrorPartition]] = {}
+        for mp in self._context.partitions_of(mirror):
+            if mp.fetcher is not None:
+                found.setdefault(mp.fetcher.endpoint, []).append(mp)
+        return found
+
+    def _wake(self, mirror: str, at: Instant) -> None:
+        if mirror not in self._timers or at < self._timers[mirror]:
+            self._timers[mirror] = at
+            self._context.broker.outbox.set_timer((NAME, PROOF_TIMER, mirror), at)
+
+    def _ask(self, now: Instant, broker: ProvedBroker) -> None:
+        broker.is_asked = True
+
+        def on_found(later: Instant, found: Witnesses) -> None:
+            if found.endpoints == [broker.endpoint]:
+                self._on_proof(later, broker, now)
+            elif found.endpoints:
+                topics = dict.fromkeys(mp.tp.topic for mp in self._fetched(broker.mirror).get(broker.endpoint, ()))
+                on_answers = partial(self._on_answers, broker, later)
+                found.ask(later, broker.source, metadata_request(topics), on_answers)
+            else:
+                self._on_failure(later, broker, found.silence or "it does not reach its controller, or is behind it")
+
+        ask_for_proof(broker.source, now, broker.endpoint, on_found)
+
+    def _on_answers(self, broker: ProvedBroker, asked_at: Instant, now: Instant, answers: Sequence[Message]) -> None:
+        """Take it as a proof if all brokers name the leaders that we fetch from."""
+        named = [_leaders_in(answer) for answer in answers if isinstance(answer, MetadataResponse)]
+        fetched = self._fetched(broker.mirror).get(broker.endpoint, ())
+        if named and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in named for mp in fetched):
+            self._on_proof(now, broker, asked_at)
+        else:
+            self._on_failure(now, broker, NOT_AGREED if named else "not all brokers of the source answer")
+
+    def _on_proof(self, now: Instant, broker: ProvedBroker, asked_at: Instant) -> None:
+        broker.on_proof(now, asked_at, proof_interval(self._context))
+        self._wake(broker.mirror, broker.next_at)
+
+    def _on_failure(self, now: Instant, broker: ProvedBroker, why: str) -> None:
+        broker.on_failure(now, why)
+        self._wake(broker.mirror, broker.next_at)
+
+
+def _leaders_in(answer: MetadataResponse) -> dict[TopicPartition, tuple[int, int]]:
+    """Return the leaders that an answer names, with their leader epochs."""
+    return {
+        TopicPartition(topic.name or "", row.partition_index): (row.leader_id, row.leader_epoch)
+        for topic in answer.topics
+        for row in topic.partitions
+    }
+
+
+def _fetched_leader(mp: MirrorPartition) -> tuple[object, int] | None:
+    return None if mp.fetcher is None else (mp.fetcher.key[1], mp.source_epoch)

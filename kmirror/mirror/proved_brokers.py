@@ -1,0 +1,67 @@
+"""When a broker of the source has proved that it is up to date, and the lags that this makes known (D77).
+
+A leader that was deposed, and has lost its controller, answers fetches as before, and does not know what its successor
+has acknowledged. One that has proved to be up to date as of some time, and still leads in a fetch that was sent after
+the proof, has counted all that was acknowledged before that time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kmirror.client.backoff import Backoff
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import Endpoint
+
+PAUSES = Backoff(500, 2_000)
+"""The pauses after proofs that failed."""
+
+
+class Proof(NamedTuple):
+    """A broker knew at `proved_at` all that the controller knew at `asked_at`."""
+
+    asked_at: Instant
+    proved_at: Instant
+    closings: int
+    """How many links to the broker had ended: one that has restarted since has proved nothing."""
+
+
+@dataclass(slots=True)
+class ProvedBroker:
+    """The proofs of one broker of a source."""
+
+    mirror: str
+    source: RemoteCluster
+    endpoint: Endpoint
+    newest: Proof | None = None
+    former: Proof | None = None
+    """The one before: it counts until a fetch is answered that was sent after the newest."""
+    is_asked: bool = False
+    """A proof is under way."""
+    next_at: Instant = 0
+    """When to ask for the next proof."""
+    failures: int = 0
+    """Attempts that failed since the last proof."""
+    why_not: str = ""
+    """Why the last attempt failed; empty if it did not."""
+
+    def as_of(self, confirmed_at: Instant) -> Instant | None:
+        """Return the time as of which a fetch that was sent at `confirmed_at` was answered; None if no proof counts."""
+        closings = self.source.closings(self.endpoint)
+        for proof in (self.newest, self.former):
+            if proof is not None and proof.proved_at <= confirmed_at and proof.closings == closings:
+                return proof.asked_at
+        return None
+
+    def on_proof(self, now: Instant, asked_at: Instant, interval: Duration) -> None:
+        """Take over a proof that was asked for at `asked_at`; the next one is due after `interval`."""
+        self.newest, self.former = Proof(asked_at, now, self.source.closings(self.endpoint)), self.newest
+        self.next_at = asked_at + interval
+        self.is_asked, self.failures, self.why_not = False, 0, ""
+
+    def on_failure(self, now: Instant, why: str) -> None:
+        """Take over that the broker has proved nothing."""
+        self.next_at = now + PAUSES.pause_ms(self.failures) * MILLISECOND
+        self.is_asked, self.failures, self.why_not = False, self.failures + 1, why
