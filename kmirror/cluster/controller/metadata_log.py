@@ -149,12 +149,11 @@ def log_config(configs: Configs) -> LogConfig:
 
 
 def _version_of(record: Message) -> int:
-    if isinstance(record, PartitionChangeRecord) and not (
-        record.eligible_leader_replicas is None and record.last_known_elr is None
-    ):
-        return ELIGIBLE_FROM
-    if isinstance(record, PartitionRecord | PartitionChangeRecord) and record.directories:
-        return DIRECTORIES_FROM
+    if isinstance(record, PartitionRecord | PartitionChangeRecord):
+        if record.eligible_leader_replicas is not None or record.last_known_elr is not None:
+            return ELIGIBLE_FROM
+        if record.directories:
+            return DIRECTORIES_FROM
     return RECORD_VERSIONS.get(record.NAME, 0)
 
 

@@ -60,6 +60,23 @@ class PartitionImage:
         """Return the directory in which a replica lies, as far as the controller knows, else MIGRATING."""
         return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
 
+    def record(self, topic_id: Uuid, index: int) -> PartitionRecord:
+        """Return the record by which another image has this partition."""
+        recovery = LeaderRecoveryState.RECOVERING if self.recovering else LeaderRecoveryState.RECOVERED
+        return PartitionRecord(
+            partition_id=index,
+            topic_id=topic_id,
+            replicas=list(self.replicas),
+            isr=list(self.isr),
+            leader=self.leader,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=self.partition_epoch,
+            leader_recovery_state=recovery,
+            directories=list(self.directories),
+            eligible_leader_replicas=list(self.eligible) or None,
+            last_known_elr=list(self.last_known) or None,
+        )
+
     def why_isr_is_short(self, min_insync_replicas: int) -> str:
         """Return that the ISR is too small for writes, and which replicas are not in it; empty if it is not."""
         if len(self.isr) >= min(min_insync_replicas, len(self.replicas)):

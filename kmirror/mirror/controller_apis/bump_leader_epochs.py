@@ -6,6 +6,8 @@ the epoch is already high enough, the request succeeds and changes nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
@@ -16,7 +18,6 @@ from kmirror.protocol.gen.bump_leader_epochs_response import (
     PartitionDetail,
     TopicPartitions,
 )
-from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -48,16 +49,6 @@ def decide(
             elif asked.min_leader_epoch > EPOCH_MAX:
                 row.error_code = ErrorCode.INVALID_REQUEST
             elif image.leader_epoch < asked.min_leader_epoch:
-                records.append(
-                    PartitionRecord(
-                        partition_id=asked.partition_index,
-                        topic_id=topic.topic_id,
-                        replicas=list(image.replicas),
-                        isr=list(image.isr),
-                        leader=image.leader,
-                        leader_epoch=asked.min_leader_epoch,
-                        partition_epoch=image.partition_epoch + 1,
-                        directories=list(image.directories),
-                    )
-                )
+                bumped = replace(image, leader_epoch=asked.min_leader_epoch, partition_epoch=image.partition_epoch + 1)
+                records.append(bumped.record(topic.topic_id, asked.partition_index))
     return Decision(records, response, atomic=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
@@ -30,6 +32,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -224,6 +227,20 @@ def test_leader_epochs_are_raised_to_what_is_asked_and_never_lowered() -> None:
     for epoch in (20, 19, -1):
         assert bump(c, epoch) is ErrorCode.NONE, "high enough already: a success that changes nothing"
     assert c.image.offset == offset
+
+
+@pytest.mark.decision("D14")
+def test_a_raised_epoch_leaves_the_rest_of_a_partition_as_it_is() -> None:
+    c = controller(topic=(1, 2, 3))
+    change = PartitionChangeRecord(partition_id=TP.partition, topic_id=TOPIC_ID, isr=[], leader=-1)
+    change.eligible_leader_replicas, change.last_known_elr = [2, 3], [1]
+    change.leader_recovery_state = LeaderRecoveryState.RECOVERING
+    c.commit(0, [change])
+    before = c.image.topics.partition(TP)
+    assert before is not None and before.recovering and before.eligible == (2, 3)
+    assert bump(c, 20) is ErrorCode.NONE
+    expected = replace(before, leader_epoch=20, partition_epoch=before.partition_epoch + 1)
+    assert c.image.topics.partition(TP) == expected
 
 
 @pytest.mark.decision("D3")
