@@ -32,8 +32,11 @@ class LeaderProofs:
         """Mirror to when its timer fires."""
 
     def want(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
-        """Ask a broker for a proof, once the present event is handled, unless it has been asked."""
-        if (mirror, endpoint) not in self._context.proved:
+        """Ask a broker for a proof, once the present event is handled, unless it has given one, or is being asked."""
+        broker = self._context.proved.get((mirror, endpoint))
+        if broker is not None and broker.failures and not broker.is_asked:
+            broker.next_at = now
+        if broker is None or broker.next_at == now:
             self._wake(mirror, now)
 
     def renew(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
@@ -100,7 +103,7 @@ class LeaderProofs:
 
     def _on_proof(self, now: Instant, broker: ProvedBroker, asked_at: Instant) -> None:
         broker.on_proof(now, asked_at, proof_interval(self._context))
-        self._wake(broker.mirror, broker.next_at)
+        self._wake(broker.mirror, max(now, broker.next_at))
 
     def _on_failure(self, now: Instant, broker: ProvedBroker, why: str) -> None:
         broker.on_failure(now, why)

@@ -7,16 +7,20 @@ the proof, has counted all that was acknowledged before that time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kmirror.client.backoff import Backoff
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import Endpoint
 
-PAUSES = Backoff(500, 2_000)
+PAUSES = Backoff(500, 1_000)
 """The pauses after proofs that failed."""
+KEPT = 8
+"""Number of proofs kept. A proof takes place once a second at most, and the fetch that was answered last may have been
+sent 5 s ago, if the source answers as late as it may (D62)."""
 
 
 class Proof(NamedTuple):
@@ -35,9 +39,8 @@ class ProvedBroker:
     mirror: str
     source: RemoteCluster
     endpoint: Endpoint
-    newest: Proof | None = None
-    former: Proof | None = None
-    """The one before: it counts until a fetch is answered that was sent after the newest."""
+    proofs: deque[Proof] = field(default_factory=lambda: deque(maxlen=KEPT))
+    """The newest comes first. The ones before count until a fetch is answered that was sent after it."""
     is_asked: bool = False
     """A proof is under way."""
     next_at: Instant = 0
@@ -50,15 +53,15 @@ class ProvedBroker:
     def as_of(self, confirmed_at: Instant) -> Instant | None:
         """Return the time as of which a fetch that was sent at `confirmed_at` was answered; None if no proof counts."""
         closings = self.source.closings(self.endpoint)
-        for proof in (self.newest, self.former):
-            if proof is not None and proof.proved_at <= confirmed_at and proof.closings == closings:
+        for proof in self.proofs:
+            if proof.proved_at <= confirmed_at and proof.closings == closings:
                 return proof.asked_at
         return None
 
     def on_proof(self, now: Instant, asked_at: Instant, interval: Duration) -> None:
         """Take over a proof that was asked for at `asked_at`; the next one is due after `interval`."""
-        self.newest, self.former = Proof(asked_at, now, self.source.closings(self.endpoint)), self.newest
-        self.next_at = asked_at + interval
+        self.proofs.appendleft(Proof(asked_at, now, self.source.closings(self.endpoint)))
+        self.next_at = asked_at + max(interval, SECOND)
         self.is_asked, self.failures, self.why_not = False, 0, ""
 
     def on_failure(self, now: Instant, why: str) -> None:

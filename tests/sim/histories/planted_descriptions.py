@@ -42,8 +42,9 @@ def reason_of_before_stays(patch: Patch) -> None:
 
 @fault("described-wrong", profile="source_out_of_reach")
 def lag_of_the_last_answer(patch: Patch) -> None:
-    """The lag is told however long ago the source has answered (D62)."""
+    """The lag is known however long ago the source has answered, or proved that it leads (D62, D77)."""
     patch(MirrorPartition, "is_lag_known", lambda mp, now, max_age_us: True)
+    patch(lag, "_is_proved", lambda *others: True)
 
 
 @fault("described-wrong", profile="deposed_and_does_not_know")
