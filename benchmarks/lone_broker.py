@@ -45,10 +45,11 @@ class LoneBroker:
         leader: int = 1,
         replicas: Sequence[int] = (1,),
         authorizer: Authorizer = ALLOW_ALL,
+        configs: Mapping[str, str] | None = None,
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints
-        assembly = Assembly("lone", CONTROLLER, endpoints, {}, [], authorizer=authorizer)
+        assembly = Assembly("lone", CONTROLLER, endpoints, configs or {}, [], authorizer=authorizer)
         self.broker: Broker = assembly.broker(node_id, [MemoryDisk()], Rng(1))
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW

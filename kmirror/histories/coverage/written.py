@@ -28,7 +28,7 @@ _KINDS = {
     "__mirror_state": (1, 2),
 }
 """Records that are written here; those of KIP-848, share groups and streams groups are only read."""
-_KEPT = {"TransactionLog": "transactional ids do not expire here: transactional.id.expiration.ms is idle"}
+_KEPT = {"TransactionLog": "no history lasts as long as transactional.id.expiration.ms"}
 _CONTROLS = (ControlType.ABORT, ControlType.COMMIT, ControlType.MIRROR_PID_RESET)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.spec.configs.key import NO_SOCKETS, NO_THREADS, NOT_READ, ConfigKey, Kind, Scope
+from kmirror.spec.configs.key import NO_SOCKETS, NO_THREADS, ConfigKey, Kind, Scope
 from kmirror.spec.configs.rules import address_counts
 
 _B = Scope.BROKER
@@ -40,6 +40,7 @@ KEYS: tuple[ConfigKey, ...] = (
         "max.request.partition.size.limit", _B, Kind.INT, "2000",
         "Partitions in one answer of DescribeTopicPartitions.", 1,
     ),
+    ConfigKey("fetch.max.bytes", _B, Kind.INT, "57671680", "Bytes in a fetch response; one batch may exceed it.", 1024),
     ConfigKey("max.incremental.fetch.session.cache.slots", _B, Kind.INT, "1000", "Fetch sessions kept.", 0),
     ConfigKey("max.connection.creation.rate", _B, Kind.INT, "2147483647", minimum=0, dynamic=True, idle=NO_SOCKETS),
     ConfigKey("queued.max.request.bytes", _B, Kind.LONG, "-1", idle=NO_SOCKETS),
@@ -53,6 +54,5 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("delete.records.purgatory.purge.interval.requests", _B, Kind.INT, "1", idle=_PURGATORY),
     ConfigKey("fetch.purgatory.purge.interval.requests", _B, Kind.INT, "1000", idle=_PURGATORY),
     ConfigKey("producer.purgatory.purge.interval.requests", _B, Kind.INT, "1000", idle=_PURGATORY),
-    ConfigKey("fetch.max.bytes", _B, Kind.INT, "57671680", minimum=1024, idle=NOT_READ),
 )
 # fmt: on

@@ -65,6 +65,7 @@ ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
+    request.max_bytes = min(request.max_bytes, parts.context.configs.integer("fetch.max.bytes"))
     if request.session_epoch <= INITIAL_EPOCH:
         plain = plain_fetch.answer(parts, inbound, request)
         if plain is not None:

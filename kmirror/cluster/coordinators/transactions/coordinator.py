@@ -6,7 +6,8 @@ the transaction and then persists COMPLETE_*. A new coordinator that finds PREPA
 Markers are sent for a committed PREPARE_* only: what may still be lost, the next coordinator may decide otherwise. As
 long as a change of an id is not committed, others are refused with CONCURRENT_TRANSACTIONS (Kafka's pendingState).
 A client ends its transaction by the rules of the transaction.version that it knows (`transitions.py`), a broker one
-that has timed out by those of the cluster's. Left out: two-phase commit (KIP-939), expiry of unused ids.
+that has timed out by those of the cluster's. An id without an open transaction expires
+`transactional.id.expiration.ms` after its last change: a tombstone removes it. Left out: two-phase commit (KIP-939).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kmirror.cluster.coordinators.transactions import markers, transitions
 from kmirror.cluster.coordinators.transactions.markers import Left, TransactionMarkers
 from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.transactions.state import (
+    EXPIRING,
     NO_PRODUCER_ID,
     PREPARING,
     Status,
@@ -41,6 +43,7 @@ OnEnded = Callable[[Instant, ErrorCode, Transaction], None]
 """Gets the error of a write, and the state in which its client goes on if there is none."""
 
 SWEEP_TIMER = "sweep"
+EXPIRY_TIMER = "expiry"
 
 
 class TransactionCoordinator(BrokerComponent):
@@ -127,6 +130,7 @@ class TransactionCoordinator(BrokerComponent):
         if not self._sweeping:
             self._sweeping = True
             self._sweep_later(now)
+            self._expire_later(now)
 
     def _resume_all(self, now: Instant, partition: int) -> None:
         shard = self.runtime.state(partition)
@@ -168,6 +172,9 @@ class TransactionCoordinator(BrokerComponent):
             case (_, kind) if kind == SWEEP_TIMER:
                 self._sweep(now)
                 self._sweep_later(now)
+            case (_, kind) if kind == EXPIRY_TIMER:
+                self._expire(now)
+                self._expire_later(now)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 
@@ -183,6 +190,32 @@ class TransactionCoordinator(BrokerComponent):
                 if ongoing and transaction.started_ms + transaction.timeout_ms < to_ms(now):
                     self.abort_and_fence(now, transaction)
                 self._resume(now, transaction.transactional_id)
+
+    def _expire_later(self, now: Instant) -> None:
+        interval = self.context.configs.integer("transaction.remove.expired.transaction.cleanup.interval.ms")
+        self.context.outbox.set_timer((self.name, EXPIRY_TIMER), now + interval * MILLISECOND)
+
+    def _expire(self, now: Instant) -> None:
+        """Remove ids that have not changed for `transactional.id.expiration.ms` and have no transaction open."""
+        latest_ms = to_ms(now) - self.context.configs.integer("transactional.id.expiration.ms")
+        for partition, shard in self.runtime.states().items():
+            for transaction in shard.all_committed().values():
+                if transaction.status in EXPIRING and transaction.updated_ms <= latest_ms:
+                    self._remove(partition, transaction)
+
+    def _remove(self, partition: int, transaction: Transaction) -> None:
+        """Append the tombstone of an id, unless it has changed since."""
+        name = transaction.transactional_id
+
+        def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+            is_same = shard.get(name) == transaction and not shard.is_pending(name)
+            return ((transaction.tombstone(),) if is_same else ()), ErrorCode.NONE
+
+        def on_done(now: Instant, error: ErrorCode) -> None:
+            if error is ErrorCode.NONE and self.find(name) is None:
+                self.answered_epochs.pop(name, None)
+
+        self.runtime.submit(partition, decide, on_done)
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
         """Abort an ongoing transaction and raise the producer epoch, so that its producer is fenced."""

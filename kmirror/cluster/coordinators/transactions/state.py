@@ -46,6 +46,8 @@ class Status(IntEnum):
 
 PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
 COMPLETED = (Status.COMPLETE_COMMIT, Status.COMPLETE_ABORT)
+EXPIRING = (Status.EMPTY, *COMPLETED)
+"""The states in which an unused id expires (TransactionState.isExpirationAllowed)."""
 
 
 def is_exhausted(producer_epoch: int) -> bool:
@@ -107,7 +109,14 @@ class Transaction:
             value.previous_producer_id = self.previous_producer_id
             value.next_producer_id = self.next_producer_id
             value.client_transaction_version = self.client_version
-        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, version)
+        return self._key(), encode_value(value, version)
+
+    def tombstone(self) -> KeyValue:
+        """Return the record that removes the id."""
+        return self._key(), None
+
+    def _key(self) -> bytes:
+        return encode_key(TransactionLogKey(transactional_id=self.transactional_id))
 
 
 def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:

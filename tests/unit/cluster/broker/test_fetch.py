@@ -247,6 +247,17 @@ def test_nothing_is_read_beyond_the_limit(counted: Counted) -> None:
     assert counted.reads == [0]
 
 
+@pytest.mark.parametrize("epoch", [0, -1], ids=["session", "no-session"])
+def test_a_broker_limits_what_a_request_may_ask_for(epoch: int) -> None:
+    broker = LoneBroker({TOPIC: 3}, configs={"fetch.max.bytes": "1024"})
+    for index in range(3):
+        append(broker, index, 50)
+    fetcher = Fetcher(broker)
+    fetcher.epoch = epoch
+    rows = fetcher.fetch(range(3), max_bytes=0x7FFFFFFF)
+    assert [len(row.records or b"") for row in rows] == [1024 // BATCH * BATCH, 0, 0]
+
+
 def test_partitions_with_records_take_turns_under_a_limit() -> None:
     broker = LoneBroker({TOPIC: 3})
     for index in range(3):
