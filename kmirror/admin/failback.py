@@ -17,7 +17,7 @@ from kmirror.admin.client import AsyncAdmin, TopicInfo
 from kmirror.admin.leader_reader import LeaderReader
 from kmirror.admin.mirror import list_mirrors
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
-from kmirror.errors import KafkaError
+from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.walk import HoleFinder
 from kmirror.mirror.cut_rules import are_markers
@@ -30,6 +30,7 @@ from kmirror.mirror.failback import (
     Waits,
     failback_cut,
     markers_from,
+    no_mirror,
     removed_from,
     waits_for_source,
 )
@@ -82,7 +83,13 @@ class FailbackPreview:
         """By topic, those that decide about compaction at the destination."""
 
     async def load(self, partitions: Collection[TopicPartition]) -> None:
-        """Ask both clusters what they know of the mirror, and of the logs of these partitions."""
+        """Ask both clusters what they know of the mirror, and of the logs of these partitions.
+
+        UsageError if neither cluster has a mirror of that name.
+        """
+        fed_by, here = await _sources(self.source), await _sources(self.destination)
+        if self.mirror not in {**fed_by, **here}:
+            raise UsageError(no_mirror(self.mirror, {**fed_by, **here}))
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
         for _ in range(ASKED_AGAIN_MAX):
@@ -93,7 +100,7 @@ class FailbackPreview:
         self._ids = await self.destination.cluster_id(), await self.source.cluster_id()
         self._configs = await self._compaction(dict.fromkeys(tp.topic for tp in partitions))
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
-        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", self._ids[0])
+        self._is_of_us = fed_by.get(self.mirror, "") in ("", self._ids[0])
 
     async def removed(self, tp: TopicPartition) -> Removed | Waits:
         """Return what a failback would remove from a partition that was loaded, or why it would wait."""
@@ -213,14 +220,15 @@ class FailbackPreview:
                     told.upstream[tp] = described.upstream(row, 0) or Upstream()
         return told
 
-    async def _sources(self) -> dict[str, str]:
-        """Return which cluster each mirror of the source mirrors; none if it has no KIP-1279."""
-        try:
-            return {row.name: row.source_cluster_id for row in await list_mirrors(self.source)}
-        except KafkaError as error:
-            if error.code is ErrorCode.UNSUPPORTED_VERSION:
-                return {}
-            raise
+
+async def _sources(admin: AsyncAdmin) -> dict[str, str]:
+    """Return the source cluster id of each mirror of a cluster; none if the cluster has no KIP-1279."""
+    try:
+        return {row.name: row.source_cluster_id for row in await list_mirrors(admin)}
+    except KafkaError as error:
+        if error.code is ErrorCode.UNSUPPORTED_VERSION:
+            return {}
+        raise
 
 
 async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> AsyncIterator[AnyBatch]:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass, field, replace
 
 from kmirror.cluster.replication.truncation import cut_for_divergence
+from kmirror.kernel.names import few
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
 from kmirror.mirror.cut_rules import FROM_SCRATCH, NOTHING_KEPT, cut_offset, has_kept, kept_by
 from kmirror.mirror.states import MirrorState
@@ -239,3 +240,8 @@ async def removed_from(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removed:
     async for batch in batches:
         removed.add(batch)
     return removed
+
+
+def no_mirror(name: str, known: Iterable[str]) -> str:
+    """Return the message for a mirror that neither side of a failback has."""
+    return f"neither side has a mirror {name!r}: there are {few(sorted(known), 'mirrors')}"

@@ -429,14 +429,23 @@ def test_a_failback_under_another_name_waits_for_the_ring(tmp_path: Path) -> Non
         there.create()
         there.add_topics(["orders"])
         there.catch_up()
+        TcpMirror("back", source=b, destination=a).create()
         ids = [cluster.cluster_id for cluster in (a, b, a)]
         words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "back"]
-        live = run(*words)
-        assert live[0] == 1
-        assert live[1][0].startswith(
+        code, lines = run(*words)
+        assert code == 1
+        assert lines[0].startswith(
             f"orders-0: would wait: clusters mirror this topic in a ring, {' from '.join(ids)}: remove it"
         )
-    assert run(*map(str, folders), "--mirror", "back") == live
+
+
+def test_a_mirror_that_neither_side_has_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    servers = ["--bootstrap-server", stage.a.bootstrap_servers, "--source", stage.b.bootstrap_servers]
+    for words in (servers, [*map(str, stage.folders)]):
+        with pytest.raises(SystemExit) as exit:
+            run_main(["failback-preview", *words, "--mirror", "typo"])
+        assert exit.value.code == 2
+        assert "neither side has a mirror 'typo': there are dr" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
