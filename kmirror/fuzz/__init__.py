@@ -1,1 +1,1 @@
-"""The protocol fuzzer: what is wrong in a decoder, a broker or a client?"""
+"""The protocol fuzzer, for decoders, brokers and clients."""

@@ -1,4 +1,4 @@
-"""What did a broker answer, and may it say that?"""
+"""Judgement of a broker's response: its outcome, or the fault in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmirror.spec.wire_values import Acks
 
 _CODES_MAX = 64
 _NO_CODE, _CODE_MAX = -2, 1_000
-# With the last two a topic is being created for whoever asks again.
+# After the last two a topic is being created, for a client that asks again.
 _UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 _PROMISES = {
     str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -26,32 +26,32 @@ _PROMISES = {
 
 
 _WAITING = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch"))
-"""Keys of APIs that may wait as long as they say, or for other members."""
+"""Keys of APIs that may wait for as long as the request says, or for other members."""
 _PRODUCE = API_KEYS["Produce"]
 
 
 def api_of(request: bytes) -> tuple[int, int]:
-    """Return the key and the version that a request's header names; -1 for what it is too short for."""
+    """Return the API key and the version of a request header; -1 for a field that the frame is too short for."""
     key = int.from_bytes(request[:2], "big", signed=True) if len(request) >= 2 else -1
     version = int.from_bytes(request[2:4], "big", signed=True) if len(request) >= 4 else -1
     return key, version
 
 
 def may_wait(request: bytes, patience_s: float) -> bool:
-    """Return whether a request may have neither an answer nor a closed link after so many seconds."""
+    """Return whether a request may have neither a response nor a closed link after `patience_s` seconds."""
     key, _ = api_of(request)
     if key != _PRODUCE:
         return key in _WAITING
     produce = _produce_of(request)
-    if produce is None:  # Whoever reads more than we do may find acks=0 in it.
+    if produce is None:  # A broker that reads more than we do may find acks=0.
         return True
-    # Others are waited for with acks=all alone, as long as the request says: one broker is done at once.
+    # Only acks=all waits for other brokers, for up to timeout_ms; any other Produce is done at once.
     is_patient = produce.acks == Acks.ALL and produce.timeout_ms > patience_s * 1000
     return produce.acks == Acks.NONE or is_patient
 
 
 def _produce_of(request: bytes) -> ProduceRequest | None:
-    """Return a Produce, whatever comes behind it; None if it cannot be read."""
+    """Return the Produce in a frame, trailing bytes ignored; None if it cannot be read."""
     try:
         head = peek_request(request)
         body, _ = ProduceRequest.decode_prefix(request, head.api_version, head.body_position)
@@ -61,11 +61,11 @@ def _produce_of(request: bytes) -> ProduceRequest | None:
 
 
 def judged(request: bytes, answer: bytes) -> str:
-    """Return the outcome that an answer is, "taken" if there is no error in it; raises `Fault` if it is none."""
+    """Return the outcome of a response, "taken" if it has no error code; raises `Fault` if it is no valid response."""
     key, version = api_of(request)
     api = find_key(key)
     if api is not None and api.name == "ApiVersions" and answer[4:6] == _UNSUPPORTED_VERSION:
-        version = 0  # Which every client can read (KIP-511).
+        version = 0  # Every client can read version 0 (KIP-511).
     if api is None or not api.min_version <= version <= api.max_version:
         raise Fault(Kind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
     if answer[:4] != request[4:8]:
@@ -89,7 +89,7 @@ def judged(request: bytes, answer: bytes) -> str:
 
 
 def codes(body: Message) -> Iterator[int]:
-    """Yield the error codes of an answer, those of its parts too, a bounded number of them."""
+    """Yield the error codes of a response and of its nested structs, about 64 at most."""
     left: list[Struct] = [body]
     seen = 0
     while left and seen < _CODES_MAX:
@@ -104,5 +104,5 @@ def codes(body: Message) -> Iterator[int]:
 
 
 def is_refusal(outcome: str) -> bool:
-    """Return whether an outcome says that nothing of the request was done: codes, and none that promises more."""
+    """Return whether an outcome means that nothing of the request was done: it has codes, and none of `_PROMISES`."""
     return outcome.startswith("codes ") and not _PROMISES & set(outcome.split()[1:])

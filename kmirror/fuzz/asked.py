@@ -1,4 +1,4 @@
-"""Which request does an answer belong to? The headers of what was asked on each link and is not answered yet."""
+"""Requests without a response yet, per link, to find the request of a response."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kmirror.protocol.headers import RequestHead
 
 
 class Asked:
-    """What is under way on the links of clients."""
+    """Outstanding requests on the links of clients."""
 
     def __init__(self) -> None:
         self._heads: dict[InboundLink, deque[RequestHead]] = {}
 
     def add(self, link: InboundLink, head: RequestHead | None) -> None:
-        """Note a request; None is a frame that is none."""
+        """Record a request; None means that the frame is no request, and is ignored."""
         if head is not None:
             self._heads.setdefault(link, deque()).append(head)
 
     def forget(self, link: InboundLink) -> None:
-        """Forget a link that is closed."""
+        """Remove a link that is closed."""
         self._heads.pop(link, None)
 
     def answered(self, link: InboundLink, frame: Chunk) -> RequestHead | None:
-        """Return the request that this frame answers, known by its correlation id; those before it have no answer.
+        """Return the request with the correlation id of this response, and drop those before it.
 
         None if there is no such request, as for a SASL token.
         """

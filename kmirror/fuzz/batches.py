@@ -1,8 +1,7 @@
-"""Which record batches are there to break? All formats and codecs, with checksums that are mended or not.
+"""Record batches to break: all formats and codecs, with the length and checksum recomputed or left.
 
-A batch is broken where a reader's steps are: in its header, in its records before they are compressed, in the
-compressed bytes, or as a whole. Its length and checksum are mended most of the time: else nothing behind them would be
-reached.
+A batch is broken in one layer: its header, its records before compression, the compressed bytes, or the whole. Length
+and checksum are recomputed for most batches; otherwise readers would stop at them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _V2_CODECS = (Compression.NONE,) * 4 + tuple(Compression)
 _LEGACY_CODECS = (Compression.NONE,) * 3 + (Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 _TYPES = {"q": "int64", "i": "int32", "I": "uint32", "h": "int16", "b": "int8"}
 _OFFSETS = (0, 0, 0, 1, 7, 1_000, 2**31, 2**62)
-# Of the message around compressed ones of format 0 and 1; theirs are below it, as Kafka's reader wants it.
+# Offset of the wrapper message of compressed messages in format 0 and 1; Kafka's reader requires theirs to be below it.
 _LAST_OFFSET = 2**31 + 16
 _TIMES = (1_800_000_000_000, 0, -1, 1_800_000_000_123, 2**61)
 _CONTENTS = (b"", b"a", b"kmirror", b"\0" * 16, b"x" * 63, b"y" * 64, b"z" * 130, "日本".encode(), b"\0\0\0\1")
@@ -39,7 +38,7 @@ _HEADS = (b"", b"h", b"trace-id", "ä".encode())
 
 
 class Parts(NamedTuple):
-    """A valid batch before it is put together: its header, its records before compression, and the spots."""
+    """A valid batch before assembly: its header, its uncompressed records, and the spots of both."""
 
     magic: int
     codec: Compression
@@ -80,7 +79,7 @@ _HEAD = layout.header_struct(*layout.HEADER_FIELDS)
 
 
 class _Writer:
-    """Writes the records of a batch of format 2 and notes what stands where."""
+    """Writes the records of a batch of format 2 and their spots."""
 
     def __init__(self, random: Draw) -> None:
         self.random = random
@@ -103,7 +102,7 @@ class _Writer:
             self.spots.append((kind, start, len(self.out), _RECORD[name]))
 
     def record(self, number: int) -> None:
-        """Write a record: its length, and its body, which is written first to know that."""
+        """Write a record. Its body is written first, as the length before it depends on it."""
         outer, outer_spots = self.out, self.spots
         self.out, self.spots = bytearray(), []
         self.out.append(0)
@@ -130,14 +129,14 @@ class _Writer:
 
 
 def any_of(random: Draw, values: Sequence[bytes]) -> bytes:
-    """Return one of the values, or at times a large one."""
+    """Return one of the values, or sometimes a large one."""
     x = random()
     size = large_size(x, is_text=values is _HEADS)
     return values[int(x * len(values))] if size is None else b"z" * size
 
 
 def draw_parts(random: Draw) -> Parts:
-    """Return a valid batch of format 2, not yet put together."""
+    """Return a valid batch of format 2, not yet assembled."""
     count = (1, 1, 2, 3, 5)[int(random() * 5)]
     writer = _Writer(random)
     for number in range(count):
@@ -161,7 +160,7 @@ def draw_parts(random: Draw) -> Parts:
 
 
 def draw_legacy(random: Draw) -> Parts:
-    """Return a valid message set of format 0 or 1; `head` is empty, and a codec makes one message of all."""
+    """Return a valid message set of format 0 or 1; `head` is empty. With a codec, all messages go into one wrapper."""
     magic = int(random() * 2)
     out, spots = bytearray(), list[RawSpot]()
     first = _OFFSETS[int(random() * 7)]
@@ -181,7 +180,7 @@ def put_message(
     key: bytes | None,
     value: bytes | None,
 ) -> None:
-    """Put a message of format 0 or 1 there, with its checksum."""
+    """Append a message of format 0 or 1, with its checksum, to `out`, and its spots to `spots`."""
     start = len(out)
     body, inner = bytearray((magic, attributes)), list[RawSpot]()
     inner += [(Kind.NUMBER, 0, 1, _RECORD["magic"]), (Kind.NUMBER, 1, 2, _RECORD["attributes"])]
@@ -204,9 +203,9 @@ def put_message(
 
 
 def assembled(parts: Parts, *, is_mended: bool = True, payload: bytes | None = None) -> bytearray:
-    """Return the batch as bytes; with `is_mended` its length and its checksum fit.
+    """Return the batch as bytes; `is_mended` recomputes its length and checksum.
 
-    `payload` are the compressed records, if they are not to be made of `parts.records`.
+    `payload` are the compressed records, if they must not be built from `parts.records`.
     """
     if payload is None:
         payload = bytes(parts.records) if parts.codec is Compression.NONE else compress(parts.codec, parts.records)
@@ -248,7 +247,7 @@ class BatchStream:
         return found
 
     def further(self, parent: Frame, random: Draw) -> Frame:
-        """Return the batch with some of its bytes broken, and its checksum mended most of the time."""
+        """Return the batch with more bytes broken, and for most batches of format 2 the checksum recomputed."""
         spots: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
         data, steps = mutate(random, bytearray(parent.data), spots)
         if parent.version == 2 and len(data) > layout.RECORDS_AT and random() < _MENDED_SHARE:
@@ -260,14 +259,14 @@ class BatchStream:
 
 
 def broken(random: Draw, parts: Parts) -> tuple[bytes, list[Step | str]]:
-    """Return the batch with one of its layers broken, and how."""
+    """Return the batch with one of its layers broken, and the steps."""
     is_mended = random() < _MENDED_SHARE
     x = random()
     steps: Sequence[Step]
     payload: bytes | None = None
     if x < 0.3 and parts.head:
         head, steps = mutate(random, parts.head, parts.head_spots)
-        # What was done to length or checksum is not to be undone.
+        # Do not undo a mutation of length, checksum or magic.
         is_mended = is_mended and not any(_is_of_frame(step.spot) for step in steps)
         parts = parts._replace(head=head)
     elif x < 0.45 and parts.codec is not Compression.NONE:

@@ -1,4 +1,4 @@
-"""How is a target fuzzed? Frame after frame, findings by cause, until frames or time are used up."""
+"""A fuzzing campaign: puts frames to a target until frames or time are used up, and groups findings by cause."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import TAKEN, Target
 
 KEPT_MAX = 4_096
-"""So many frames that did something new are kept to be broken further."""
-# Findings of these kinds are about valid frames, and a smaller frame need not be one.
+"""Maximum size of the seed corpus: frames with a new outcome that feedback breaks further."""
+# Findings of these kinds need a valid frame, and a smaller frame may not be valid.
 _WHOLE = (Kind.REFUSED, Kind.CHANGED)
 
 
 @dataclass
 class Tally:
-    """What a campaign came to, as it goes on."""
+    """Counts and findings of a campaign so far."""
 
     frames: int = 0
     taken: int = 0
@@ -30,26 +30,26 @@ class Tally:
     findings: dict[str, Finding] = field(default_factory=dict)
     """The first finding of each cause."""
     counts: dict[str, int] = field(default_factory=dict)
-    """How often each cause was found."""
+    """Number of times that each cause was found."""
     messages: dict[str, set[str]] = field(default_factory=dict)
     """The names of the messages in which each cause was found."""
     versions: dict[str, set[int]] = field(default_factory=dict)
     """The versions of those messages."""
     outcomes: set[tuple[str, int, str]] = field(default_factory=set)
-    """Message, version and outcome: what the feedback is about."""
+    """(message name, version, outcome): the feedback keeps frames that add one."""
 
     @property
     def per_second(self) -> float:
-        """Return the frames for each second of the clock."""
+        """Return the frames per second of wall-clock time."""
         return self.frames / self.seconds if self.seconds else 0.0
 
 
 @dataclass
 class Campaign:
-    """Frames put to a target.
+    """Puts frames to a target.
 
-    With `feedback`, frames that did something new (message, version, outcome) are broken further: after each block of
-    the stream comes one that is made of them. `on_finding` is told the first finding of each cause, already shrunk.
+    With `feedback`, frames with a new outcome (message, version, outcome) are broken further: each block of the stream
+    is followed by a block made of them. `on_finding` is called with the first finding of each cause, already shrunk.
     """
 
     target: Target
@@ -60,12 +60,12 @@ class Campaign:
     tally: Tally = field(default_factory=Tally)
     _kept: list[Frame] = field(default_factory=list)
     _until: float = math.inf
-    """When the time of the present run is over, by the monotonic clock."""
+    """Deadline of the current run, by the monotonic clock."""
 
     def run(self, *, frames: int | None = None, seconds: float | None = None, first_block: int = 0) -> Iterator[Tally]:
-        """Go on until so many frames were tried, or so many seconds are over; yield the tally after each block.
+        """Run until `frames` frames were tried, or for `seconds` seconds; yield the tally after each block.
 
-        What is found is shrunk within these seconds too. Without either it does not end by itself.
+        Shrinking a finding counts as part of these seconds. Without either limit it never ends.
         """
         began = time.monotonic()
         self._until = math.inf if seconds is None else began + seconds
@@ -93,7 +93,7 @@ class Campaign:
             self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
 
     def put(self, frame: Frame) -> None:
-        """Put one frame to the target, and count what became of it."""
+        """Put one frame to the target, and count the outcome."""
         tally = self.tally
         tally.frames += 1
         try:
@@ -130,7 +130,7 @@ class Campaign:
             self.on_finding(finding)
 
     def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
-        """Return the finding with as little as is found to be needed of its frame and of those before it."""
+        """Return the finding with its frame, and the frames before it, reduced as far as possible."""
 
         smallest = fault
 
@@ -154,9 +154,9 @@ class Campaign:
 
 
 def put(target: Target, frame: Frame, before: Sequence[bytes], *, until: float = math.inf) -> Fault | None:
-    """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing.
+    """Put a frame to a target after `fresh` and the frames in `before`; return its fault, or None.
 
-    None as well if the frames before take longer than `until`.
+    Also None if the frames in `before` take longer than `until`.
     """
     target.fresh()
     for data in before:

@@ -1,4 +1,4 @@
-"""Which valid requests may a broker answer by closing the link? Those of a row, which says why Kafka does it too."""
+"""Valid requests over which a broker may close the link, one row for each reason, as in Kafka."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kmirror.protocol.registry import by_key, key_of
 from kmirror.spec.wire_values import Acks
 
 Versions = Mapping[int, tuple[int, int]]
-"""API key to the first and the last version that a broker tells in ApiVersions."""
+"""API key to the first and the last version that a broker lists in ApiVersions."""
 
 _PRODUCE = key_of(ProduceRequest)
 _PRODUCE_FROM = 3
 
 
 class Reason(NamedTuple):
-    """Why a broker may close the link over a valid request, and of which requests that is true."""
+    """A reason for which a broker may close the link over a valid request, and the requests that it holds for."""
 
     why: str
     holds: Callable[[DecodedRequest, Versions], bool]
@@ -47,19 +47,19 @@ REASONS: tuple[Reason, ...] = (
 
 
 def versions_question() -> bytes:
-    """Return the request whose answer `versions_in` reads."""
+    """Return the ApiVersions request whose response `versions_in` reads."""
     return encode_request(ApiVersionsRequest(), 0, correlation_id=0, client_id="fuzz")
 
 
 def versions_in(answer: bytes) -> Versions:
-    """Return what a broker tells of its APIs in its answer to `versions_question`."""
+    """Return the API versions in a broker's response to `versions_question`."""
     body = decode_response(answer, key_of(ApiVersionsRequest), 0).body
     assert isinstance(body, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in body.api_keys}
 
 
 def check_closed(frame: Frame, versions: Versions) -> None:
-    """Raise `Fault` if the link was closed over a valid request, and no row says that it may be."""
+    """Raise `Fault` if the link was closed over a valid request without a reason in `REASONS`."""
     if not frame.is_valid:
         return
     request = decode_request(frame.data)

@@ -1,8 +1,8 @@
-"""Guided by coverage: atheris (libFuzzer for Python) looks for new lines of code, with the grammar as its mutator.
+"""Coverage-guided fuzzing: atheris (libFuzzer for Python) searches for new lines of code, and the grammar mutates.
 
-libFuzzer ends the process that it runs in, so it runs in one of its own, which says what it finds, a line of JSON each.
-An input is two bytes for the message, one for the version, and the body; for a reader of whole requests it is the
-request, whose header says what it is.
+libFuzzer ends the process that it runs in, so it gets a child process, which reports findings as lines of JSON. An
+input is two bytes for the message, one for the version, and the body; for a reader of whole requests it is the request,
+whose header names its message and version.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _TOLD_EVERY = 1_000
 _GRAMMAR_SHARE = 0.5
 _INPUT_BYTES_MAX = 4_096
 _STEPS = ("found by coverage",)
-# The stdout of the process with libFuzzer: atheris says things of its own on file 1, which is stderr from then on.
+# File number of the child's stdout: atheris writes messages of its own to file 1, which becomes stderr.
 _SAID_TO = 3
-# Readers are instrumented as they are imported, so that comes before everything else.
+# Readers are instrumented when they are imported, so this must come first.
 _START = """
 import atheris
 with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
@@ -47,7 +47,7 @@ coverage.main()
 
 
 def is_installed() -> bool:
-    """Return whether there is an atheris."""
+    """Return whether atheris is installed."""
     return importlib.util.find_spec("atheris") is not None
 
 
@@ -56,7 +56,7 @@ def run(
 ) -> Iterator[Tally]:
     """Fuzz a reader of messages; yield the tally as it grows.
 
-    Findings come shrunk as in any campaign. Raises `UsageError` without atheris, or with recorded requests.
+    Findings are shrunk as in any campaign. Raises `UsageError` without atheris, or with recorded requests.
     """
     if wanted.recorded:
         raise UsageError("--coverage has inputs of its own: --recorded goes without it")
@@ -95,26 +95,26 @@ def _add(tally: Tally, finding: Finding) -> None:
 
 
 class Inputs(Protocol):
-    """What libFuzzer's inputs mean."""
+    """Conversion between libFuzzer's inputs and frames."""
 
     def frame(self, data: bytes) -> Frame | None:
-        """Return the frame that an input is; None for one that is too short."""
+        """Return the frame of an input; None for one that is too short."""
         ...
 
     def mutated(self, data: bytes, random: Random) -> bytes:
-        """Return what the grammar makes in its place."""
+        """Return an input of the grammar to replace this one."""
         ...
 
 
 class Bodies:
-    """What libFuzzer's inputs are for a reader of bodies: frames of a stream's messages."""
+    """Inputs for a reader of bodies: frames of a stream's messages."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._number = 0
 
     def frame(self, data: bytes) -> Frame | None:
-        """Return the frame that an input is; None for one that is too short."""
+        """Return the frame of an input; None for one that is too short."""
         if len(data) < HEAD_BYTES:
             return None
         message, version = self._named(data)
@@ -122,7 +122,7 @@ class Bodies:
         return Frame(self._number, message.NAME, version, data[HEAD_BYTES:], _STEPS, False, message)
 
     def mutated(self, data: bytes, random: Random) -> bytes:
-        """Return a frame of the grammar, half of the time of the message and version that the input is of."""
+        """Return a frame of the grammar, half of the time of the same message and version as the input."""
         head = bytes(int(random() * 256) for _ in range(HEAD_BYTES)) if len(data) < HEAD_BYTES else data[:HEAD_BYTES]
         if random() < _GRAMMAR_SHARE:
             head = bytes(int(random() * 256) for _ in range(HEAD_BYTES))
@@ -137,14 +137,14 @@ class Bodies:
 
 
 class Requests:
-    """What they are for a reader of whole requests: the requests, with their headers."""
+    """Inputs for a reader of whole requests: the requests, with their headers."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._number = 0
 
     def frame(self, data: bytes) -> Frame:
-        """Return the frame that an input is, named by its header."""
+        """Return the frame of an input, named by its header."""
         self._number += 1
         key, version = api_of(data)
         api = find_key(key)
@@ -165,7 +165,7 @@ def _broken(template: Template, random: Random, mutations: Table) -> bytes:
 
 
 def inputs_of(target: Target, source: Source) -> Inputs:
-    """Return what libFuzzer's inputs are for a target; raises `UsageError` if it reads no messages in this process."""
+    """Return the inputs for a target; raises `UsageError` if it does not read messages in this process."""
     if isinstance(source, Stream) and not source.has_heads:
         return Bodies(source)
     if isinstance(source, Stream) and isinstance(target, RequestTarget):
@@ -174,7 +174,7 @@ def inputs_of(target: Target, source: Source) -> Inputs:
 
 
 def main() -> None:
-    """Run libFuzzer until it ends this process; what is wanted stands in `sys.argv`."""
+    """Run libFuzzer until it ends this process; the options are in `sys.argv`."""
     import atheris
 
     os.dup2(1, _SAID_TO)
@@ -219,5 +219,5 @@ def main() -> None:
 
 
 def _say(row: dict[str, Any]) -> None:
-    """Write a line to whoever started this process."""
+    """Write a line to the parent process."""
     os.write(_SAID_TO, (json.dumps(row) + "\n").encode())

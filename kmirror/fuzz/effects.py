@@ -1,8 +1,8 @@
-"""Does a broker do what it says? For a request that it answers with NONE, a question that shows the effect.
+"""Effect checks: after a request answered with NONE, a second request must show that it took effect.
 
-Rows by API: of what was asked, which parts were answered with NONE, and what another request says of them then. All of
-it goes over the wire, so any broker can be asked. What is named twice in a request is left out: which of both holds is
-not said. An effect may need a moment, until the broker has heard of it; whoever asks tries again.
+One row for each API compares the parts that were answered with NONE with the response to another request. Everything
+goes over the wire, so any broker can be checked. A part named twice in a request is left out, as the protocol does not
+say which one holds. An effect may take a moment to reach the broker; the caller retries.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 Ask = Callable[[Message, int], Any]
-"""Put a request in a version, and return its answer."""
+"""Sends a request in a version, and returns its response."""
 Check = Callable[[Any, Any, int, Ask], Iterable[str]]
-"""What was asked, what was answered, in which version, and whom to ask; yields what has no effect."""
+"""(request, response, version, ask) -> descriptions of parts without effect."""
 
 _NONE = ErrorCode.NONE
-_BY_NAME, _BY_ID = 9, 10  # Of OffsetFetch: before and since topics have ids.
+_BY_NAME, _BY_ID = 9, 10  # Versions of OffsetFetch: the last with topic names, the first with topic ids.
 _EARLIEST = -2
-_SET = 0  # Of IncrementalAlterConfigs.
+_SET = 0  # In IncrementalAlterConfigs.
 _TOPIC_RESOURCE = 2
 
 
 def check_effect(request: bytes, answer: bytes, ask: Ask, waits: Callable[[], bool]) -> None:
-    """Raise `Fault` if what was answered with NONE cannot be seen, until `waits` says that the time for it is over."""
+    """Raise `Fault` if a part answered with NONE still has no effect when `waits` returns False."""
     while problem := without_effect(request, answer, ask):
         if not waits():
             name = by_key(peek_request(request).api_key).name
@@ -54,7 +54,7 @@ def check_effect(request: bytes, answer: bytes, ask: Ask, waits: Callable[[], bo
 
 
 def without_effect(request: bytes, answer: bytes, ask: Ask) -> str:
-    """Return what was answered with NONE and has no effect, in words; "" if there is nothing of that kind."""
+    """Return a description of a part that was answered with NONE and has no effect; "" if there is none."""
     head = peek_request(request)
     api = find_key(head.api_key)
     check = None if api is None else EFFECTS.get(api.name)
@@ -63,7 +63,7 @@ def without_effect(request: bytes, answer: bytes, ask: Ask) -> str:
     try:
         asked, _ = api.request.decode_prefix(request, head.api_version, head.body_position)
     except ProtocolError:
-        return ""  # Whoever reads more than we do may find something in it.
+        return ""  # A broker that reads more than we do may find something in it.
     at = peek_response(answer, head.api_key, head.api_version).body_position
     told, _ = api.response.decode_prefix(answer, head.api_version, at)
     return next(iter(check(asked, told, head.api_version, ask)), "")
@@ -74,7 +74,7 @@ def _once(names: Iterable[Any]) -> frozenset[Any]:
 
 
 def _partitions_of(ask: Ask, name: str) -> int | None:
-    """Return how many partitions a topic has; None if there is no such topic."""
+    """Return the partition count of a topic; None if it does not exist."""
     body = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     found = ask(body, 8).topics[0]
     return None if found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else len(found.partitions)
@@ -115,7 +115,7 @@ def _committed(ask: Ask, group: str, name: str, topic_id: Uuid, index: int) -> A
 
 
 def _parts(topics: Any, of: str = "partitions") -> Iterator[tuple[tuple[str, Uuid, int], Any]]:
-    """Yield each partition of an array of topics with its name, topic id and number."""
+    """Yield (name, topic id, partition index) and the struct of each partition in an array of topics."""
     for topic in topics:
         for part in getattr(topic, of):
             index = part.index if of in ("partition_data", "partition_responses") else part.partition_index
@@ -226,4 +226,4 @@ EFFECTS: Mapping[str, Check] = {
     "CreateMirror": _create_mirror,
     "DeleteMirror": _delete_mirror,
 }
-"""API to what shows that its requests have an effect."""
+"""API name to the check of its effect."""

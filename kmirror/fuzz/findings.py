@@ -1,4 +1,4 @@
-"""What is wrong, in one line that can be run again: findings, and the files that keep them."""
+"""Findings, each reported in one line that can be run again, and the files that keep them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ FORMAT = 1
 
 
 class Kind(Enum):
-    """What may be wrong; the value is its name in files and tables."""
+    """Kind of a fault; the value is its name in files and tables."""
 
-    RAISED = "raised"  # Something that is no typed error of the target.
-    REFUSED = "refused"  # A valid frame was.
-    TAKEN = "taken"  # A frame that no reader may take was.
-    CHANGED = "changed"  # What was taken is written back as something else.
-    MEMORY = "memory"  # More than four times the input.
+    RAISED = "raised"  # An exception that is no typed error of the target.
+    REFUSED = "refused"  # A valid frame was refused.
+    TAKEN = "taken"  # A frame that no reader may accept was accepted.
+    CHANGED = "changed"  # An accepted frame is written back differently.
+    MEMORY = "memory"  # More than four times the size of the input.
     SLOW = "slow"  # A step that took longer than the bound.
-    SILENT = "silent"  # Neither an answer nor a closed link.
-    STATE = "state"  # A refused request left something behind, or one that was done has no effect.
-    DEAD = "dead"  # The target no longer answers its probe, or ended.
-    DIFFERS = "differs"  # Two that should agree do not.
+    SILENT = "silent"  # Neither a response nor a closed link.
+    STATE = "state"  # A refused request had an effect, or an accepted one had none.
+    DEAD = "dead"  # The target does not answer its probe any more, or has ended.
+    DIFFERS = "differs"  # Two readers or brokers that should agree do not.
 
 
 class Fault(Exception):
-    """A target did what it may not do: which kind, in words, and the cause under which findings are counted as one.
+    """A forbidden reaction of a target: its kind, a description, and the cause by which findings are grouped.
 
-    It is no `KmirrorError`: those are what a target raises where it is right. `others` are what else is wrong with the
-    same frame.
+    Not a `KmirrorError`: a target raises those where it is right. `others` are further faults of the same frame.
     """
 
     def __init__(self, kind: Kind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
@@ -44,13 +43,13 @@ class Fault(Exception):
         self.cause = cause
         self.expected = expected
         self.story = tuple(story)
-        """What the target was given in the frame, if that says more than what was done to the frame."""
+        """Contents of the frame, a line each, where they say more than the mutations."""
         self.others: tuple[Fault, ...] = ()
         super().__init__(f"{kind.value}: {told}")
 
 
 def raised(error: BaseException) -> Fault:
-    """Return the fault of something that was raised and is no typed error; the cause is the line that raised it."""
+    """Return the fault of an exception that is no typed error; its cause is the function that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{last.filename.rpartition('/')[2]}:{last.name}"
     return Fault(
@@ -63,7 +62,7 @@ def raised(error: BaseException) -> Fault:
 
 @dataclass(frozen=True)
 class Finding:
-    """A frame, what the target did with it, and how to see it again."""
+    """A frame, the reaction of the target, and all that is needed to reproduce it."""
 
     target: str
     kind: Kind
@@ -71,16 +70,16 @@ class Finding:
     told: str
     expected: str
     message: str
-    """The name of the message, as in FetchRequest, or of what else the frame is."""
+    """Name of the message, as in FetchRequest, or of another kind of frame."""
     version: int
     seed: int
     number: int
-    """Of the frame in the stream of the seed."""
+    """Number of the frame in the stream of the seed."""
     story: tuple[str, ...]
-    """What was done to a valid frame, a line each."""
+    """Mutations of the valid frame, a line each."""
     frame: bytes
     before: tuple[bytes, ...] = ()
-    """Frames that have to be given to the target first, in this order."""
+    """Frames that must be put to the target first, in this order."""
 
     @property
     def line(self) -> str:
@@ -89,18 +88,18 @@ class Finding:
 
     @property
     def file_name(self) -> str:
-        """Return the name of its file: the same for the same cause in the same message."""
+        """Return the name of its file: the same for the same cause in the same message and version."""
         mark = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
-        message = self.message.replace("/", "-")  # What is not a message may be a file of a partition's folder.
+        message = self.message.replace("/", "-")  # The name may be a path in a partition's folder.
         return f"{self.kind.value}-{message}-v{self.version}-{mark}.json"
 
     def shrunk(self, frame: bytes, before: Sequence[bytes], fault: Fault) -> Finding:
-        """Return it with a smaller frame, and fewer before it, that show the same, as `fault` tells it."""
+        """Return it with a smaller frame and fewer frames before it, and with the description of `fault`."""
         return replace(self, frame=frame, before=tuple(before), told=fault.told, story=fault.story or self.story)
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
-    """Return the finding as it stands in a file; the frame is hex."""
+    """Return the finding as JSON values; frames are hex."""
     return {
         "kmirror_fuzz": FORMAT,
         "target": finding.target,
@@ -119,7 +118,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
 
 
 def from_json(raw: Any) -> Finding:
-    """Return the finding of a file; raises `UsageError` if it is none."""
+    """Return the finding in a file; raises `UsageError` if it is none."""
     try:
         if raw["kmirror_fuzz"] != FORMAT:
             raise UsageError(f"a finding of format {raw['kmirror_fuzz']}: only {FORMAT} is known here")
@@ -134,9 +133,9 @@ def from_json(raw: Any) -> Finding:
 
 
 def keep(finding: Finding, folder: Path) -> Path:
-    """Write the finding into the folder, unless there is one of the same cause; return its path.
+    """Write the finding into the folder, unless a file for the same cause exists; return its path.
 
-    A file is whole or not there: it is written under another name first.
+    The file is written under a temporary name first, so it is never incomplete.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / finding.file_name
@@ -148,7 +147,7 @@ def keep(finding: Finding, folder: Path) -> Path:
 
 
 def load(path: Path) -> Finding:
-    """Return the finding that a file holds; raises `UsageError` if it holds none."""
+    """Return the finding in a file; raises `UsageError` if there is none."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Which bytes does a message have? A grammar writes valid ones, and notes what stands where.
+"""Grammar of messages: writes valid ones, and records a spot for each of their parts.
 
-It is made of the schemas' field tables, without the codec of `kmirror.protocol`: what it writes is a second opinion on
-every decoder, ours too. For each message and version a tree of closures is made once; then a message costs about as
-much as reading it.
+It is built from the schemas' field tables, without the codec of `kmirror.protocol`, so it is a second opinion on every
+decoder, ours included. A tree of closures is built once for each message and version; after that, writing a message
+costs about as much as reading it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from kmirror.protocol.wire import uvarint
 Random = Callable[[], float]
 Write = Callable[[Random, bytearray, list[RawSpot]], None]
 
-# So many bytes of a message, and its arrays have one element at most, and nothing more in it is large.
+# Message size in bytes after which arrays have one element at most and no large value is written.
 LARGE_BYTES = 1_500
 _LARGE_FROM = 1 - LARGE_SHARE
 _NULL_SHARE = 0.15
 _TAG_SHARE = 0.4
 _UNKNOWN_TAG_SHARE = 0.1
-# How many elements an array has: one most often.
+# Sizes of arrays, by frequency.
 _SIZES = (0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3)
 _UVARINTS = tuple(uvarint(value) for value in range(256))
 
 
 class Template(NamedTuple):
-    """A valid message as bytes, and what stands where in it.
+    """A valid message as bytes, with its spots.
 
-    `is_canonical` says that no other bytes mean the same: an encoder has to write these.
+    `is_canonical` means that no other bytes encode the same message, so an encoder must write exactly these.
     """
 
     message: type[Message]
@@ -54,18 +54,18 @@ class Grammar:
         self.version = version
         compiler = _Compiler(version, message.FLEXIBLE_FROM, vocabulary, records)
         self.write: Write = compiler.struct(message)
-        # An encoder leaves out a tagged field that has its default; the grammar may write it.
+        # An encoder leaves out a tagged field with the default value; the grammar may write it.
         self.is_canonical = not compiler.has_tags
 
     def draw(self, random: Random) -> Template:
-        """Return a message: its bytes, and a spot for each part of it, in the order in which they end."""
+        """Return a message: its bytes, and its spots in the order of their ends."""
         data, spots = bytearray(), list[RawSpot]()
         self.write(random, data, spots)
         return Template(self.message, self.version, data, spots, self.is_canonical)
 
 
 def grammar(message: type[Message], version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
-    """Return the grammar of a message in a version; `records` are the contents of fields of record batches."""
+    """Return the grammar of a message in a version; `records` are the contents of fields of type records."""
     key: Any = message
     return _grammar(key, version, vocabulary, records)
 
@@ -76,7 +76,7 @@ def _grammar(message: Any, version: int, vocabulary: Vocabulary, records: tuple[
 
 
 class _Compiler:
-    """Makes the closures of one message in one version."""
+    """Builds the closures of one message in one version."""
 
     def __init__(
         self, version: int, flexible_from: int | None, vocabulary: Vocabulary, records: Sequence[bytes]
@@ -103,7 +103,7 @@ class _Compiler:
         return write
 
     def tags(self, tagged: list[tuple[Field, Write]], unknown_from: int) -> Write:
-        """Return what writes the tagged fields of a struct, some of them left out, and at times one of no schema."""
+        """Return a writer of a struct's tagged fields: a random selection, and sometimes one with an unknown tag."""
         self.has_tags |= bool(tagged)
 
         def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
@@ -192,8 +192,8 @@ class _Compiler:
 
 
 def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
-    """Return what writes one of the usual values, or one of the rare ones where the share is over."""
-    # One table in which each stands as often as it is to be taken costs one draw.
+    """Return a writer that draws one of the usual values, with probability `share`, or else one of the rare ones."""
+    # A table that repeats each value by its frequency costs one draw.
     parts = 64
     n = round(parts * share)
     table = [usual[place % len(usual)] for place in range(n)] + [rare[place % len(rare)] for place in range(parts - n)]
@@ -208,7 +208,7 @@ def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[byte
 
 
 def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
-    """Return what writes a length and one of the contents, or null, or at times something large."""
+    """Return a writer of a length and one of the contents, or null, or sometimes a large content."""
     is_text = kind is Kind.TEXT
     if is_flexible:
         length_kind, null = Kind.COMPACT_LENGTH, b"\0"
@@ -245,7 +245,7 @@ def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: 
 
 
 def _tag(out: bytearray, spots: list[RawSpot], field: Field | None, tag: int, body: bytes | bytearray) -> None:
-    """Write a tagged field, and note its parts, but not those of its body."""
+    """Write a tagged field, and record its spots, without those of its body."""
     start = len(out)
     out += uvarint(tag)
     after_tag = len(out)

@@ -1,7 +1,8 @@
-"""Which records do internal topics hold? Keys and values of every type and version, valid and broken, in batches.
+"""Records of internal topics to break: keys and values of every type and version, in batches.
 
-A key of a coordinator's record begins with its type, a value with its version; a metadata record has both before it,
-and no key. A frame is the log of a whole partition: a broken record stands among others, and its batch is in order.
+A coordinator record's key begins with its type, its value with its version; a metadata record's value begins with both,
+and it has no key. A frame is the log of a whole partition: a broken record is among valid ones, and its batch is
+intact.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _NUMBERS = MappingProxyType(
     }
 )
 VOCABULARY = Vocabulary(1.0, _WORDS, _IDS, _NUMBERS)
-# Each fits whatever records stand before it.
+# Each is valid after any other records.
 _FITTING = (
     "ConfigRecord", "FeatureLevelRecord", "ProducerIdsRecord", "NoOpRecord", "RegisterControllerRecord",
     "DelegationTokenRecord", "UserScramCredentialRecord", "ClientQuotaRecord", "AccessControlEntryRecord",
@@ -82,7 +83,7 @@ NEED_NOT_FIT = "records of any type, which need not fit each other"
 
 
 class Part(NamedTuple):
-    """A key or a value as bytes, and what stands where in it."""
+    """A key or a value as bytes, with its spots."""
 
     data: bytearray
     spots: list[RawSpot]
@@ -90,7 +91,7 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One record: its key and its value, either of which may be null."""
+    """A record: its key and its value; each may be null."""
 
     key: Part | None
     value: Part | None
@@ -104,7 +105,7 @@ class InternalTopicStream:
         self._topics = tuple(topics)
 
     def block(self, number: int) -> list[Frame]:
-        """Return a log, and what became of it; the first is valid, all of it can be loaded."""
+        """Return a log and its broken variants; the first is valid and can be loaded."""
         random = Random(f"{self.seed}/internal/{number}").random
         topic = self._topics[int(random() * len(self._topics))]
         ends_transaction = topic == GROUP_TOPIC and random() < _TRANSACTION_SHARE
@@ -121,7 +122,7 @@ class InternalTopicStream:
         return found
 
     def further(self, parent: Frame, random: Draw) -> Frame:
-        """Return the log with more of its bytes broken, wherever they stand."""
+        """Return the log with more of its bytes broken, at any position."""
         spots: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
         data, steps = mutate(random, bytearray(parent.data), spots)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
@@ -131,7 +132,7 @@ class InternalTopicStream:
 
 
 def _prelude() -> list[bytes]:
-    """Return metadata records that later ones speak of: two brokers, two topics, a partition of each."""
+    """Return metadata records that later ones refer to: two brokers, two topics, a partition of each."""
     found: list[tuple[Message, int]] = []
     for number in (1, 2):
         listener = BrokerEndpoint(name="PLAINTEXT", host="localhost", port=9_000 + number)
@@ -148,7 +149,7 @@ _PRELUDE = len(_PRELUDE_VALUES)
 
 
 def _drawn(random: Draw, topic: str, *, fits: bool) -> list[Row]:
-    """Return some records of a topic; with `fits` those of metadata go with any that stand before them."""
+    """Return some records of a topic; with `fits`, only metadata records that are valid after any others."""
     count = 2 + int(random() * 6)
     if topic == METADATA_TOPIC:
         types = [number for number, name in METADATA_RECORDS.items() if not fits or name in _FITTING]
@@ -183,7 +184,7 @@ def _keyed(random: Draw, topic: str, record_type: int) -> Row:
 
 
 def _is_whole(data: bytearray, version: int) -> bool:
-    """Return whether a transaction has partitions, null or not, as its status wants it."""
+    """Return whether a transaction has the partitions array, null or not, that its status requires."""
     value = TransactionLogValue.decode(bytes(data[2:]), version)
     return value.transaction_partitions is not None or value.transaction_status == _EMPTY
 
@@ -207,7 +208,7 @@ def _with_body(random: Draw, head: bytearray, spots: list[RawSpot], message: typ
 
 
 def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """Return the records with one to three of them broken, and how."""
+    """Return the records with one to three of them broken, and the steps."""
     found, told = list(rows), list[str]()
     for _ in range((1, 1, 2, 3)[int(random() * 4)]):
         at = int(random() * len(found))
@@ -234,7 +235,7 @@ def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 
 
 def _log(rows: Sequence[Row], ends_transaction: bool) -> bytes:
-    """Return the records as batches, half of them in each; the second may be a transaction that is committed."""
+    """Return the records in two batches of half each; with `ends_transaction` the second is a committed transaction."""
     half = len(rows) // 2
     data = build_batch([_data(row) for row in rows[:half]]) if half else b""
     data += build_batch(

@@ -1,4 +1,4 @@
-"""A line to a broker behind a port: frames go out as they are, and their answers come back unread."""
+"""A TCP connection to a broker that sends and returns raw frames."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from kmirror.fuzz.findings import Fault, Kind
 
 PATIENCE_S = 15.0
-"""Within this time a broker answers a request that need not wait."""
+"""Timeout for requests that need not wait, in seconds."""
 _FRAME_BYTES_MAX = 100 << 20
 
 
 class Silence(Exception):
-    """No answer came in time."""
+    """No response arrived in time."""
 
 
 class Closed(Exception):
@@ -23,19 +23,19 @@ class Closed(Exception):
 
 
 class Line:
-    """A connection to a broker, opened when it is needed."""
+    """A connection to a broker, opened when first used."""
 
     def __init__(self, host: str, port: int) -> None:
         self.address = (host, port)
         self._socket: socket.socket | None = None
 
     def ask(self, frame: bytes, patience_s: float) -> bytes:
-        """Return the answer; raises `Closed`, `Silence`, or OSError where nothing listens."""
+        """Send a request and return its response; raises `Closed`, `Silence`, or OSError if nothing listens."""
         self.send(frame)
         return self.receive(patience_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nothing listens."""
+        """Send a request, whose response `receive` returns; raises `Closed`, or OSError if nothing listens."""
         if self._socket is None:
             self._socket = socket.create_connection(self.address, PATIENCE_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -44,7 +44,7 @@ class Line:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
 
     def receive(self, patience_s: float) -> bytes:
-        """Return the next answer; raises `Closed`, or `Silence` if it is not there in time, and then hangs up."""
+        """Return the next response; raises `Closed`, or `Silence` after `patience_s` seconds, and closes the link."""
         assert self._socket is not None, "nothing was sent"
         self._socket.settimeout(patience_s)
         with self._or_ended():
@@ -54,7 +54,7 @@ class Line:
             return self._read(size)
 
     def has_data(self, within_s: float) -> bool:
-        """Return whether an answer, or the end of the link, comes in time."""
+        """Return whether a response, or the end of the link, arrives in time."""
         assert self._socket is not None, "nothing was sent"
         return bool(select.select([self._socket], [], [], within_s)[0])
 
@@ -80,7 +80,7 @@ class Line:
         return bytes(found)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

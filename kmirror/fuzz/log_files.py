@@ -1,4 +1,4 @@
-"""Which files of a log are there to break? Those of the sample, which Kafka 4.3.1 wrote, one broken in each frame."""
+"""Log files to break: those of a sample that Kafka 4.3.1 wrote, one broken in each frame."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kmirror.records.legacy import iter_any_batches
 
 MENDED = "checksums mended"
 LARGEST = 1 << 14
-"""Only files up to this size are broken, in bytes: a frame is to be quick."""
+"""Largest file that is broken, in bytes, so that a frame is fast."""
 _MENDED_SHARE = 0.6
 
 
 class LogFile(NamedTuple):
-    """A file that may be broken; of a segment the batches are known."""
+    """A file that may be broken; the batches of a segment are known."""
 
     data: bytes
     is_segment: bool
     weight: int = 1
-    """How often it is drawn among those that are no segments."""
+    """Relative frequency among the files that are not segments."""
 
 
 class LogFileStream:
-    """The files of a seed, by the names that `files` has: valid ones and broken ones.
+    """The files of a seed, valid and broken, by the names in `files`.
 
-    `label` names the stream beside the seed; in so many blocks as `segment_share` says the file is a segment.
+    `label` names the stream beside the seed; `segment_share` is the share of blocks whose file is a segment.
     """
 
     def __init__(self, seed: int, label: str, files: Mapping[str, LogFile], *, segment_share: float = 0.8) -> None:
@@ -44,7 +44,7 @@ class LogFileStream:
         self._others = [name for name, file in files.items() if not file.is_segment for _ in range(file.weight)]
 
     def block(self, number: int) -> list[Frame]:
-        """Return a file, and what became of it."""
+        """Return a file and its broken variants."""
         random = Random(f"{self.seed}/{self._label}/{number}").random
         some = self._segments if random() < self._segment_share else self._others
         name = some[int(random() * len(some))]
@@ -73,7 +73,7 @@ class LogFileStream:
 
 
 def _spots(file: LogFile) -> list[RawSpot]:
-    """Return each eighth byte of the file, and each field of a batch's header as often as it has a few bytes."""
+    """Return every eighth byte of a file; of a segment also each batch, and each field of its header four times."""
     found: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(0, len(file.data), 8)]
     if not file.is_segment:
         return found
@@ -87,7 +87,7 @@ def _spots(file: LogFile) -> list[RawSpot]:
 
 
 def _mend(data: bytearray) -> None:
-    """Mend the checksum of each batch of format 2 up to the first that is none."""
+    """Recompute the checksum of each batch of format 2, up to the first position that holds none."""
     at = 0
     while at + layout.RECORDS_AT <= len(data) and data[at + layout.MAGIC_AT] == layout.MAGIC_V2:
         size = layout.LOG_OVERHEAD + int.from_bytes(data[at + 8 : at + layout.LOG_OVERHEAD], "big", signed=True)
@@ -99,13 +99,13 @@ def _mend(data: bytearray) -> None:
 
 
 def whole_batches(data: bytes) -> set[bytes]:
-    """Return the batches of a segment, each without what its checksum does not cover: offset and leader epoch."""
+    """Return the batches of a segment without the fields that a checksum does not cover: offset and leader epoch."""
     view = memoryview(data)
     return {_covered(view[b.position : b.position + b.size_in_bytes]) for b in iter_any_batches(data)}
 
 
 def has_other_batches(data: bytes, known: set[bytes]) -> bool:
-    """Return whether anything stands in a segment beside batches that are known: what a checksum shows to be broken."""
+    """Return whether a segment holds anything but known batches, which a checksum shows to be broken."""
     at, view = 0, memoryview(data)
     while at < len(data):
         size = layout.LOG_OVERHEAD + int.from_bytes(data[at + 8 : at + layout.LOG_OVERHEAD], "big", signed=True)
@@ -116,7 +116,7 @@ def has_other_batches(data: bytes, known: set[bytes]) -> bool:
 
 
 def _covered(batch: memoryview) -> bytes:
-    """Return the bytes of a batch whose change is a fault: all but the offset, and in format 2 the leader epoch."""
+    """Return the bytes of a batch that must not change: all but the offset, and in format 2 the leader epoch."""
     start = layout.LEADER_EPOCH_AT
     if len(batch) > layout.MAGIC_AT and batch[layout.MAGIC_AT] == layout.MAGIC_V2:
         return bytes(batch[8:start]) + bytes(batch[layout.MAGIC_AT :])

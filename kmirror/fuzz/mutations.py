@@ -1,7 +1,7 @@
-"""Which ways are there to break a frame? One row for each, with the parts that it can be done to.
+"""Mutations: the ways to break a frame, one row for each, with the kinds of spot that it applies to.
 
-A mutation of a part changes the bytes at its spot and after it, none before it, and returns what it did. Lengths that
-stand further left are not mended: a frame that is a little wrong in its middle is what decoders get wrong.
+A mutation changes the bytes from its spot on, none before it, and returns a detail of the change. Lengths before the
+spot are not corrected: decoders fail most often on frames that are slightly wrong in the middle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERS = {
 
 
 class Mutation(NamedTuple):
-    """One way to break a part of a frame; `weight` says how often it is chosen among those of the same kinds."""
+    """One way to break a spot of a frame; `weight` is its relative frequency among the mutations of the same kind."""
 
     name: str
     kinds: tuple[Kind, ...]
@@ -53,7 +53,7 @@ class Mutation(NamedTuple):
 
 
 def read_number(data: bytearray, spot: RawSpot) -> int:
-    """Return the length, count, tag or size that stands there; a compact one without the one that is added."""
+    """Return the length, count, tag or size at the spot; a compact length or count without the 1 added to it."""
     kind, start, end, _ = spot
     width = _WIDTHS.get(kind)
     if width is not None:
@@ -67,7 +67,7 @@ def read_number(data: bytearray, spot: RawSpot) -> int:
 
 
 def write_number(data: bytearray, spot: RawSpot, value: int) -> None:
-    """Put a length, count, tag or size there, wrapped to its width; a varint may take more bytes than before."""
+    """Write a length, count, tag or size at the spot, wrapped to its width; a varint may grow."""
     kind, start, end, _ = spot
     width = _WIDTHS.get(kind)
     if width is not None:
@@ -79,7 +79,7 @@ def write_number(data: bytearray, spot: RawSpot, value: int) -> None:
 
 
 def signed_varint(value: int) -> bytes:
-    """Return a number of up to 64 bits as a zigzag varint, which is how records have theirs."""
+    """Return a number of up to 64 bits as a zigzag varint, the encoding of numbers in a record."""
     left = (value << 1) ^ (value >> 63)
     found = bytearray()
     while left > 0x7F:
@@ -107,7 +107,7 @@ def _to(value: int) -> Change:
 
 
 def _rest(step: int) -> Change:
-    """Return what sets a length to the bytes that are left, and `step` more."""
+    """Return a change that sets a length to the number of bytes that are left in the frame, plus `step`."""
 
     def change(random: Random, data: bytearray, spot: RawSpot) -> None:
         write_number(data, spot, len(data) - spot[2] + step)
@@ -116,7 +116,7 @@ def _rest(step: int) -> Change:
 
 
 def _padded(random: Random, data: bytearray, spot: RawSpot) -> int:
-    """Make a varint longer than it has to be, up to ten bytes."""
+    """Pad a varint with 1 to 9 redundant bytes; return their number."""
     _, _, end, _ = spot
     more = 1 + int(random() * 9)
     data[end - 1] |= 0x80
@@ -139,7 +139,7 @@ def _any_tag(random: Random, data: bytearray, spot: RawSpot) -> int:
 
 
 def _broken_text(random: Random, data: bytearray, spot: RawSpot) -> str:
-    """Put bytes that are no UTF-8 over some of the text, so that its length stays true."""
+    """Overwrite part of the text with invalid UTF-8; its length stays right. Return the bytes in hex."""
     _, start, end, _ = spot
     broken = _BROKEN_UTF8[int(random() * 7)]
     at = start + int(random() * max(1, end - start - len(broken) + 1))
@@ -276,13 +276,13 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 Table = tuple[tuple[Mutation, ...], ...]
-"""The mutations of each kind, each as often as it weighs."""
+"""The mutations of each kind, each repeated by its weight."""
 
 
 def table(factors: Mapping[str, int]) -> Table:
-    """Return the mutations by kind, weighed; `factors` has names of mutations, 1 stands for all others.
+    """Return the mutations by kind, with weights multiplied by `factors`: mutation name to factor, 1 if absent.
 
-    A kind of which nothing is left keeps its own weights.
+    A kind whose mutations all have factor 0 keeps its default weights.
     """
 
     def of(kind: Kind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
@@ -297,7 +297,7 @@ BY_KIND = table({})
 
 
 class Step(NamedTuple):
-    """One mutation that was done: to which part, and how exactly."""
+    """One applied mutation, its spot and its detail."""
 
     mutation: Mutation
     spot: RawSpot
@@ -311,7 +311,7 @@ class Step(NamedTuple):
 def mutate(
     random: Random, template: bytearray, spots: list[RawSpot], by_kind: Table = BY_KIND
 ) -> tuple[bytearray, list[Step]]:
-    """Return a copy of the bytes with one to four parts broken, and how, in the order in which it was done."""
+    """Return a copy of the bytes with one to four spots broken, and the applied steps in order."""
     data = bytearray(template)
     n = len(spots)
     if not n:
@@ -320,7 +320,7 @@ def mutate(
     if x < 0.7:
         chosen = [spots[int(random() * n)]]
     else:
-        # From the right to the left: a spot tells the truth as long as nothing before it has changed.
+        # From right to left: the range of a spot is right only while nothing before it has changed.
         some = [spots[int(random() * n)] for _ in range(2 if x < 0.9 else 3 if x < 0.97 else 4)]
         chosen = sorted(some, key=_start, reverse=True)
     steps = []

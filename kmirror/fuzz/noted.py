@@ -1,4 +1,4 @@
-"""Where in a frame that somebody else wrote does what stand? As `careful.decode` reports it."""
+"""Spots of a frame that this program did not write, found with `careful.decode`."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ REQUEST_SPOTS: tuple[RawSpot, ...] = (
     (Kind.NUMBER, 4, 8, None),
     (Kind.SHORT_LENGTH, 8, 10, None),
 )
-"""The parts with which the header of every request begins: key, version, correlation id, length of the client id."""
+"""Spots of the fixed start of every request header: key, version, correlation id, length of the client id."""
 CORRELATION_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 
 
 def _null(size: int, *, flexible: bool) -> Kind:
-    """Return what says that something is null: a length or count of -1, which mutations treat alike, or a marker."""
+    """Return the kind of a null: a length or count of -1, which mutations treat alike, or a marker."""
     if size == 1:
         return Kind.COMPACT_LENGTH if flexible else Kind.MARKER
     return Kind.SHORT_LENGTH if size == _WIDTHS[Kind.SHORT_LENGTH] else Kind.LENGTH
 
 
 def spots_of(message: type[Message], frame: Buffer, version: int, position: int = 0) -> list[RawSpot]:
-    """Return the parts of the message at `position`, without their fields; those before the fault of a broken one."""
+    """Return the spots of the message at `position`, without fields; of a broken message those before the fault."""
     spots: list[RawSpot] = []
     flexible = message.FLEXIBLE_FROM is not None and version >= message.FLEXIBLE_FROM
 
     def prefix(kind: Kind, start: int) -> int:
-        """Note a length or a count, and return where it ends."""
+        """Record a length or a count, and return its end."""
         end = start + _WIDTHS[kind] if kind in _WIDTHS else wire.read_uvarint(frame, start)[1]
         spots.append((kind, start, end, None))
         return end
@@ -69,12 +69,12 @@ def spots_of(message: type[Message], frame: Buffer, version: int, position: int 
     try:
         decode(message, frame, version, position, note=note)
     except ProtocolError:
-        pass  # What was read before it has its spots.
+        pass  # The spots before the fault are kept.
     return spots
 
 
 def places_of(message: type[Message], frame: Buffer, version: int, position: int, name: str) -> list[tuple[int, int]]:
-    """Return where the fields of this name stand in the message at `position`, up to the fault of a broken one."""
+    """Return the ranges of the fields named `name` in the message at `position`, up to the fault of a broken one."""
     places: list[tuple[int, int]] = []
 
     def note(start: int, end: int, path: str, value: object) -> None:
@@ -84,7 +84,7 @@ def places_of(message: type[Message], frame: Buffer, version: int, position: int
     try:
         decode(message, frame, version, position, note=note)
     except ProtocolError:
-        pass  # As above.
+        pass  # As in spots_of.
     return places
 
 

@@ -1,4 +1,4 @@
-"""How do several processes, or machines, share a campaign? Piece by piece: some blocks of a stream, and a tally."""
+"""Pieces of a campaign, run by several processes or machines: some blocks of a stream in, a tally out."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kmirror.fuzz.stream import BLOCK_FRAMES
 from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 
 PIECE_FRAMES = 65_536
-"""A multiple of a block: seconds of work for a decoder."""
+"""Frames of a piece: a multiple of BLOCK_FRAMES, and seconds of work for a decoder."""
 
 
 class Piece(NamedTuple):
-    """A part of a campaign: the frames of the target's stream from `number * PIECE_FRAMES` on, `frames` of them."""
+    """A part of a campaign: `frames` frames of the target's stream, from number `number * PIECE_FRAMES` on."""
 
     target: str
     wanted: Wanted
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
 
 def pieces(target: str, wanted: Wanted, frames: int, *, shrinks: bool = True) -> list[Piece]:
-    """Return the pieces of a campaign of so many frames; raises `UsageError` for a target that wants to be alone."""
+    """Return the pieces of a campaign of `frames` frames; raises `UsageError` for a target that cannot be shared."""
     if any(row.name == target and not row.is_shared for row in TARGETS):
         raise UsageError(f"the target {target} is given one frame after the other: leave --jobs and --spark out")
     starts = range(0, frames, PIECE_FRAMES)
@@ -37,7 +37,7 @@ def pieces(target: str, wanted: Wanted, frames: int, *, shrinks: bool = True) ->
 
 
 def run_piece(piece: Piece) -> dict[str, Any]:
-    """Run a piece in this process, and return its tally as JSON has it."""
+    """Run a piece in this process, and return its tally as JSON values."""
     target, source = open_target(piece.target, piece.wanted)
     campaign = Campaign(target, source, shrinks=piece.shrinks)
     with closing(target):
@@ -63,7 +63,7 @@ def run_piece(piece: Piece) -> dict[str, Any]:
 
 
 def joined(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
-    """Yield one tally of all pieces so far; its seconds are those of the processes together."""
+    """Yield the tally of all pieces so far after each; its seconds are the sum over the processes."""
     tally = Tally()
     for row in rows:
         tally.frames += row["frames"]

@@ -1,4 +1,4 @@
-"""How much memory and time does a process take? As Linux tells it; 0 where that cannot be seen."""
+"""Memory and time of a process, as Linux reports them; 0 where that is not available."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from pathlib import Path
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the memory that a process has."""
+    """Return the resident memory of a process, in bytes."""
     return _bytes(pid, "VmRSS")
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the most memory that a process has had since it began."""
+    """Return the peak resident memory of a process, in bytes."""
     return _bytes(pid, "VmHWM")
 
 
 def reserved_bytes(pid: int) -> int:
-    """Return the memory that a process has asked for, used or not: of its data and stacks."""
+    """Return the memory that a process has reserved for its data and stacks, used or not, in bytes."""
     return _bytes(pid, "VmData") + _bytes(pid, "VmStk")
 
 
@@ -29,12 +29,12 @@ def _bytes(pid: int, name: str) -> int:
 
 
 def busy_seconds(pid: int) -> float:
-    """Return how long the threads that a process has were on a processor, or waited for one that was free."""
+    """Return the seconds that the current threads of a process ran, or waited for a free processor."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         try:
             running, waiting, _ = thread.read_text(encoding="ascii").split()
         except (OSError, ValueError):
-            continue  # The thread has ended meanwhile.
+            continue  # The thread has ended.
         spent += int(running) + int(waiting)
     return spent / 1e9

@@ -1,6 +1,6 @@
-"""How often does a stream have which message, which values, and which faults? One row for each profile.
+"""Profiles of a stream: weights of its messages, values and mutations.
 
-A profile weighs, and invents nothing: its frames are of the same grammar, broken by the same mutations.
+A profile adds nothing new: its frames come from the same grammar and the same mutations.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ DEFAULT = "arbitrary"
 
 @dataclass(frozen=True)
 class Profile:
-    """A row: what weighs more than in the default profile, or less."""
+    """A row: the differences from the default profile."""
 
     name: str
     about: str
     apis: tuple[str, ...] = ()
-    """APIs whose messages weigh `API_WEIGHT`, where a target is given them; others weigh one. None weigh alike."""
+    """APIs whose messages have weight `API_WEIGHT`, where a target takes them; others have weight 1. Empty: all alike.
+    """
     has_others: bool = True
-    """Whether messages of other APIs, and of none, come at all."""
+    """Whether messages of other APIs, and of no API, are included."""
     mutations: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """Factors by the name of a mutation, 0 for never; 1 for all that are not named."""
+    """Factors by mutation name, 0 for never; 1 for names that are absent."""
     valid_share: float = 0.0
-    """How many of the frames behind the first of a block are valid, each another one; from 0 to 1."""
+    """Share of a block's frames after the first that are new valid frames, from 0 to 1."""
     value_share: float | None = None
-    """How often a value is one that means something to the target, from 0 to 1; None for what the target has."""
+    """Share of values that are meaningful to the target, from 0 to 1; None for the target's default."""
 
 
 API_WEIGHT = 8
@@ -89,7 +90,7 @@ PROFILES: tuple[Profile, ...] = (
 
 
 def profiled(source: Source, name: str) -> Source:
-    """Return the stream as a profile has it; raises `UsageError` for a stream, or a profile, of which there is none."""
+    """Return the stream with a profile; raises `UsageError` for an unknown profile, or a stream without messages."""
     rows = {row.name: row for row in PROFILES}
     profile = rows.get(name)
     if profile is None:
@@ -113,7 +114,7 @@ def profiled(source: Source, name: str) -> Source:
 
 
 def _weighed(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[type[Message], ...]:
-    """Return the messages, each as often as it weighs; raises `UsageError` if none is left."""
+    """Return the messages, each repeated by its weight; raises `UsageError` if none is left."""
     if not profile.apis:
         return messages
     found: list[type[Message]] = []

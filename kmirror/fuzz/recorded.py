@@ -1,7 +1,7 @@
-"""Which frames have clients sent? The requests of a recording, as they are and broken.
+"""Frames made of recorded requests, as they were sent and broken.
 
-What stands where in them is found by reading them. Requests of one API and version are drawn as often as those of any
-other, however many of them a recording has.
+Their spots are found by decoding them. Each API and version is drawn equally often, however many of its requests were
+recorded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_request
 
 _READ_MAX = 4_096
-"""So many requests are kept with their parts."""
+"""Number of requests whose spots are cached."""
 
 
 class _Request(NamedTuple):
-    """A request of the recording: its header, and its message's class."""
+    """A request of the recording: its frame, its header, and the class of its message."""
 
     frame: bytes
     head: RequestHead
@@ -33,10 +33,10 @@ class _Request(NamedTuple):
 
 
 class RecordedStream:
-    """The frames of a seed that are made of recorded requests instead of the grammar."""
+    """The frames of a seed, made of recorded requests instead of the grammar."""
 
     def __init__(self, stream: Stream, frames: Sequence[bytes]) -> None:
-        """Take the place of `stream`: with its seed, its messages, and heads as it has them.
+        """Use the seed, the messages and the header rules of `stream`.
 
         Raises `UsageError` if no frame is a request of those messages.
         """
@@ -47,14 +47,14 @@ class RecordedStream:
             found = _request_in(frame)
             if found is not None and found.message in stream.messages:
                 alike = kinds.setdefault((found.head.api_key, found.head.api_version), {})
-                alike[frame[:4] + frame[8:]] = found  # Whatever its correlation id.
+                alike[frame[:4] + frame[8:]] = found  # Without the correlation id.
         if not kinds:
             raise UsageError(f"none of the {len(frames)} recorded requests is one that this target is given")
         self._kinds = [list(kinds[name].values()) for name in sorted(kinds)]
         self._spots = lru_cache(maxsize=_READ_MAX)(_body_spots)
 
     def block(self, number: int) -> list[Frame]:
-        """Return a recorded request, and what became of it."""
+        """Return a recorded request and its broken variants."""
         random = Random(f"{self.seed}/recorded/{number}").random
         request, data, spots = self._template(random)
         first, name, version = number * BLOCK_FRAMES, request.message.NAME, request.head.api_version
@@ -65,7 +65,7 @@ class RecordedStream:
         return found
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
-        """Return the frame with more of its parts broken, found where they stood in the recorded request."""
+        """Return the frame with more of its spots broken; the spots are those of the recorded request."""
         _, _, spots = self._template(Random(f"{self.seed}/recorded/{parent.number // BLOCK_FRAMES}").random)
         data, steps = mutate(random, bytearray(parent.data), spots, self._stream.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
@@ -85,7 +85,7 @@ class RecordedStream:
 
 
 def _request_in(frame: bytes) -> _Request | None:
-    """Return the request that a frame is, None if its API or version is not known here."""
+    """Return the request in a frame, None if its API or version is unknown."""
     try:
         head = peek_request(frame)
     except ProtocolError:

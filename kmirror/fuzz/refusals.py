@@ -1,7 +1,6 @@
-"""Which broken frames may no reader take? Some mutations leave only one answer, whoever reads them.
+"""Broken frames that every reader must refuse: some mutations leave nothing valid.
 
-That is known without a reader: a fault that all ways of ours to read have in common, because they share a function, is
-found by nothing else.
+This is decided without a reader. Nothing else finds a fault that all our readers share through a common function.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ _NULLS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH, Kind.CO
 _LENGTHS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH})
 _LONGEST_VARINT = 5
 _LONGEST_FRAME = 32_000
-"""Up to here what is left of a frame can be told by an int16."""
+"""Largest frame for which the number of bytes left still fits an int16."""
 _CUTS = frozenset({"cut before", "cut inside"})
 _CLAIMS = frozenset({"the greatest", "very long tag", "very many tags", "much more than is left"})
 
 
 def is_never_taken(frame: Frame) -> bool:
-    """Return whether what was done to a valid message leaves nothing that a reader of its schema may take.
+    """Return whether the mutation of a valid message leaves nothing that a reader of its schema may accept.
 
-    False says nothing: most broken messages mean something else, and some mean the same.
+    False means unknown: most broken messages mean something else, and some mean the same.
     """
     if len(frame.steps) != 1:
         return False
@@ -35,7 +34,7 @@ def is_never_taken(frame: Frame) -> bool:
 
 
 def claims_much(frame: Frame) -> bool:
-    """Return whether the frame says somewhere that much more follows than there is."""
+    """Return whether some length or count in the frame claims much more than the frame holds."""
     return any(isinstance(step, Step) and step.mutation.name in _CLAIMS for step in frame.steps)
 
 
@@ -65,4 +64,4 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "null": "null where none may be",
     }
 )
-"""What is wrong with such a frame, by the name of the mutation."""
+"""Reason why such a frame is invalid, by mutation name."""

@@ -1,4 +1,4 @@
-"""Is a finding still one?"""
+"""Replay of a finding."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kmirror.protocol.registry import by_name
 
 
 def try_again(finding: Finding, wanted: Wanted | None = None) -> Fault | None:
-    """Put the frame of a finding to its target once more; return what is wrong with what it does, None for nothing.
+    """Put the frame of a finding to its target again; return the fault, or None.
 
-    `wanted` says what the target needs, such as the address of a broker.
+    `wanted` holds the options of the target, such as the address of a broker.
     """
     target, _ = open_target(finding.target, wanted or Wanted(seed=finding.seed))
     message = by_name(finding.message) if finding.message in MODULES else None

@@ -1,4 +1,4 @@
-"""Which requests are put to a broker? Those of a small world that it knows, valid and broken, with their headers."""
+"""Requests for a broker: about a small world that it knows, valid and broken, with their headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC = "fuzz"
 PARTITIONS = 2
 GROUPS = ("group", "other")
 _BATCHES = 24
-# A fuzzer that stops its broker, or locks it out, learns no more of it.
+# These stop the broker or lock the fuzzer out.
 _ENDING = ("ControlledShutdown", "StopReplica", "UnregisterBroker")
 
 _WORDS = MappingProxyType(
@@ -31,7 +31,7 @@ _WORDS = MappingProxyType(
         "protocol_type": ("consumer", "consumer", ""),
         "member_id": ("", "", "member-1"),
         "resource_name": (TOPIC, "1", "mirror", ""),
-        # Of a config, mostly: two of them mean something, with half of the values.
+        # Mostly the name of a config: two of them are real, and half of the values fit them.
         "name": ("retention.ms", "cleanup.policy", "retention.ms", "fuzz"),
         "value": ("1000", "compact", "60000", ""),
         "client_id": ("fuzz",),
@@ -44,7 +44,7 @@ _NUMBERS = MappingProxyType(
         "brokerId": (1, 1, 1, 0, 2),
         "producerId": (0, 1, 2, -1),
         "partition": (0, 0, 1, 2),
-        # With -1 in both the partitions may be assigned by hand, or are made as the broker's defaults say.
+        # With -1 in both, assignments may be given, or the broker's defaults apply.
         "num_partitions": (-1, -1, 1, 2),
         "replication_factor": (-1, -1, 1),
         "acks": (-1, 1, -1, 0),
@@ -63,14 +63,14 @@ _NUMBERS = MappingProxyType(
 
 
 def served_requests(names: Sequence[str] = ()) -> tuple[type[Message], ...]:
-    """Return the classes of these requests, or of all that a broker of ours serves."""
+    """Return the request classes of these API names; all that our broker serves, if `names` is empty."""
     if names:
         return tuple(by_api_name(name.removesuffix("Request")).request for name in names)
     return tuple(by_api_name(row.name).request for row in ROWS if "broker" in row.roles and row.name not in _ENDING)
 
 
 def world(topic_ids: Sequence[Uuid] = ()) -> Vocabulary:
-    """Return the words of a cluster that has the topic `TOPIC` and one broker, 1."""
+    """Return the vocabulary of a cluster with the topic `TOPIC` and one broker, 1."""
     return Vocabulary(0.9, _WORDS, (*topic_ids, Uuid.ZERO), _NUMBERS)
 
 

@@ -1,7 +1,7 @@
-"""Do the records that were read stand in the batch? A second opinion, which uses nothing of `kmirror.records`.
+"""Independent check of the records that were read from a batch, without any code of `kmirror.records`.
 
-Checksums are computed anew, bit by bit as the polynomial says. The records of a valid batch are written again, and
-those of each batch that was taken are read again.
+Checksums are computed bit by bit from the polynomial. The records of a valid batch are written again, and those of each
+accepted batch are read again.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple, Protocol
 
 from kmirror.fuzz.mutations import signed_varint
 
-_POLYNOMIAL = 0x82F63B78  # Castagnoli's, its bits in reverse.
+_POLYNOMIAL = 0x82F63B78  # Castagnoli's, bit-reversed.
 _OCTETS = 256
 
 
 class Read(Protocol):
-    """A record as a reader gives it."""
+    """A record as a reader returns it."""
 
     offset: int
     timestamp: int
@@ -46,7 +46,7 @@ def castagnoli(data: Iterable[int]) -> int:
 
 
 def records_again(records: Iterable[Read], base_offset: int, base_timestamp: int) -> bytes:
-    """Return the records of a batch of format 2, before compression, in as few bytes as there can be."""
+    """Return the records of a batch of format 2, uncompressed, in their shortest encoding."""
     out = bytearray()
     for record in records:
         body = bytearray(b"\0")
@@ -63,7 +63,7 @@ def _content(value: bytes | None) -> bytes:
 
 
 class Row(NamedTuple):
-    """A record as it stands in a batch of format 2; the names of headers are bytes."""
+    """A record as encoded in a batch of format 2; the names of headers are bytes."""
 
     timestamp_delta: int
     offset_delta: int
@@ -73,14 +73,14 @@ class Row(NamedTuple):
 
 
 class _Bytes:
-    """Reads numbers and contents, up to an end that holds; raises ValueError where Kafka refuses the bytes."""
+    """Reads numbers and contents up to the end of the bytes; raises ValueError where Kafka refuses them."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
     def number(self, octets: int = 5) -> int:
-        """Return a signed number of so many octets at most, 32 or 64 bits of them."""
+        """Return a signed varint of at most `octets` bytes: 32 bits for 5 of them, otherwise 64 bits."""
         raw = 0
         for place in range(octets):
             if self.at == len(self.data):
@@ -118,7 +118,7 @@ def rows_of(payload: bytes, count: int) -> list[Row]:
 
 
 def _row(body: _Bytes) -> Row:
-    body.take(1)  # Its attributes: none are defined.
+    body.take(1)  # Attributes; none are defined.
     timestamp_delta, offset_delta = body.number(10), body.number()
     key, value, headers = body.content(), body.content(), body.number()
     if not 0 <= headers <= len(body.data):
@@ -129,9 +129,9 @@ def _row(body: _Bytes) -> Row:
 
 
 def is_of_row(record: Read, row: Row, base_offset: int, base_timestamp: int | None) -> bool:
-    """Return whether a record says what stands in the batch; offsets and timestamps wrap as Java's long.
+    """Return whether a record agrees with the batch; offsets and timestamps wrap like Java's long.
 
-    A base timestamp of None leaves the timestamp out. A name that is no UTF-8 is not compared.
+    With a base timestamp of None the timestamp is not compared; nor is a header name that is not UTF-8.
     """
     offset, time = base_offset + row.offset_delta, (base_timestamp or 0) + row.timestamp_delta
     names = [name for name, _ in row.headers]
@@ -152,7 +152,7 @@ def _is_text(name: bytes, text: str) -> bool:
 
 
 def legacy_row(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
-    """Return offset, timestamp (-1 in format 0), key and value of a message; raises ValueError if it does not end."""
+    """Return offset, timestamp (-1 in format 0), key and value of a message; raises ValueError if its size is wrong."""
     magic, at = message[16], 18
     time_ms = int.from_bytes(message[at : at + 8], "big", signed=True) if magic else -1
     at += 8 if magic else 0

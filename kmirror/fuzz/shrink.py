@@ -1,4 +1,4 @@
-"""Is there a smaller frame that shows the same?"""
+"""Shrinking: search for a smaller frame with the same fault."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 
 SECONDS_MAX = 60.0
-"""After so many seconds what was found by then is the answer: what hangs is tried a few times only."""
+"""Time limit in seconds; the best result so far is returned. A frame that hangs is tried only a few times."""
 TRIES_MAX = 2_000
 STATEFUL_TRIES_MAX = 100
-"""A target with a state begins anew for each try."""
+"""Fewer tries for a target with state, which starts from scratch each time."""
 
 
 def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX, *, until: float = math.inf) -> bytes:
-    """Return the smallest frame found for which `shows_it` holds; `data` has to be one.
+    """Return the smallest frame found for which `shows_it` holds; `data` must be one.
 
-    Ranges go, from half of the frame down to single bytes, then what is left becomes zero where it may. It is tried
-    `tries` times at most, and not after `until`, a time of the monotonic clock.
+    Ranges are removed, from half of the frame down to single bytes; then bytes become zero where possible. At most
+    `tries` candidates are tried, none after `until` (monotonic clock).
     """
     left = tries
     deadline = min(time.monotonic() + SECONDS_MAX, until)
@@ -54,7 +54,7 @@ def fewer(
     *,
     until: float = math.inf,
 ) -> list[bytes]:
-    """Return as few of the frames as are found to be needed, in their order; not after `until`, as for `shrink`."""
+    """Return the frames without those found to be unneeded, in order; stops at `until` like `shrink`."""
     kept = list(before)
     if not kept or time.monotonic() >= until:
         return kept

@@ -1,7 +1,7 @@
-"""Where in a frame does what stand? A spot is a range of bytes with the part that it is.
+"""Spots: byte ranges of a frame, each with the kind of field that it holds.
 
-A mutation needs to know what it breaks: the length of a string, the count of an array, a tag. The grammar notes a spot
-for each such part as it writes.
+A mutation needs the kind: the length of a string, the count of an array, a tag. The grammar records a spot for each
+part that it writes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from kmirror.protocol.structs import Field
 
 
 class Kind(IntEnum):
-    """What a spot holds."""
+    """Content of a spot."""
 
-    NUMBER = 0  # Of fixed width, two's complement or a float.
+    NUMBER = 0  # Fixed width: two's complement, or a float.
     BOOL = 1
     UUID = 2
     SHORT_LENGTH = 3  # int16, of a string; -1 is null.
@@ -33,16 +33,16 @@ class Kind(IntEnum):
     TAG_SIZE = 15  # Unsigned varint.
     TAGGED = 16  # A whole tagged field: tag, size and value.
     ELEMENT = 17  # A whole element of an array.
-    SIGNED = 18  # Zigzag varint, of a record: a delta or a count.
+    SIGNED = 18  # Zigzag varint in a record: a delta or a count.
     SIGNED_LENGTH = 19  # Zigzag varint: a length; -1 is null.
 
 
 RawSpot = tuple[Kind, int, int, Field | None]
-"""A `Spot` as it is noted, thousands of times for each that is ever looked at."""
+"""A `Spot` as a plain tuple: thousands are recorded for each one that is read."""
 
 
 class Spot(NamedTuple):
-    """A range of a frame, `start` inclusive and `end` exclusive; `field` is the schema's, None for tags of none."""
+    """A range of a frame, `start` inclusive, `end` exclusive; `field` is the schema's, None for tags without one."""
 
     kind: Kind
     start: int

@@ -1,7 +1,7 @@
-"""Which frames does a seed name? A stream: block after block, each a valid message and what became of it.
+"""Streams: the frames of a seed, in blocks of a valid message and its broken variants.
 
-A block is made of the seed and its own number alone, so that any frame can be made again without those before it, and
-so that workers share a stream by blocks.
+A block depends on the seed and its own number only, so any frame can be made again without those before it, and workers
+can share a stream by blocks.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 
 BROKEN_HEADS_SHARE = 0.05
-"""In so many blocks the parts of a request's header may be broken too."""
+"""Share of blocks in which the spots of the request header may be broken too."""
 BLOCK_FRAMES = 32
-"""A valid message, and thirty-one made of it."""
+"""A valid message, and 31 frames made of it."""
 
 
 class Frame(NamedTuple):
-    """Bytes to be tried; number `number` of its stream. Valid as long as no step broke it.
+    """Bytes to try, with their number in the stream. Valid if there are no steps.
 
-    `name` is that of the message, as in FetchRequest, or of what else it is, as in RecordBatch; `version` then is its
-    magic. `message` is the message's class, None for anything else. `is_canonical` says that a writer has to write
+    `name` is the message's, as in FetchRequest, or that of another kind of frame, as in RecordBatch, whose `version` is
+    its magic. `message` is the message class, None for anything else. `is_canonical` means that a writer must write
     these bytes.
     """
 
@@ -50,16 +50,16 @@ class Frame(NamedTuple):
 
     @property
     def story(self) -> list[str]:
-        """Return what was done to the valid message, a line each."""
+        """Return the steps that broke the valid message, a line each."""
         return [str(step) for step in self.steps]
 
 
 class Source(Protocol):
-    """Where frames come from."""
+    """A source of frames."""
 
     @property
     def seed(self) -> int:
-        """Return the seed, which names all frames."""
+        """Return the seed, which determines all frames."""
         ...
 
     def block(self, number: int) -> list[Frame]:
@@ -67,7 +67,7 @@ class Source(Protocol):
         ...
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
-        """Return the frame broken once more; the feedback mode keeps frames that did something new."""
+        """Return the frame broken once more, for the feedback mode."""
         ...
 
 
@@ -79,12 +79,12 @@ class Stream:
     messages: tuple[type[Message], ...]
     vocabulary: Vocabulary = ARBITRARY
     records: tuple[bytes, ...] = ()
-    """What stands in fields of records; arbitrary bytes if there is nothing."""
+    """Contents for fields of type records; arbitrary bytes if empty."""
     has_heads: bool = False
-    """Whether each is a whole request, with its header: the messages are requests then."""
+    """Whether each frame is a whole request with its header; then the messages are requests."""
     mutations: Table = BY_KIND
     valid_share: float = 0.0
-    """How many of the frames behind the first of a block are valid, each another one; from 0 to 1."""
+    """Share of a block's frames after the first that are new valid frames, from 0 to 1."""
 
     def frames(self, first: int = 0) -> Iterator[Frame]:
         """Yield the frames from number `first` on, without end."""
@@ -114,23 +114,23 @@ class Stream:
         return found
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
-        """Return the frame with more of its parts broken, found where they stood in the valid message."""
+        """Return the frame with more of its spots broken; the spots are those of the valid message."""
         template = self.template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
         spots = template.spots
-        if parent.is_valid and parent.data != template.data:  # Another valid one of its block.
+        if parent.is_valid and parent.data != template.data:  # Another valid frame of the block.
             spots = _spots_of(parent, has_head=self.has_heads)
         data, steps = mutate(random, bytearray(parent.data), spots, self.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps], is_canonical=False)
 
     def template(self, random: Callable[[], float]) -> Template:
-        """Return a valid frame of any of the messages in any of its versions."""
+        """Return a valid frame of one of the messages in one of its versions."""
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
         body = grammar(message, version, self.vocabulary, self.records).draw(random)
         return self._with_head(random, body) if self.has_heads else body
 
     def _with_head(self, random: Callable[[], float], body: Template) -> Template:
-        """Return the request with a header before it; the header's parts are seldom broken."""
+        """Return the request with a header before it; the header's spots are rarely included."""
         message, version, data, spots, is_canonical = body
         key = key_of(message)
         head = grammar(RequestHeader, by_key(key).request_header_version(version), self.vocabulary, ()).draw(random)

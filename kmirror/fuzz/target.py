@@ -1,4 +1,4 @@
-"""What is a target? Something that is given frames, and says of each what became of it."""
+"""Interface of a target, which is given frames and returns an outcome for each."""
 
 from __future__ import annotations
 
@@ -8,61 +8,61 @@ from typing import Protocol
 from kmirror.fuzz.stream import Frame
 
 TAKEN = "taken"
-"""How what `judge` returns of a frame begins in which nothing was wrong."""
+"""First word of the outcome of a frame that was accepted."""
 
 
 def without_numbers(text: str, words: int = 10) -> str:
-    """Return how a text begins, by its plain words: the same for any offset, size or checksum in it."""
+    """Return the first plain words of a text, without numbers, so that it does not depend on offsets or sizes."""
     return " ".join(word for word in text.split()[:words] if word.isalpha())
 
 
 class Target(Protocol):
-    """One that is fuzzed. It is used by one thread, and closed at the end."""
+    """Something that is fuzzed. It is used by one thread, and closed at the end."""
 
     name: str
-    """As it is given to `kmirror fuzz`."""
+    """Its name on the command line of `kmirror fuzz`."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Return what has to be known of the target before it is given frames, a line each."""
+        """Return remarks for the user before the first frame, a line each."""
         ...
 
     @property
     def before(self) -> Sequence[bytes]:
-        """Return the frames that it was given since it was fresh, without the last: a finding may need them."""
+        """Return the frames put to it since `fresh`, without the last; a finding may need them."""
         ...
 
     def judge(self, frame: Frame) -> str:
-        """Return what became of the frame in a few words that repeat: "taken", or the field that was refused.
+        """Return the outcome of the frame in a few stable words: "taken", or the field that was refused.
 
-        What the target may not do raises `Fault`. Frames with the same words are alike to the feedback mode.
+        Raises `Fault` for a forbidden reaction. The feedback mode treats frames with the same outcome as alike.
         """
         ...
 
     def fresh(self) -> None:
-        """Forget all frames: begin with the state of the beginning."""
+        """Forget all frames: return to the initial state."""
         ...
 
     def close(self) -> None:
-        """Let go of processes, links and files."""
+        """Release processes, links and files."""
         ...
 
 
 class Stateless:
-    """What targets have in common to which no frame matters but the last."""
+    """Base of targets without state between frames."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Return none: there is nothing to be known."""
+        """Return no remarks."""
         return ()
 
     @property
     def before(self) -> Sequence[bytes]:
-        """Return none: nothing is kept of a frame."""
+        """Return no frames: none are kept."""
         return ()
 
     def fresh(self) -> None:
-        """There is nothing to forget."""
+        """Do nothing: there is no state."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""

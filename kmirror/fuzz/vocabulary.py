@@ -1,7 +1,7 @@
-"""What stands in a field: which names, ids and numbers make frames that mean something together?
+"""Vocabularies: names, ids and numbers for fields, so that frames fit together.
 
-Of frames with arbitrary contents a broker refuses nearly all for the same few reasons. A vocabulary names a small world
-(some topics, groups, partitions), and the grammar takes from it as often as the profile says.
+A broker refuses nearly all frames with arbitrary contents, for the same few reasons. A vocabulary names a small world
+(some topics, groups, partitions), and the grammar takes values from it as often as the profile says.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOATS = tuple(
 _TEXTS: tuple[str, ...] = ("", "a", "kmirror", "ä-ö", "日本", "🚀", "x" * 127, "x" * 128, "a.b_c-1", "../..", "\0")
 _BLOBS: tuple[bytes, ...] = (b"", b"\0", b"\0\0\0\1a", b"\xff" * 16, bytes(range(64)), b"x" * 127, b"y" * 128)
 LARGE_SHARE = 1 / 256
-"""How often a text or a blob is a large one."""
+"""Share of texts and blobs that are large."""
 _LARGE_TEXTS = (2**13 - 1, 2**13, 2**14 - 2, 2**14 - 1, 2**14, 2**15 - 1)
 _LARGE_BLOBS = (*_LARGE_TEXTS, 2**15, 2**15 + 1, 2**16 - 1, 2**16, 2**16 + 1)
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1)
@@ -36,27 +36,27 @@ def _none() -> Mapping[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The small world that frames are about. Compared by identity: grammars are kept for each."""
+    """The small world that frames refer to. Compared by identity: grammars are cached per vocabulary."""
 
     share: float
-    """How often a value is taken from here rather than from the edges of its type, from 0 to 1."""
+    """Share of values taken from here rather than from the edges of their type, from 0 to 1."""
     words: Mapping[str, tuple[str, ...]] = field(default_factory=_none)
-    """Texts by the entity of the field as the schema has it ("topicName"), or by the field's attribute."""
+    """Texts by the field's entity in the schema ("topicName"), or by its attribute."""
     uuids: tuple[Uuid, ...] = (Uuid.ZERO,)
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    """Numbers by the entity or the attribute of the field."""
+    """Numbers by the field's entity or attribute."""
 
     def texts(self, of: Field) -> tuple[bytes, ...]:
-        """Return what a field of text may hold, as UTF-8."""
+        """Return the contents for a text field, as UTF-8."""
         found = self.words.get(of.entity) or self.words.get(of.attribute)
         return tuple(text.encode() for text in (_TEXTS if found is None else found))
 
     def blobs(self, of: Field) -> tuple[bytes, ...]:
-        """Return what a field of bytes may hold."""
+        """Return the contents for a bytes field."""
         return _BLOBS
 
     def usual(self, of: Field, type_: str) -> tuple[bytes, ...]:
-        """Return the numbers that a field usually holds, as they stand in a frame."""
+        """Return the usual numbers of a field, encoded."""
         if type_ == "float64":
             return _FLOATS
         numbers = self.numbers.get(of.entity) or self.numbers.get(of.attribute) or _SMALL
@@ -65,7 +65,7 @@ class Vocabulary:
 
 
 def edges(type_: str) -> tuple[bytes, ...]:
-    """Return the ends of a type's range and what is next to powers of two, as they stand in a frame."""
+    """Return the ends of a type's range and values next to powers of two, encoded."""
     if type_ == "float64":
         return (
             *_FLOATS,
@@ -81,7 +81,7 @@ def _packed(number: int, type_: str) -> bytes:
 
 
 def large_size(x: float, *, is_text: bool) -> int | None:
-    """Return the size of a large text or blob; None if the number drawn, from 0 to 1, is not of the few that mean one.
+    """Return the size of a large text or blob in bytes, for a random `x` from 0 to 1; None for most `x`.
 
     A text has 32,767 bytes at most.
     """
@@ -91,4 +91,4 @@ def large_size(x: float, *, is_text: bool) -> int | None:
 
 
 ARBITRARY = Vocabulary(share=0.5)
-"""Nothing is known of any cluster: for decoders."""
+"""Knows no cluster: for decoders."""
