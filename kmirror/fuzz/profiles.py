@@ -25,8 +25,7 @@ class Profile:
     name: str
     about: str
     apis: tuple[str, ...] = ()
-    """APIs whose messages have weight `API_WEIGHT`, where a target takes them; others have weight 1. Empty: all alike.
-    """
+    """APIs whose messages have weight `API_WEIGHT` where a target takes them; others have 1. Empty: all alike."""
     has_others: bool = True
     """Whether messages of other APIs, and of no API, are included."""
     mutations: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,1 +1,1 @@
-"""Client libraries as a target: a port that answers what they ask, and breaks some of the answers."""
+"""Client libraries as a target: a port that serves them, and breaks some of the responses."""

@@ -1,9 +1,8 @@
-"""How is an answer broken that a client waits for?
+"""Ways to break the content of a response to a client.
 
-A part of it is broken as in any frame; or it says that something went wrong, in a code that Kafka knows; or the records
-in it are others, broken where a reader of batches takes its steps; or it is as it should be, and does not get to the
-client as it should. Its correlation id is kept most times: a client that gets another closes its link, and reads no
-further.
+A spot of it is broken as in any frame; or an error code that Kafka knows is set; or its records are replaced by a
+broken batch; or it is valid, but delivered wrongly. The correlation id is usually kept: a client that reads another one
+closes its link, and reads no further.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _BASE_OFFSET_BYTES = 8
 
 
 def broken(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken:
-    """Return the answer to a request broken, and how; one that is late comes so many milliseconds later."""
+    """Return the response broken, with its steps; a late one is delayed by `late_ms` milliseconds."""
     if random() < _WAY_SHARE:
         found = in_some_way(random, frame, head, late_ms)
         if found is not None:
@@ -49,7 +48,7 @@ def broken(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broke
     if not spots or random() < _CORRELATION_SHARE:
         spots = [CORRELATION_SPOT]
     elif random() < _OF_A_KIND_SHARE:
-        # An answer of hundreds of numbers has one count or two.
+        # A response of hundreds of numbers has one or two counts.
         kinds = sorted({spot[0] for spot in spots})
         kind = kinds[int(random() * len(kinds))]
         spots = [spot for spot in spots if spot[0] is kind]
@@ -58,7 +57,7 @@ def broken(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broke
 
 
 def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
-    """Return the answer with an error code in one of the places for one; None if it has none."""
+    """Return the response with an error code in one of its error fields; None if it has none."""
     response, api = find_response(head.api_key), find_key(head.api_key)
     if response is None or api is None:
         return None
@@ -73,9 +72,9 @@ def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
 
 
 def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
-    """Return the answer with a broken batch in the place of a partition's records; None if there are no records.
+    """Return the response with a broken batch instead of a partition's records; None if it has no records.
 
-    The batch begins at the offset of those records: a client throws away what is before its position.
+    The batch keeps the base offset of those records, as a client drops records before its position.
     """
     try:
         body: Any = decode_response(frame, head.api_key, head.api_version).body

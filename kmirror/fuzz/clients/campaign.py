@@ -1,7 +1,7 @@
-"""How is a client library fuzzed? Its program runs again and again, and each time other answers are broken.
+"""Campaign against a client library: its program runs repeatedly, each time with other broken responses.
 
-What it does is judged: a signal, no end in time, much more memory, processor time or requests than with whole answers.
-An exit code is told, and judged only if that is asked for. A finding is one only if the same answers show it again.
+A fault is a signal, a timeout, or much more memory, processor time or requests than with valid responses. An exit code
+is reported, and is a fault only with `is_strict`. A finding must show again with the same responses.
 """
 
 from __future__ import annotations
@@ -28,51 +28,51 @@ from kmirror.fuzz.shrink import fewer, shrink
 PATIENCE_S = 30.0
 MEMORY_MIB = 256
 RESERVED_MIB = 768
-"""Threads that a client starts reserve stacks and arenas; what it asks for besides is bounded by so much more."""
+"""More reserved memory than with valid responses, for the stacks and arenas of the client's threads."""
 CONFIRM_TRIES = 3
 REPLAY_TRIES = 5
 _TRIES_MAX = 60
 _SHRINK_S = 240.0
-"""Of the clock, at most, for one finding."""
+"""Most wall-clock seconds spent on shrinking a finding."""
 _SETTLE_S = 0.2
 _STORM_TIMES = 10
 _STORM_MIN = 500
-"""A client that asks so much more than with whole answers does not wait before it tries again."""
+"""A client that sends this many more requests than with valid responses retries without a pause."""
 _STDERR_LINES = 40
 NAME = "client"
 
 
 @dataclass(frozen=True)
 class Client:
-    """A program that uses a client library, and what it may take.
+    """A program that uses a client library, and its limits.
 
-    In its words {bootstrap} stands for the servers, and {session} for a name that no other run has.
+    In its words {bootstrap} is replaced by the servers, and {session} by a name that no other run has.
     """
 
     words: tuple[str, ...]
     patience_s: float = PATIENCE_S
     memory_mib: int = MEMORY_MIB
-    """More than with whole answers."""
+    """Limit above the memory used with valid responses."""
     is_strict: bool = False
-    """Whether another exit code than 0 is a finding."""
+    """Whether an exit code other than 0 is a finding."""
     late_s: float = LATE_S
-    """So much later come answers that are late: longer than the client waits for one."""
+    """Delay of late responses in seconds, longer than the client waits for a response."""
 
 
 @dataclass
 class ClientTally(Tally):
-    """What a campaign came to; its frames are answers, and those that were whole are `taken`."""
+    """Counts of a campaign; its frames are responses, and `taken` counts those that were not broken."""
 
     sessions: int = 0
     rows: Counter[Row] = field(default_factory=Counter)
-    """What the client did after the answers."""
+    """Reactions of the client to the responses."""
     ends: Counter[str] = field(default_factory=Counter)
-    """How the program ended."""
+    """Outcomes of the program."""
     unsteady: Counter[str] = field(default_factory=Counter)
-    """What looked like a finding, and was not seen again."""
+    """Faults that did not show again."""
 
     def add(self, session: Session) -> None:
-        """Count the answers of a session that is over."""
+        """Count the responses of a finished session."""
         self.sessions += 1
         self.frames += session.answers
         self.taken += session.answers - len(session.broken)
@@ -83,7 +83,7 @@ class ClientTally(Tally):
 class ClientCampaign:
     """Sessions of a client's program at an open front.
 
-    The door is that of the front: `session` of it is set here.
+    Sets the `session` of the front's door.
     """
 
     def __init__(
@@ -111,9 +111,9 @@ class ClientCampaign:
         door.session = lambda: self._session
 
     def run(self, *, frames: int | None = None, seconds: float | None = None) -> Iterator[ClientTally]:
-        """Go on until so many answers were given, or so many seconds are over; yield the tally after each session.
+        """Run until `frames` responses were sent, or for `seconds` seconds; yield the tally after each session.
 
-        Without either it does not end by itself. Raises `UsageError` if the program fails with whole answers.
+        Without either limit it never ends. Raises `UsageError` if the program fails with valid responses.
         """
         began = time.monotonic()
         self._until = math.inf if seconds is None else began + seconds
@@ -131,9 +131,9 @@ class ClientCampaign:
             yield tally
 
     def begin(self) -> None:
-        """Run the program with whole answers, to learn what it asks and what it takes.
+        """Run the program with valid responses, to record its requests and its use of resources.
 
-        Twice: the first run has the cluster create its internal topics. Raises `UsageError` if it fails.
+        Twice, as the first run has the cluster create its internal topics. Raises `UsageError` if the program fails.
         """
         for _ in range(2):
             session, ended = self._run(Whole(), 0)
@@ -145,15 +145,15 @@ class ClientCampaign:
         self._seen, self._whole, self._whole_answers = session.seen, ended, session.answers
 
     def play(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
-        """Give the program these answers; return what is wrong with what it does, None for nothing.
+        """Run the program with these responses; return its fault, or None.
 
-        A program with threads asks not always in the same order: it is tried so often until something is seen.
+        A program with threads may change the order of its requests, so up to `tries` runs are made.
         """
         faults = (self._shown(entries) for _ in range(tries))
         return next((found[0] for found in faults if found is not None), None)
 
     def judged(self, session: Session, ended: Ended) -> Fault | None:
-        """Return what the program did that it may not."""
+        """Return the fault of a finished session, or None."""
         assert self._whole is not None, "it was run with whole answers first"
         last = session.broken[-1].entry if session.broken else None
         after = f"after {last}" if last is not None else "with whole answers"
@@ -180,7 +180,7 @@ class ClientCampaign:
     # -- one session --------------------------------------------------------------------------
 
     def _run(self, plan: Plan, number: int) -> tuple[Session, Ended]:
-        """Run the program once; return its session and how it ended."""
+        """Run the program once; return its session and its end."""
         self._runs += 1
         told = {"{bootstrap}": self._front.bootstrap_servers, "{session}": f"s{self._seed}-{self._runs}"}
         words = [_filled(word, told) for word in self._client.words]
@@ -194,7 +194,7 @@ class ClientCampaign:
             self._session = None
         until = time.monotonic() + _SETTLE_S
         while session.is_open and time.monotonic() < until:
-            time.sleep(0.001)  # Its links are closed: the port hears of it in a moment.
+            time.sleep(0.001)  # Its links are closed; the port takes a moment to notice.
         session.ended()
         return session, ended
 
@@ -220,7 +220,7 @@ class ClientCampaign:
             self._on_finding(finding)
 
     def _needed(self, entries: list[Entry], fault: Fault) -> tuple[list[Entry], Fault, Ended] | None:
-        """Return as few of the answers as show a fault of this kind, and what they show; None if they do not."""
+        """Return the fewest responses found that show a fault of this kind, and the fault; None if it is not shown."""
         shown: list[tuple[Fault, Ended]] = []
 
         def shows(some: Sequence[bytes]) -> bool:
@@ -270,7 +270,7 @@ class ClientCampaign:
 
 
 def entries_of(finding: Finding) -> list[Entry]:
-    """Return the answers that a finding keeps, in their order; raises `UsageError` if it is of another target."""
+    """Return the responses in a finding, in order; raises `UsageError` for a finding of another target."""
     if finding.target != NAME:
         raise UsageError(f"a finding of the target {finding.target}, not of a client")
     return [read_entry(raw) for raw in (*finding.before, finding.frame)]
@@ -288,5 +288,5 @@ def _filled(word: str, told: dict[str, str]) -> str:
 
 
 def open_target(wanted: object) -> NoReturn:
-    """Raise `UsageError`: a client asks by itself, and no stream of frames is put to it."""
+    """Raise `UsageError`: a client sends its own requests, and takes no stream of frames."""
     raise UsageError("the target client has no stream of frames: it is run by `kmirror fuzz client`")

@@ -1,4 +1,4 @@
-"""Where do clients come in? A node around a broker, or around a port of the proxy, that breaks answers of sessions."""
+"""A wrapper of a node, around a broker or a port of the proxy, that breaks the responses of client sessions."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from kmirror.protocol.headers import find_head
 
 
 class Door:
-    """All ports of a run. `session` says to which session a new link belongs; None leaves its answers whole."""
+    """All ports of a run. `session` returns the session of a new link; None leaves its responses unbroken."""
 
     def __init__(self) -> None:
         self.session: Callable[[], Session | None] = lambda: None
         self.on_end: Callable[[Session], object] | None = None
-        """Told the session of a link that was closed, by either end."""
+        """Called with the session of a link that was closed by either end."""
 
     def interpose(self, name: str, node: Node) -> Node:
-        """Put what breaks answers around a node."""
+        """Wrap a node so that its responses are broken."""
         return Answering(node, self)
 
 
 class Answering(Wrapper):
-    """A node whose answers to clients are broken as their sessions want it; those to other brokers are not."""
+    """A node whose responses to clients are broken as their sessions say; those to other brokers are not."""
 
     def __init__(self, inner: Node, door: Door) -> None:
         super().__init__(inner)
@@ -49,7 +49,7 @@ class Answering(Wrapper):
         self._sessions: dict[InboundLink, Session | None] = {}
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return the effects of `event`, with some answers in them broken."""
+        """Return the effects of `event`, with some responses broken."""
         match event:
             case TimerFired(key) if self._sending.is_mine(key):
                 return self._closed(now, self._sending.fire(now, key))
@@ -70,7 +70,7 @@ class Answering(Wrapper):
         return self._passed(now, event)
 
     def _passed(self, now: Instant, event: Event) -> list[Effect]:
-        """Give an event to the node inside; return what it wants, with some answers broken."""
+        """Pass an event to the inner node; return its effects, with some responses broken."""
         effects: list[Effect] = []
         for effect in self.inner.handle(now, event):
             match effect:
@@ -95,10 +95,10 @@ class Answering(Wrapper):
         return self._sending.send(now, link, given.way, given.data, given.data if given.way is Way.WHOLE else frame)
 
     def _closed(self, now: Instant, effects: list[Effect]) -> list[Effect]:
-        """Tell the node inside of the links that are closed here without its doing."""
+        """Report to the inner node the links that are closed here without its request."""
         closed = [effect.link for effect in effects if isinstance(effect, CloseLink)]
         for link in closed:
-            if isinstance(link, InboundLink) and link in self._sessions:  # Those that it closed are forgotten.
+            if isinstance(link, InboundLink) and link in self._sessions:  # It closed the others.
                 effects += [*self._forgotten(link), *self._passed(now, LinkClosed(link))]
         return effects
 

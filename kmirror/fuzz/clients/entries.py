@@ -1,9 +1,9 @@
-"""How is an answer kept, so that it can be given again? With its place in the session, and without what changes.
+"""Stored form of a broken response for replay: its place in the session, and its bytes without values of one run.
 
-One that is sent in another way than whole has a number in place of its bytes: those are the broker's.
+A response that is delivered wrongly has a number instead of bytes, as its bytes are the broker's.
 
-The correlation id is kept as what it differs by from the client's: 0 if it is the client's. Ports and ids that are
-drawn anew for each run stand for themselves under names: in a kept answer 127.0.0.1:1 is the first port of the run.
+The correlation id is stored XORed with the client's, so 0 is the right one. Ports and ids that differ per run are
+replaced by names: in a stored response 127.0.0.1:1 is the first port of the run.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ID_BYTES = 4
 
 
 class Entry(NamedTuple):
-    """A broken answer: to the `nth` request of an API in a session, counted from 0 over all its links."""
+    """A broken response to the `nth` request of an API in a session, counted from 0 over all its links."""
 
     key: int
     version: int
     nth: int
     data: bytes
-    """Its bytes if it is sent whole, else the number of its way."""
+    """Its bytes if its way is WHOLE, otherwise the number of the way."""
     way: Way = Way.WHOLE
 
     @property
@@ -40,17 +40,17 @@ class Entry(NamedTuple):
 
     @property
     def head(self) -> bytes:
-        """Return what stands before the data where an entry is kept: key, version, number and way."""
+        """Return the stored prefix of the data: key, version, number and way."""
         place = self.key.to_bytes(2, "big") + self.version.to_bytes(2, "big") + self.nth.to_bytes(4, "big")
         return place + self.way.to_bytes(1, "big")
 
     @property
     def about(self) -> str:
-        """Return the name of the message, and the way in which it is sent."""
+        """Return the name of the message, and the way of its delivery."""
         return self.name + self.way.about
 
     def to_bytes(self) -> bytes:
-        """Return the entry as it is kept."""
+        """Return the stored form."""
         return self.head + self.data
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 def read_entry(raw: bytes) -> Entry:
-    """Return a kept entry; raises `UsageError` if it is none."""
+    """Return a stored entry; raises `UsageError` if it is invalid."""
     if len(raw) < _HEAD_BYTES:
         raise UsageError(f"an answer is kept with its API, version, number and way: {_HEAD_BYTES} bytes and more")
     key, version = int.from_bytes(raw[:2], "big"), int.from_bytes(raw[2:4], "big")
@@ -70,14 +70,14 @@ def read_entry(raw: bytes) -> Entry:
 
 
 def xored(frame: bytes, correlation_id: bytes) -> bytes:
-    """Return the frame with its correlation id kept relative to the client's, or the other way round."""
+    """Return the frame with its correlation id XORed with the client's; applied twice it returns the original."""
     if len(frame) < _ID_BYTES:
         return frame
     return bytes(a ^ b for a, b in zip(frame, correlation_id, strict=False)) + frame[_ID_BYTES:]
 
 
 class Names:
-    """What stands in kept answers for the ports and ids of a run."""
+    """Mapping between the ports and ids of a run and their names in stored responses."""
 
     def __init__(self, ports: Iterable[Endpoint] = (), ids: Iterable[Uuid] = ()) -> None:
         self._pairs = [
@@ -85,18 +85,18 @@ class Names:
         ] + [(bytes(each), b"the id no. %05d" % number) for number, each in enumerate(ids, 1)]
 
     def kept(self, data: bytes) -> bytes:
-        """Return an answer as it is kept."""
+        """Return the stored form of a response."""
         for here, name in self._pairs:
             data = data.replace(here, name)
         return data
 
     def given(self, data: bytes) -> bytes:
-        """Return a kept answer as it is given in this run."""
+        """Return a stored response with the ports and ids of this run."""
         for here, name in self._pairs:
             data = data.replace(name, here)
         return data
 
 
 def _address(host: str, port: int) -> bytes:
-    """Return what all answers that name brokers have one after the other: a host, and a port of four bytes."""
+    """Return host and 4-byte port, adjacent as in all responses that name brokers."""
     return host.encode() + port.to_bytes(4, "big")

@@ -1,6 +1,6 @@
-"""How does a client's program end? By itself, by a signal, or because it takes too long or too much memory.
+"""Runs of a client's program, which ends by itself, by a signal, or because it takes too much time or memory.
 
-One that takes too long is sent SIGQUIT, at which Go and Java print their stacks, and Python with
+After a timeout it is sent SIGQUIT, at which Go and Java print their stacks, as does Python with
 `faulthandler.register(signal.SIGQUIT)`; then it is killed.
 """
 
@@ -25,12 +25,12 @@ STACK_S = 1.0
 TOLD_BYTES_MAX = 16_384
 _REASON = re.compile(r"Assertion|panic: |terminate called|\*\*\* ")
 _PLACE = re.compile(r'File "[^"]*?([^"/]+)", line \d+, in (\S+)')
-"""Of a Python traceback, whose last line but one or two has the innermost."""
+"""A frame of a Python traceback; the last match is the innermost frame."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a program may take."""
+    """Limits of a program."""
 
     seconds: float
     peak_bytes: int
@@ -39,37 +39,37 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended."""
+    """Outcome and resource use of a finished program."""
 
     code: int
-    """Its exit code; below 0 the number of the signal that ended it."""
+    """Exit code; below 0 the number of the signal that ended it."""
     seconds: float
     busy_s: float
-    """How long it was on a processor; of one that had not ended in time also how long it waited for one."""
+    """Processor seconds; after a timeout also the seconds spent waiting for a processor."""
     peak_bytes: int
     reserved_bytes: int
-    """The most that it was seen to have asked the system for, used or not."""
+    """Peak of the memory reserved by the process, used or not."""
     stderr: str
-    """The last of what it said there."""
+    """The end of its stderr."""
     is_late: bool = False
-    """It had not ended in time."""
+    """Whether it was stopped by the timeout."""
     is_large: bool = False
-    """It took more memory than it may."""
+    """Whether it exceeded the memory limits."""
 
     @property
     def memory(self) -> tuple[int, int]:
-        """Return the most memory that it had, and the most that it asked for."""
+        """Return the peak resident and the peak reserved memory, in bytes."""
         return self.peak_bytes, self.reserved_bytes
 
     @property
     def reason(self) -> str:
-        """Return the line in which it said why it ended: that of a failed assertion or a panic, or the last one."""
+        """Return the line of stderr that gives the reason: a failed assertion, a panic, or the last line."""
         lines = self.stderr.strip().splitlines() or [""]
         return next((line for line in lines if _REASON.search(line)), lines[-1])
 
     @property
     def outcome(self) -> str:
-        """Return how it ended in words that repeat: "exit code 1 KeyError in fetcher.py:_update"."""
+        """Return the outcome in stable words: "exit code 1 KeyError in fetcher.py:_update"."""
         if self.is_late:
             return "no end"
         if self.is_large:
@@ -84,7 +84,7 @@ class Ended:
 
 
 def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
-    """Run a program until it ends or a bound is passed; raises `UsageError` if it cannot be started."""
+    """Run a program until it ends or exceeds a limit; raises `UsageError` if it cannot be started."""
     with tempfile.TemporaryFile() as told:
         try:
             process = subprocess.Popen(
@@ -101,7 +101,7 @@ def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
                 run.ask_stacks()
         finally:
             run.kill()
-            process.returncode = run.code  # It was waited for here, for what it took.
+            process.returncode = run.code  # `os.wait4` was used, for its resource usage.
         return Ended(
             run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, run.reserved_bytes, _tail(told),
             run.is_late, run.is_large,
@@ -109,7 +109,7 @@ def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
 
 
 class _Run:
-    """A process, and what was seen of it."""
+    """A running process with its measurements."""
 
     def __init__(self, pid: int, began: float) -> None:
         self._pid = pid
@@ -123,7 +123,7 @@ class _Run:
         self.is_large = False
 
     def has_ended(self, options: int = os.WNOHANG) -> bool:
-        """Return whether it has ended; with 0 for `options` wait until it has."""
+        """Return whether it has ended; with 0 for `options` wait for that."""
         if not self._has_ended:
             pid, status, usage = os.wait4(self._pid, options)
             if pid:
@@ -149,7 +149,7 @@ class _Run:
             time.sleep(LOOK_EVERY_S)
 
     def kill(self) -> None:
-        """End it, and whatever it has started."""
+        """Kill it and its child processes."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
         self.has_ended(0)

@@ -1,7 +1,7 @@
-"""When is what written to a client, if its answer comes in another way than as one frame at once?
+"""Delivery of responses that are not sent as one frame at once.
 
-Each link has a queue: bytes, pauses, and its end. What a broker answers later waits behind what is under way, as it
-would on a real link. An answer that changes places with the next waits outside of the queue, for so long at most.
+Each link has a queue of bytes, pauses, and its end. Later responses of the broker wait behind those in delivery, as on
+a real link. A response that changes places with the next waits outside of the queue, for at most `HELD`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from kmirror.kernel.events import (
 )
 
 HELD = 300 * MILLISECOND
-"""So long an answer waits for the next, with which it changes places."""
+"""Most time that a response waits for the next one, with which it changes places."""
 _PIECE_PAUSE = MILLISECOND
 _SINGLE_BYTES = 128
 _PIECES = 64
-"""After so many single bytes the rest comes in so many pieces: a long answer has an end too."""
+"""Number of pieces for the bytes after the first `_SINGLE_BYTES`, so that a long response has an end too."""
 
 Step = Effect | Duration
-"""What is done at once, or how long nothing is."""
+"""An effect to emit now, or a pause."""
 
 
 class _Line:
-    """What waits on a link."""
+    """Pending steps of a link."""
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque()
@@ -46,14 +46,14 @@ class _Line:
 
 
 class Sending:
-    """What is on its way to clients; `name` tells its timers from those of the node inside."""
+    """Responses in delivery to clients; `name` separates its timers from those of the inner node."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lines: dict[InboundLink, _Line] = {}
 
     def send(self, now: Instant, link: InboundLink, way: Way, number: bytes, frame: bytes) -> list[Effect]:
-        """Return the effects that send an answer now, or begin to; `fire` returns those that come later."""
+        """Return the effects that send a response now, or begin to; `fire` returns later ones."""
         line = self._lines.get(link)
         if line is None:
             if way is Way.WHOLE:
@@ -73,11 +73,11 @@ class Sending:
         return effects + self._go_on(now, link, line)
 
     def is_mine(self, key: TimerKey) -> bool:
-        """Return whether a timer is one of these."""
+        """Return whether a timer belongs to this object."""
         return key[0] == self._name
 
     def fire(self, now: Instant, key: TimerKey) -> list[Effect]:
-        """Return what is sent when a timer fires."""
+        """Return the effects due when a timer fires."""
         _, what, link = key
         assert isinstance(link, InboundLink), key
         line = self._lines[link]
@@ -97,7 +97,7 @@ class Sending:
         return self._name, what, link
 
     def _release(self, link: InboundLink, line: _Line) -> None:
-        """Let the answer go that waited for the next, unless that ended the link."""
+        """Queue the held response, unless its link is over."""
         if line.held is not None and not line.is_over:
             line.steps.append(Reply(link, (line.held,)))
         line.held = None

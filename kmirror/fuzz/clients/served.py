@@ -1,4 +1,4 @@
-"""What answers the client before its answers are broken? A cluster of ours with a topic and some records in it."""
+"""Source of valid responses for a client: a cluster of ours with a topic and some records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.net.cluster import TcpCluster
 
 RECORDS = 20
-"""In each partition of the topic."""
+"""Records in each partition of the topic."""
 _CONFIGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -19,20 +19,20 @@ _CONFIGS = {
 
 
 class Front(Protocol):
-    """Where clients connect, while it is open."""
+    """The servers that clients connect to."""
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return it as text for a client's config."""
+        """Return the servers as text for a client's config."""
         ...
 
     def names(self) -> Names:
-        """Return the names under which ports and ids of this run are kept in answers."""
+        """Return the names of this run's ports and ids in stored responses."""
         ...
 
 
 class OwnCluster(TcpCluster):
-    """A broker of ours in memory, with the topic `TOPIC`; `host` and `port` are where it listens."""
+    """A broker of ours in memory, with the topic `TOPIC`, listening at `host` and `port`."""
 
     def __init__(self, door: Door, *, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(
@@ -40,11 +40,11 @@ class OwnCluster(TcpCluster):
         )
 
     def start(self) -> None:
-        """Listen, and write the records."""
+        """Start listening, and write the records."""
         super().start()
         for partition in range(PARTITIONS):
             self.produce(TOPIC, partition, [b"record %d" % number for number in range(RECORDS)])
 
     def names(self) -> Names:
-        """Return those of the port and of the topic's id."""
+        """Return the names of the port and of the topic's id."""
         return Names([self.endpoint(1)], [self.image.topics[TOPIC].topic_id])

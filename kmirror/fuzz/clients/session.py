@@ -1,4 +1,4 @@
-"""What was a client given in a session, and what did it do next?"""
+"""Sessions of a client: the responses that it got, and its reactions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmirror.kernel.events import InboundLink
 from kmirror.protocol.headers import RequestHead
 
 BROKEN_MAX = 500
-"""A client that asks for ever is given whole answers after so many broken ones."""
+"""Most broken responses in a session: a client that asks for ever gets valid ones after that."""
 LATE_S = 3.0
 _ONE_SHARE = 0.5
 _ONE_API_SHARE = 0.5
@@ -25,7 +25,7 @@ _SHARES_OF_ONE_API = (0.1, 0.3, 1.0)
 
 
 class Next(Enum):
-    """What a client did after an answer, on the same link."""
+    """Reaction of a client to a response, on the same link."""
 
     ASKED = "asked on"
     CLOSED = "closed the link"
@@ -34,16 +34,16 @@ class Next(Enum):
 
 @dataclass(slots=True)
 class Given:
-    """An answer that was given."""
+    """A response that was sent."""
 
     entry: Entry
-    """Its data are empty if nothing was done to the answer."""
+    """Its data is empty if the response was not broken."""
     story: tuple[str, ...]
     next: Next = Next.NOTHING
 
 
 class Row(NamedTuple):
-    """What is counted together."""
+    """Key under which responses are counted."""
 
     message: str
     version: int
@@ -52,15 +52,15 @@ class Row(NamedTuple):
 
 
 class Plan(Protocol):
-    """Which answers of a session are broken, and how?"""
+    """Decides which responses of a session are broken, and how."""
 
     def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
-        """Return what is given in place of the whole answer to the `nth` request of an API; None for that itself."""
+        """Return the replacement for the response to the `nth` request of an API; None to send the original."""
         ...
 
 
 class Whole:
-    """Nothing is broken."""
+    """Breaks nothing."""
 
     def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
         """Return None."""
@@ -68,10 +68,10 @@ class Whole:
 
 
 class Drawn:
-    """Session `number` of a seed: one answer is broken, or some of one API, or some of all.
+    """Session `number` of a seed: breaks one response, or some of one API, or some of all.
 
-    `seen` are the APIs that the client asks of in a whole session, and how often; without them no single one is chosen.
-    Answers that are late come `late_s` after they were due.
+    `seen` are the API keys of a session with valid responses and their counts; without them no single one is chosen.
+    Late responses are delayed by `late_s` seconds.
     """
 
     def __init__(self, seed: int, number: int, seen: Sequence[tuple[int, int]] = (), *, late_s: float = LATE_S) -> None:
@@ -88,21 +88,21 @@ class Drawn:
                 self._nth, self._share = int(self._random() * times), 1.0
 
     def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
-        """Return the answer broken, if it is one of those that are."""
+        """Return the response broken, if it is selected."""
         if self._only not in (None, head.api_key) or self._nth not in (None, nth):
             return None
         return broken(self._random, frame, head, self._late_ms) if self._random() < self._share else None
 
 
 class Script:
-    """Answers that were kept are given again, each to the same request of its API in the same version."""
+    """Replays stored responses, each to the same request of its API in the same version."""
 
     def __init__(self, entries: Sequence[Entry], names: Names) -> None:
         self._entries = {(each.key, each.nth): each for each in entries}
         self._names = names
 
     def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
-        """Return the kept answer to this request, if there is one."""
+        """Return the stored response to this request, if there is one."""
         entry = self._entries.get((head.api_key, nth))
         if entry is None or entry.version != head.api_version:
             return None
@@ -120,7 +120,7 @@ class Session:
         self.answers = 0
         self.broken: list[Given] = []
         self.rows: Counter[Row] = Counter()
-        """What was done after the answers, as far as that is known."""
+        """Known reactions to the responses."""
         self.last: Given | None = None
         self._plan = plan
         self._names = names
@@ -129,29 +129,29 @@ class Session:
 
     @property
     def seen(self) -> list[tuple[int, int]]:
-        """Return the keys of the APIs that were asked of, and how often."""
+        """Return the API keys of the requests, with their counts."""
         return sorted(self._counts.items())
 
     @property
     def is_open(self) -> bool:
-        """Return whether it is not known yet what the client does after an answer."""
+        """Return whether the reaction to some response is not known yet."""
         return bool(self._last)
 
     def asked(self, link: InboundLink) -> None:
-        """Note that the client asks something."""
+        """Record a request of the client."""
         self._then(link, Next.ASKED)
 
     def closed(self, link: InboundLink) -> None:
-        """Note that the client has closed a link."""
+        """Record that the client has closed a link."""
         self._then(link, Next.CLOSED)
 
     def ended(self) -> None:
-        """Note that nothing more comes."""
+        """Record that nothing more follows."""
         for link in list(self._last):
             self._then(link, Next.NOTHING)
 
     def answer(self, link: InboundLink, head: RequestHead, frame: bytes) -> Broken:
-        """Return what the client is given for the answer to its request, without a story if that is the answer."""
+        """Return the response to send for the broker's response `frame`; its story is empty if it is unchanged."""
         nth = self._counts[head.api_key]
         self._counts[head.api_key] += 1
         self.answers += 1
@@ -160,7 +160,7 @@ class Session:
             found = Broken(b"", ())
         data, story, way = found
         kept = self._names.kept(xored(data, frame[:4])) if way is Way.WHOLE else data
-        self._then(link, Next.ASKED)  # Of several requests under way.
+        self._then(link, Next.ASKED)  # The previous one, if several requests were outstanding.
         given = self.last = self._last[link] = Given(Entry(head.api_key, head.api_version, nth, kept, way), story)
         if not story:
             return Broken(frame, ())

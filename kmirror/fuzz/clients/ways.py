@@ -1,7 +1,7 @@
-"""In which ways does an answer get to a client, besides as it should? A row for each, with what is drawn for it.
+"""Delivery faults: wrong ways to deliver a response, one row for each, with its random values.
 
-The answer itself may be as it is: its length is wrong, it is lost, late, sent twice or in pieces, or its link is
-closed. A way has a number where it needs one: the wrong length, the bytes before the end, the milliseconds.
+The response itself may be valid: its length is wrong, it is lost, late, sent twice or in pieces, or its link is closed.
+Some ways have a number: the wrong length, the bytes before the end, the milliseconds.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ Draw = Callable[[], float]
 _NUMBER_BYTES = 4
 _INT32_MAX = 2**31 - 1
 _LONGER_MAX = 400
-"""Bytes that a client waits for beyond an answer: the next one, or some of it, is taken for them."""
+"""Most extra bytes that a client waits for after a response; it takes them from the next one."""
 
 
 class Way(IntEnum):
-    """How an answer gets to the client; the number stands in files."""
+    """Way in which a response is delivered; the number is stored in files."""
 
     WHOLE = 0
-    """With its length, at once: what is broken is in it."""
+    """With its length, at once; only its content is broken."""
     LENGTH = 1
-    """Behind another length than its own."""
+    """With a wrong length."""
     LENGTH_AND_END = 2
-    """Behind another length, and nothing more on this link."""
+    """With a wrong length, and nothing more on this link."""
     CUT = 3
-    """Its first bytes, and those of its length, and then the link is closed."""
+    """The first bytes of the length and the response, then the end of the link."""
     NEVER = 4
     """Not at all."""
     TWICE = 5
-    """Two times."""
+    """Twice."""
     AFTER_NEXT = 6
-    """After the next answer on its link, or after a while if none comes."""
+    """After the next response on its link, or after a while if there is none."""
     DRIBBLED = 7
     """Byte by byte."""
     LATE = 8
-    """So many milliseconds after it was due, and what follows on its link after it."""
+    """Delayed by a number of milliseconds, and with it later responses on its link."""
 
     @property
     def about(self) -> str:
-        """Return what stands behind the answer's name in a finding."""
+        """Return the suffix of the message name in a finding."""
         return _ABOUT[self]
 
 
@@ -64,10 +64,10 @@ _ABOUT = {
 
 
 class Broken(NamedTuple):
-    """An answer, what was done to it, a line each (nothing if it is whole), and how it is sent.
+    """A response, its steps, a line each (none if it is unbroken), and the way of its delivery.
 
-    If it is sent whole, `data` are its bytes. Otherwise it is sent as the broker gave it, and `data` are the number of
-    the way, or nothing.
+    For WHOLE, `data` are the bytes to send. For other ways the broker's bytes are sent, and `data` is the number of the
+    way, or empty.
     """
 
     data: bytes
@@ -76,7 +76,7 @@ class Broken(NamedTuple):
 
 
 def numbered(way: Way, number: int, told: str) -> Broken:
-    """Return an answer that is sent in a way with a number."""
+    """Return a response with a way that has a number."""
     return Broken(number.to_bytes(_NUMBER_BYTES, "big", signed=True), (told,), way)
 
 
@@ -86,14 +86,14 @@ def number_of(data: bytes) -> int:
 
 
 class WayRow(NamedTuple):
-    """What may happen to an answer; `make` is given late_ms last, and returns None if it cannot happen to this one."""
+    """A delivery fault; `make` gets late_ms last, and returns None if the fault does not apply to this response."""
 
     name: str
     make: Callable[[Draw, bytes, RequestHead, int], Broken | None]
 
 
 def in_some_way(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken | None:
-    """Return how the answer gets to the client: one of the rows. None if that cannot happen to this answer."""
+    """Return the response with one of the rows, drawn at random; None if it does not apply to this response."""
     return WAYS[int(random() * len(WAYS))].make(random, frame, head, late_ms)
 
 
@@ -167,14 +167,14 @@ def _late(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken
 
 
 def _other_id(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken:
-    """Return the answer with the id of the request before, of the one that comes next, or of none."""
+    """Return the response with the correlation id of the previous request, a later one, or none."""
     asked = head.correlation_id
     number = _drawn(random, (asked - 1, asked + 1, asked + 1_000, ~asked)) % 2**32
     return Broken(number.to_bytes(4, "big") + frame[4:], (f"correlation id {number} in place of {asked % 2**32}",))
 
 
 def _in_another_version(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken | None:
-    """Return the answer as another version of it is written, if what it says can be written so."""
+    """Return the response encoded in another version; None if its content cannot be encoded in that one."""
     response = find_response(head.api_key)
     if response is None:
         return None

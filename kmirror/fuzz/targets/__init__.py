@@ -1,1 +1,1 @@
-"""What can be fuzzed? One file for each kind of target; all are a `Target`."""
+"""Targets of the fuzzer, one file for each kind; each is a `Target`."""

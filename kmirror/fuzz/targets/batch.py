@@ -1,8 +1,8 @@
-"""Our reader of record batches as a target: formats 0 to 2, every codec, every way in which records are read.
+"""Target: our reader of record batches, with formats 0 to 2, every codec, and every way to read records.
 
-Any bytes are batches or a `CorruptBatch`. All readers agree on what the records are: the quick one, the one that makes
-views, the outline that a leader takes of a batch, and a plain one that is here for that; also of a broken batch that is
-taken.
+Any bytes are batches or raise `CorruptBatch`. All readers must return the same records, also for a broken batch that is
+accepted: the fast reader, the one that makes views, the outline that a leader takes of a batch, and a plain reader
+written for this comparison.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from kmirror.records.record import Record
 from kmirror.records.views import iter_views
 
 LIMIT_BYTES = 1 << 20
-"""What a batch may unpack to here: a frame is small."""
+"""Most bytes that a batch may decompress to here, as frames are small."""
 _VIEWS_EVERY = 4
 _VARINT_MAX = 5
 
 
 class BatchTarget(Stateless):
-    """`iter_any_batches` and what can be asked of each batch."""
+    """`iter_any_batches`, with all readers of each batch."""
 
     name = "batch"
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken" or what was wrong, without numbers; raises `Fault`."""
+        """Return "taken" or the error, without numbers; raises `Fault`."""
         try:
             for batch in iter_any_batches(frame.data):
                 batch.verify_crc()
@@ -59,7 +59,7 @@ class BatchTarget(Stateless):
         return TAKEN
 
     def _check_lengths(self, frame: Frame) -> None:
-        """Raise `Fault` for a batch that was taken although a record's length is a varint of more than five bytes."""
+        """Raise `Fault` for an accepted batch with a record length of more than five bytes."""
         steps = [step for step in frame.steps if isinstance(step, Step)]
         if len(steps) == 1 and steps[0].mutation.name == "varint made longer":
             _, start, end, _ = steps[0].spot
@@ -81,7 +81,7 @@ class BatchTarget(Stateless):
             raise Fault(Kind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records")
         seen = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count) if records else None
         if seen is None:
-            return  # A leader then decodes the records, and there are none in a batch that the cleaner emptied.
+            return  # A leader then decodes the records; a batch that the cleaner emptied has none.
         offsets = [wrap_int64(record.offset - batch.base_offset) for record in records]
         is_numbered = offsets == list(range(len(records)))
         told = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
@@ -89,7 +89,7 @@ class BatchTarget(Stateless):
             raise Fault(Kind.DIFFERS, f"{seen} of records with {told}", "outline", "what the records say")
 
     def _as_read_again(self, batch: Batch, records: Sequence[Record]) -> list[int]:
-        """Return the timestamp deltas that stand in the batch, if its records are those that were read."""
+        """Return the timestamp deltas in the batch; raises `Fault` if its records are not those that were read."""
         try:
             rows = rows_of(batch.payload(limit=LIMIT_BYTES), batch.record_count)
         except ValueError as error:

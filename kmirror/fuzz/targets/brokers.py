@@ -1,7 +1,7 @@
-"""A broker of ours beside another one: the same requests in the same order, and their answers compared.
+"""Target: a broker of ours next to another one; both get the same requests, and their responses are compared.
 
-A round is some frames about names that are new to both brokers. A difference may have left them in different states:
-the next frame begins another round then, so that one cause is not found again and again in what follows from it.
+A round is a number of frames that use names new to both brokers. After a difference the brokers may be in different
+states, so the next frame begins another round, and its consequences are not reported as new findings.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from kmirror.spec.wire_values import Acks
 ROUND_FRAMES = 128
 NODE_ID = 1
 _WAITS_S = 0.3
-"""What has no answer by then, and may wait, waits."""
+"""A request that may wait counts as waiting if it has no response after this time."""
 _LATE_S = 2.0
-"""So much later than the other one a broker may answer."""
+"""Most time by which one broker may respond later than the other."""
 _PAUSES_S = (0.02, 0.1, 0.4)
-"""Between one answer and the next, where it may change by itself."""
+"""Pauses before asking again, where time alone may change a response."""
 _AGAIN = frozenset(
     code_name(code)
     for code in (
@@ -54,7 +54,7 @@ _AGAIN = frozenset(
         ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.TOPIC_ALREADY_EXISTS,
     )
 )  # fmt: skip
-"""Codes that are answered for a while only, until a broker has heard what was done."""
+"""Codes that are temporary, until a broker has applied a change."""
 _READING = frozenset(
     {
         "Metadata", "DescribeTopicPartitions", "DescribeCluster", "FindCoordinator", "ApiVersions", "ListOffsets",
@@ -62,19 +62,19 @@ _READING = frozenset(
         "DescribeTransactions", "ListTransactions", "DescribeConfigs",
     }
 )  # fmt: skip
-"""APIs that change nothing: they may be asked again, and no difference of theirs parts the brokers."""
+"""APIs that change nothing: they may be asked again, and a difference does not mean that the states differ."""
 _OF_CLUSTER = frozenset({"AlterConfigs", "IncrementalAlterConfigs", "UpdateFeatures", "DeleteTopics"})
-"""APIs whose effects may outlive a round."""
+"""APIs whose effects may outlast a round."""
 _BY_ROUND = ("topicName", "groupId", "transactionalId", "resource_name")
 _STAY = frozenset({"", "1", "__consumer_offsets", "no topic", "x" * 250})
-# What of a broker's configs says where it is, and not what it does.
+# Configs that describe where a broker runs rather than how it behaves, by parts of their names.
 _OWN_CONFIGS = ("listener", "log.dir", "node.id", "broker.id", "process.roles", "controller.", "security.", "rack")
 _BROKER, _STATIC = 4, 4
 _DESCRIBE_CONFIGS_VERSION = 4
 
 
 class BrokersTarget:
-    """Two brokers that should agree, ours first. `closes` is called at the end."""
+    """Two brokers that should agree, ours first. `close` calls `closes` at the end."""
 
     name = "brokers"
 
@@ -82,7 +82,7 @@ class BrokersTarget:
         self._sides = (ours, theirs)
         self._closes = closes
         self._versions = (ours.versions(), theirs.versions())
-        self._round = int.from_bytes(os.urandom(2), "big")  # They may remember those of another run.
+        self._round = int.from_bytes(os.urandom(2), "big")  # Brokers may remember the names of an earlier run.
         self._given: list[bytes] = []
         self._steady: set[str] = set()
         self._has_parted = False
@@ -91,7 +91,7 @@ class BrokersTarget:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Return what is left out because only one of them serves it."""
+        """Return the APIs and versions that are left out because only one broker serves them."""
         ours, theirs = self._versions
         rows = (("ours", ours, theirs), ("the other broker", theirs, ours))
         told = [(name, _only(some, others)) for name, some, others in rows]
@@ -111,7 +111,7 @@ class BrokersTarget:
             side.begin(self._round)
 
     def close(self) -> None:
-        """Delete what was made at the other one, hang up, and end ours."""
+        """Delete the names that were created at the other broker, close the links, and stop ours."""
         with suppress(Fault):
             self._sides[1].forget()
         for side in self._sides:
@@ -119,7 +119,7 @@ class BrokersTarget:
         self._closes()
 
     def messages(self, names: Sequence[str]) -> tuple[type[Message], ...]:
-        """Return the requests that both serve, of these or of all; raises `UsageError` if there are none."""
+        """Return the requests that both serve, of those named or of all; raises `UsageError` if there are none."""
         ours, theirs = self._versions
         found = tuple(each for each in served_requests(names) if key_of(each) in ours and key_of(each) in theirs)
         if not found:
@@ -127,7 +127,7 @@ class BrokersTarget:
         return found
 
     def judge(self, frame: Frame) -> str:
-        """Return the outcome in which both agree, or "left out"; raises `Fault` with all differences."""
+        """Return the outcome if both agree, or "left out"; raises `Fault` with all differences."""
         data = frame.data
         if self._is_left_out(data):
             return "left out"
@@ -152,7 +152,7 @@ class BrokersTarget:
         return f"meant: {found[0].cause(api)}" if found else outcome
 
     def _is_left_out(self, data: bytes) -> bool:
-        """Return whether only one of them says that it serves the API in this version."""
+        """Return whether only one of them lists the API in this version."""
         key, version = api_of(data)
         serve = [first <= version <= last for first, last in (each.get(key, (0, -1)) for each in self._versions)]
         return serve[0] is not serve[1]
@@ -164,7 +164,7 @@ class BrokersTarget:
         return Fault(Kind.DIFFERS, found.told, found.cause(api), f"as the other broker: {found.theirs}", story)
 
     def _seen_again(self, found: Sequence[Difference], api: str) -> list[Difference]:
-        """Return the differences that the same frames show in another round."""
+        """Return the differences that the same frames show again in another round."""
         *before, last = given = self._given
         self.fresh()
         for data in before:
@@ -176,7 +176,7 @@ class BrokersTarget:
         return again
 
     def _settled(self, data: bytes) -> tuple[str, list[Difference]]:
-        """Return outcome and differences, asked again where time alone may end those that were not seen before."""
+        """Return outcome and differences; repeat the request while time alone may end differences not seen before."""
         outcome, found = self._compared(data)
         api = _api_name(data)
         for pause in _PAUSES_S:
@@ -188,7 +188,7 @@ class BrokersTarget:
         return outcome, found
 
     def _compared(self, data: bytes) -> tuple[str, list[Difference]]:
-        """Put the request to both, and return the outcome of the other broker and the differences."""
+        """Send the request to both; return the outcome of the other broker, and the differences."""
         ours, theirs = self._exchanged(data)
         told = [_outcome(side.name, data, seen) for side, seen in zip(self._sides, (ours, theirs), strict=True)]
         if ours.how is not theirs.how:
@@ -203,7 +203,7 @@ class BrokersTarget:
         return told[1], differences(_api_name(data), left, right, MARK, rounds)
 
     def _exchanged(self, data: bytes) -> tuple[Seen, Seen]:
-        """Put the request to both at once, and return what each did."""
+        """Send the request to both at once, and return the reaction of each."""
         has_answer = not _wants_no_answer(data)
         for side in self._sides:
             side.send(data, has_answer=has_answer)
@@ -221,7 +221,7 @@ def _api_name(data: bytes) -> str:
 
 
 def _outcome(name: str, data: bytes, seen: Seen) -> str:
-    """Return the outcome of what a broker did; raises `Fault`, with its name, for an answer that is none."""
+    """Return the outcome of a broker's reaction; raises `Fault`, with its name, for an invalid response."""
     if seen.how is How.ANSWERED:
         try:
             return judged(data, seen.answer)
@@ -231,12 +231,12 @@ def _outcome(name: str, data: bytes, seen: Seen) -> str:
 
 
 def _decoded(data: bytes, answer: bytes) -> tuple[int, Message]:
-    """Return the version in which an answer is, and the answer, which `judged` has read already."""
+    """Return the version of a response that `judged` has accepted, and the response."""
     key, version = api_of(data)
     api = find_key(key)
     assert api is not None, "judged"
     if api.name == "ApiVersions" and answer[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big"):
-        version = 0  # Which every client can read (KIP-511).
+        version = 0  # Every client can read version 0 (KIP-511).
     at = peek_response(answer, key, version).body_position
     return version, api.response.decode_prefix(answer, version, at)[0]
 
@@ -263,7 +263,7 @@ def _wants_no_answer(data: bytes) -> bool:
 
 
 def _only(some: Versions, others: Versions) -> list[str]:
-    """Return what only the first serve: names of APIs, with the versions if others serve some."""
+    """Return the API names that only the first serve, with their versions if the others serve some."""
     found = []
     for key, (first, last) in sorted(some.items()):
         api = find_key(key)
@@ -281,9 +281,9 @@ def _only(some: Versions, others: Versions) -> list[str]:
 
 
 def open_target(wanted: Wanted) -> tuple[BrokersTarget, Stream]:
-    """Return a broker of ours, started here, beside the one at `wanted.bootstrap_server`, and requests that both serve.
+    """Return a broker of ours, started here, with the one at `wanted.bootstrap_server`, and requests for both.
 
-    Raises `UsageError` for a broker beyond loopback, unless its owner wants it, and for one that is not alone or has
+    Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set, and for one that is not alone or has
     topics.
     """
     if wanted.bootstrap_server is None:
@@ -309,19 +309,19 @@ def open_target(wanted: Wanted) -> tuple[BrokersTarget, Stream]:
 
 
 def stream(seed: int, messages: tuple[type[Message], ...]) -> Stream:
-    """Return the requests of a seed, in the names of no round."""
+    """Return the requests of a seed, with the mark in their names instead of a round."""
     made = requests(seed, topic_ids=[TOPIC_ID])
     return replace(made, messages=messages, vocabulary=replace(made.vocabulary, words=_words(made.vocabulary.words)))
 
 
 def _words(words: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-    """Return the words with the mark of a round behind those that name something."""
+    """Return the words, with the mark appended to those that are names."""
     changed = {key: tuple(each if each in _STAY else each + MARK for each in words[key]) for key in _BY_ROUND}
     return MappingProxyType({**words, **changed})
 
 
 def _configs(side: Side) -> dict[str, str]:
-    """Return what is set at a broker, of what ours knows, but for where it is; ours is started with it."""
+    """Return the configs set at a broker that ours knows, without those of its location; ours is started with them."""
     resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=str(NODE_ID), configuration_keys=None)
     found: Any = side.ask(DescribeConfigsRequest(resources=[resource]), _DESCRIBE_CONFIGS_VERSION)
     rows = known(Scope.BROKER)

@@ -1,7 +1,7 @@
-"""Any decoder as a program: the frame on its stdin, its verdict on its stdout.
+"""Target: any decoder as a program that reads the frame from stdin and writes a verdict to stdout.
 
-The program is told the message and its version in `KMIRROR_FUZZ_MESSAGE` and `KMIRROR_FUZZ_VERSION`. It says "taken",
-or "refused" and why, and ends with 0. Another exit code, a signal, another verdict and no end in time are findings.
+`KMIRROR_FUZZ_MESSAGE` and `KMIRROR_FUZZ_VERSION` hold the message and its version. The program writes "taken", or
+"refused" and the reason, and exits with 0. Another exit code, a signal, another verdict and a timeout are findings.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CommandTarget(Stateless):
 
 
 def open_target(wanted: Wanted) -> tuple[CommandTarget, Stream]:
-    """Return the program as a target; raises `UsageError` if there is none of that name."""
+    """Return the program as a target; raises `UsageError` if it is not found."""
     if not wanted.command:
         raise UsageError("the target command wants --command 'PROGRAM ARGUMENTS'")
     if shutil.which(wanted.command[0]) is None:

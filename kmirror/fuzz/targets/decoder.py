@@ -1,7 +1,7 @@
-"""Our own decoder as a target: strict, lenient, lazy, and what is written back.
+"""Target: our decoder, in its strict, lenient and lazy modes, and the encoder on its results.
 
-Any bytes are a message or a `ProtocolError` with a byte and a field. A valid message is taken and written back as it
-came. A broken one that is taken all the same is written in bytes that mean the same.
+Any bytes are a message or raise a `ProtocolError` with a byte and a field. A valid message is accepted and written back
+unchanged. A broken message that is accepted is written back as bytes with the same meaning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.protocol.structs import Policy
 
 MEMORY_FACTOR = 4
 MEMORY_CONSTANT = 256 * 1_024
-"""What an empty message may take too: errors, small objects."""
+"""Bytes allowed for an empty message too: errors, small objects."""
 _LENIENT_EVERY = 8
 _LAZY_EVERY = 8
 _CAREFUL_EVERY = 8
@@ -32,10 +32,10 @@ _CLAIMS_EVERY = 8
 
 
 class DecoderTarget(Stateless):
-    """`Message.decode` of ours.
+    """Our `Message.decode`.
 
-    Every frame is read strictly, and some, all valid ones among them, leniently, lazily, by the slow reader or under a
-    watch over memory. What is taken of a frame that leaves nothing to take is a finding.
+    Every frame is read strictly; all valid ones and a sample of the others are also read leniently, lazily, with the
+    slow reader or under a memory watch. Accepting a frame that every reader must refuse is a finding.
     """
 
     name = "decoder"
@@ -44,14 +44,14 @@ class DecoderTarget(Stateless):
         self._watched = Watched()
 
     def close(self) -> None:
-        """End the process in which memory is watched."""
+        """Stop the process that watches memory."""
         self._watched.close()
 
     def judge(self, frame: Frame) -> str:
         """Return "taken" or the field at which the frame was refused; raises `Fault`."""
         number = frame.number
         found = self._strict(frame)
-        if frame.is_valid:  # One of a block, and never among those that are counted below.
+        if frame.is_valid:  # The first of its block, so never one of those sampled below.
             self._otherwise(frame, found)
         elif number % _LENIENT_EVERY == 1:
             self.lenient(frame, found)
@@ -91,7 +91,7 @@ class DecoderTarget(Stateless):
         except LocalProtocolError as error:
             if frame.is_valid:
                 raise Fault(Kind.CHANGED, f"cannot be written back: {error}", "not written", "the same bytes") from None
-            return  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+            return  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
         except Exception as error:
             raise raised(error) from error
         if frame.is_canonical:
@@ -107,7 +107,7 @@ class DecoderTarget(Stateless):
             raise Fault(Kind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex())
 
     def lenient(self, frame: Frame, strictly: str) -> None:
-        """Read what the lenient policy reads: at least what the strict one does."""
+        """Read with the lenient policy, which must accept every message that the strict one accepts."""
         try:
             _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
         except ProtocolError as error:
@@ -120,9 +120,9 @@ class DecoderTarget(Stateless):
             raise raised(error) from error
 
     def lazy(self, frame: Frame, strictly: str) -> None:
-        """Read lazily: what is wrong shows at once, or when it is looked at."""
+        """Read lazily: an error must show at once, or when the part is accessed."""
         try:
-            _class(frame).decode(frame.data, frame.version, lazy=True).encode(frame.version)  # Looks at every part.
+            _class(frame).decode(frame.data, frame.version, lazy=True).encode(frame.version)  # Encoding reads all.
             is_taken = True
         except LocalProtocolError:
             is_taken = True
@@ -135,7 +135,7 @@ class DecoderTarget(Stateless):
             raise Fault(Kind.DIFFERS, told, "lazy", "the same")
 
     def carefully(self, frame: Frame, strictly: str) -> None:
-        """Read with the slow reader, which walks the field tables: it has to come to the same message."""
+        """Read with the slow reader, which walks the field tables; it must return the same message."""
         cls = _class(frame)
         found: Message | None = None
         try:
@@ -151,7 +151,7 @@ class DecoderTarget(Stateless):
             raise Fault(Kind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
 
     def memory(self, frame: Frame) -> None:
-        """Read under a watch: no more than four times the frame at any moment."""
+        """Read under a watch: memory must stay below four times the frame, plus a constant."""
         peak = self._watched.peak_bytes(_class(frame), frame.version, frame.data)
         most = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
         if peak is None or peak > most:
@@ -168,13 +168,13 @@ def _is_same(one: Message, other: Message, version: int) -> bool:
     if one == other:
         return True
     try:
-        return one.encode(version) == other.encode(version)  # A float that is no number does not equal itself.
+        return one.encode(version) == other.encode(version)  # NaN does not equal itself.
     except LocalProtocolError:
-        return repr(one) == repr(other)  # Text that is no UTF-8 is read, and not written.
+        return repr(one) == repr(other)  # Text that is not UTF-8 can be read, but not written.
 
 
 def refused_at(error: ProtocolError, size: int) -> str:
-    """Return the field at which a frame of `size` bytes was refused; raises `Fault` if the error names none."""
+    """Return the field at which a frame of `size` bytes was refused; raises `Fault` if no field or byte is given."""
     if not error.field or error.position is None or not 0 <= error.position <= size:
         told = f"an error without a field, or at byte {error.position} of {size}: {error}"
         raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
@@ -183,6 +183,6 @@ def refused_at(error: ProtocolError, size: int) -> str:
 
 
 def open_target(wanted: Wanted) -> tuple[DecoderTarget, Stream]:
-    """Return the target and the bodies of the messages that are wanted, or of all there are."""
+    """Return the target, and the bodies of the wanted messages, or of all."""
     messages = tuple(by_name(name) for name in wanted.messages or names())
     return DecoderTarget(), Stream(wanted.seed, messages)

@@ -1,7 +1,7 @@
-"""The same bytes through several readers: a difference is a finding, unless there is a reason for it.
+"""Target: several readers of the same bytes; a difference without a known reason is a finding.
 
-Each reader is compared with one of them: Kafka's own if it is there, ours if not. What it raises has to be an error
-that it says it raises.
+Each reader is compared with a reference: Kafka's own reader if available, otherwise ours. A reader may raise only
+errors that it documents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DifferentialTarget(Stateless):
         self.readers = list(readers)
 
     def judge(self, frame: Frame) -> str:
-        """Return what the first reader made of the frame, in words that repeat; raises `Fault` with all differences."""
+        """Return the outcome of the reference in stable words; raises `Fault` with all differences."""
         found = [(reader.name, reader.read(frame)) for reader in self.readers]
         verdicts = {name: verdict for name, verdict in found if verdict is not None}
         by = KAFKA if KAFKA in verdicts else OURS
@@ -64,7 +64,7 @@ class DifferentialTarget(Stateless):
 
 
 def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdict) -> Fault | None:
-    """Return the difference of a reader from the one that it is compared with (`by`), None if they agree."""
+    """Return the difference between a reader and the reference `by`; None if they agree."""
     place = f"{frame.name} v{frame.version}"
     if verdict.is_taken is not right.is_taken:
         takes, refuses = (name, by) if verdict.is_taken else (by, name)
@@ -97,7 +97,7 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
 
 
 def type_at(message: type[Message], path: str) -> str:
-    """Return the type of the field at a path of JSON names, as in `topics.name`, as the schema has it."""
+    """Return the schema's type of the field at a path of JSON names, such as `topics.name`."""
     fields: Sequence[Field] = message.FIELDS
     found = "field of no schema" if path else "message"
     for name in path.split("."):
@@ -112,14 +112,14 @@ def type_at(message: type[Message], path: str) -> str:
 
 @dataclass(frozen=True)
 class MixedStream:
-    """The frames of a seed: messages, and every eighth block is one of record batches."""
+    """The frames of a seed: messages, and every eighth block record batches."""
 
     messages: Stream
     batches: BatchStream
 
     @property
     def seed(self) -> int:
-        """Return the seed, which both have."""
+        """Return the seed that both have."""
         return self.messages.seed
 
     def block(self, number: int) -> list[Frame]:
@@ -135,9 +135,9 @@ class MixedStream:
 
 
 def open_target(wanted: Wanted) -> tuple[DifferentialTarget, Source]:
-    """Return the readers that are wanted, and what they are given: messages, record batches, or both.
+    """Return the wanted readers and their frames: messages, record batches, or both.
 
-    RecordBatch among the names of messages stands for batches of all formats.
+    RecordBatch among the names of messages means batches of all formats.
     """
     chosen = [name for name in wanted.messages if name not in (NAME, LEGACY_NAME)]
     messages = Stream(wanted.seed, tuple(by_name(name) for name in chosen or names()))

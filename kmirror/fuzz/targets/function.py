@@ -1,8 +1,8 @@
-"""Anybody's decoder in Python as a target: `python:module:function`.
+"""Target: any decoder in Python, named `python:module:function`.
 
-It is called with the bytes of a message, and, if it takes three arguments, with the message's name and version. What it
-may raise is `ValueError` and the errors of its own package: anything else is a finding. So is a valid message that it
-refuses, if it is told which it is, or is given only one.
+It is called with the bytes of a message and, if it takes three arguments, with the message's name and version. It may
+raise `ValueError` and the errors of its own package; anything else is a finding. So is a valid message that it refuses,
+if it gets the name and version or is used for one message only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FunctionTarget(Stateless):
         self._knows_what_comes = self._is_told or of_one_message
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken" or the error's name; raises `Fault` for an error that is not the function's own."""
+        """Return "taken" or the name of the error; raises `Fault` for an error that is not the function's own."""
         try:
             if self._is_told:
                 self._function(frame.data, frame.name, frame.version)
@@ -54,7 +54,7 @@ class FunctionTarget(Stateless):
 
 
 def open_target(wanted: Wanted) -> tuple[FunctionTarget, Stream]:
-    """Return the function as a target, and the bodies of the messages that are wanted, or of all there are."""
+    """Return the function as a target, and the bodies of the wanted messages, or of all."""
     assert wanted.function is not None
     messages = tuple(by_name(name) for name in wanted.messages or names())
     target = FunctionTarget(f"python:{wanted.function}", found(wanted.function), of_one_message=len(messages) == 1)
@@ -62,7 +62,7 @@ def open_target(wanted: Wanted) -> tuple[FunctionTarget, Stream]:
 
 
 def found(place: str) -> Callable[..., Any]:
-    """Return what `module:function` names; raises `UsageError` if there is no such thing."""
+    """Return the function named by `module:function`; raises `UsageError` if there is none."""
     module, _, name = place.partition(":")
     try:
         value: Any = importlib.import_module(module)

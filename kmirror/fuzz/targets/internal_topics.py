@@ -1,8 +1,8 @@
-"""What our nodes load of internal topics as a target: groups and offsets, transactions, states of mirrors, metadata.
+"""Target: our loading of internal topics, with groups and offsets, transactions, mirror states and metadata.
 
-Whatever stands in a record, its topic is loaded, or it is told from which offset on it cannot be: nothing else is
-raised. What was loaded can be written and is read again as the same, and what the metadata image counts by itself is
-what a walk over it comes to. A log of well-formed records is loaded wholly, and the last record of each key counts.
+With any bytes in a record, the topic is loaded, or the offset from which it cannot be loaded is reported; nothing else
+is raised. Loaded values can be written and read back unchanged, and the counters of the metadata image equal a count
+over its topics. A log of well-formed records is loaded completely, and the last record of each key counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class InternalTopicsTarget(Stateless):
     name = "internal-topics"
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken" or why the log is not loaded, without numbers; raises `Fault`."""
+        """Return "taken" or the reason why the log is not loaded, without numbers; raises `Fault`."""
         try:
             batches = list(iter_batches(frame.data))
             if frame.name == METADATA_TOPIC:
@@ -92,7 +92,7 @@ class InternalTopicsTarget(Stateless):
         return unreadable
 
     def _is_last(self, frame: Frame, batches: Sequence[Batch], state: AnyShard) -> None:
-        """Raise `Fault` unless there is as much as there are keys whose last record has a value."""
+        """Raise `Fault` unless the number of loaded values is the number of keys whose last record has a value."""
         kinds = {GROUP_TOPIC: (2,), TRANSACTION_TOPIC: (0,), MIRROR_STATE_TOPIC: (2,)}[frame.name]
         last: dict[bytes, bytes | None] = {}
         for batch in batches:
@@ -102,19 +102,19 @@ class InternalTopicsTarget(Stateless):
                     last[record.key] = record.value
         wanted = sum(value is not None for value in last.values())
         found = len(state.all_committed())
-        # A state of a mirror may be there for its epoch alone, or be as good as none.
+        # A mirror state may exist for its epoch alone, or hold nothing else.
         if found != wanted and frame.name != MIRROR_STATE_TOPIC:
             told = f"{found} of {wanted} keys have a value"
             raise Fault(Kind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
 
 
 def _written(state: AnyShard) -> Iterator[KeyValue]:
-    """Yield the records that say what a shard holds; those that no record can say are left out."""
+    """Yield the records of a shard's state, without those that cannot be written."""
     for make in _records(state):
         try:
             yield make()
         except LocalProtocolError:
-            continue  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+            continue  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
 
 
 def _records(state: AnyShard) -> Iterator[Callable[[], KeyValue]]:
@@ -139,7 +139,7 @@ def _records(state: AnyShard) -> Iterator[Callable[[], KeyValue]]:
 
 
 def check_image(image: MetadataImage) -> None:
-    """Raise `Fault` where what the image has counted by itself is not what a walk over its topics comes to."""
+    """Raise `Fault` if a counter of the image differs from a count over its topics."""
     held: dict[int, set[TopicPartition]] = {}
     leads: dict[int, int] = {}
     leaderless = set()
@@ -165,7 +165,7 @@ def check_image(image: MetadataImage) -> None:
 
 
 def open_target(wanted: Wanted) -> tuple[InternalTopicsTarget, InternalTopicStream]:
-    """Return the target, and logs of the topics that `wanted.messages` names, or of all."""
+    """Return the target, and logs of the topics in `wanted.messages`, or of all."""
     for name in wanted.messages:
         if name not in TOPICS:
             raise UsageError(f"no internal topic that is loaded is named {name!r}: {', '.join(dict.fromkeys(TOPICS))}")

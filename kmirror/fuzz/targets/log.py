@@ -1,8 +1,8 @@
-"""Our recovery of a partition's log as a target: one of its files is broken, and the log is opened.
+"""Target: our recovery of a partition's log, opened with one broken file.
 
-The partitions are those of the sample, which Kafka 4.3.1 wrote; a frame is one file of one of them. Whatever stands in
-it, opening the log takes it or raises `CorruptBatch`. With repair, as after a crash, the log is cut where the fault is:
-what is left then opens without repair, and another repair changes nothing.
+The partitions are those of the sample that Kafka 4.3.1 wrote; a frame is one file of one of them. With any bytes in it,
+opening the log succeeds or raises `CorruptBatch`. With repair, as after a crash, the log is truncated at the fault; the
+rest then opens without repair, and another repair changes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOW_MS = 1_800_000_000_000
 
 @dataclass(frozen=True)
 class _File:
-    """A file of the sample; `base_offset` is that of a segment, None for any other file."""
+    """A file of the sample; `base_offset` is that of a segment, None for other files."""
 
     tp: TopicPartition
     name: str
@@ -58,7 +58,7 @@ class LogTarget(Stateless):
         self._files = _files()
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken", "cut" or what was wrong, without numbers; raises `Fault`."""
+        """Return "taken" or the error, without numbers; raises `Fault`."""
         try:
             self._open(self._store(frame), self._files[frame.name].tp)
             outcome = TAKEN
@@ -76,7 +76,7 @@ class LogTarget(Stateless):
         try:
             end = self._open(store, tp, repair=True)
         except CorruptBatch:
-            return  # Of a checkpoint or a snapshot: nothing is cut for those.
+            return  # In a checkpoint or a snapshot; the log is not truncated for those.
         except Exception as error:
             raise raised(error) from error
         before = _content(store)

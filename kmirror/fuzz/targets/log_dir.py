@@ -1,10 +1,10 @@
-"""Our reading of a broker's folder as a target: one of its files is broken on a disk, in memory where there is one.
+"""Target: our reading of a broker's log directory with one broken file, in /dev/shm if available.
 
-The folder holds partitions of the sample, which Kafka 4.3.1 wrote, with all that a broker keeps beside a log: indexes,
-producer snapshots, checkpoints. Whatever stands in a file, `verify`, loading and the recovery at a start end, or raise
-their typed errors. What loading refuses `verify` tells, and it tells every change that a checksum shows. What was not
-written is not read: a record that is loaded from a file with its own checksums was there before. After a recovery with
-repair a log has only batches that were written.
+The directory holds partitions of the sample that Kafka 4.3.1 wrote, with all that a broker keeps next to a log:
+indexes, producer snapshots, checkpoints. With any bytes in the file, `verify`, loading, and recovery at startup finish
+or raise their typed errors. `verify` reports each file that loading refuses, and each change that a checksum reveals.
+No record is read that was not written: a loaded record from a file with its original checksums was there before. After
+a recovery with repair, a log holds only batches that were written.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from kmirror.records.legacy import iter_any_batches
 
 _NOW_MS = 1_800_000_000_000
 _WEIGHT = 60
-"""Of all files of a kind together, such as time indexes: there is one meta.properties, and many of those."""
+"""Weight of all files of a kind together, such as time indexes: there are many of those, but one meta.properties."""
 _MEMORY = Path("/dev/shm")
 _CONFIG = LogConfig(index_interval_bytes=256)
-"""With small segments an index has no rows otherwise."""
+"""Otherwise the index of a small segment has no rows."""
 _PARTITIONS = frozenset(
     ("clients-1", "clients-2", "idem-0", "idem-1", "txn-0", "txn-1", "txn-2", "epochs-0", "compacted-1", "retention-2")
 )
@@ -47,7 +47,7 @@ Content = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None],
 
 
 class LogDirTarget(Stateless):
-    """A folder of a broker's, made anew for each frame but for one file."""
+    """A broker's log directory, restored after each frame."""
 
     name = "log-dir"
 
@@ -73,7 +73,7 @@ class LogDirTarget(Stateless):
         self._temporary.cleanup()
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken" or what `verify` tells first, without numbers; raises `Fault`."""
+        """Return "taken" or the first report of `verify`, without numbers; raises `Fault`."""
         if frame.name not in self.files:
             raise UsageError(f"the folder has no file {frame.name}")
         path = self._top / frame.name
@@ -104,14 +104,14 @@ class LogDirTarget(Stateless):
         return without_numbers(told[0]) if told else TAKEN
 
     def _verified(self, where: Path) -> tuple[list[str], list[Gap]]:
-        """Return the faults that are told, and the gaps that were not there in the beginning."""
+        """Return the reported faults, and the gaps that were not there at the start."""
         told: list[str] = []
         tally = Tally(lambda fault: told.append(fault.reason))
         verify(open_job(where, tally), tally, decodes=True)
         return told, [gap for gap in tally.gaps if gap not in self._gaps]
 
     def _loaded(self, where: Path, *, is_mended: bool) -> str:
-        """Load the folder; return why it is refused, "" if it is not."""
+        """Load the directory; return the reason why it is refused, or ""."""
         try:
             partitions = read_log_dirs(where).partitions
         except (FileFault, Unreadable) as error:
@@ -124,7 +124,7 @@ class LogDirTarget(Stateless):
         return ""
 
     def _must_be_told(self, frame: Frame) -> bool:
-        """Return whether a checksum shows the change: the file is no sequence of what was written."""
+        """Return whether a checksum reveals the change: the file is not a sequence of batches that were written."""
         if frame.is_valid or MENDED in frame.steps or frame.data == self.files[frame.name]:
             return False
         if frame.name.endswith(SNAPSHOT_SUFFIX):
@@ -133,7 +133,7 @@ class LogDirTarget(Stateless):
         return frame.name.endswith(LOG_SUFFIX) and has_other_batches(frame.data, known)
 
     def _recovered(self, frame: Frame, where: Path) -> None:
-        """Open the log as after a crash, and verify what comes of it; the partition's files are written anew."""
+        """Open the log as after a crash, and verify the result; the partition's files are restored afterwards."""
         tp = partition_of(where.name)
         assert tp is not None, "of the sample"
         try:
@@ -151,7 +151,7 @@ class LogDirTarget(Stateless):
                 ]
             )
         except CorruptBatch:
-            return  # Of a checkpoint: nothing is cut for those.
+            return  # In a checkpoint; the log is not truncated for those.
         finally:
             self._restore(where)
         if left:
@@ -166,7 +166,7 @@ class LogDirTarget(Stateless):
 
 
 def _make(top: Path) -> None:
-    """Write the folder: the sample's partitions, opened and closed as a broker does."""
+    """Write the directory: the sample's partitions, opened and closed as a broker does."""
     with resources.as_file(resources.files("kmirror.logdir") / "sample") as sample:
         others = {path.name for path in sample.iterdir() if path.is_dir()} - _PARTITIONS
         shutil.copytree(sample, top, ignore=lambda _, names: others.intersection(names))
@@ -195,6 +195,6 @@ def open_target(wanted: Wanted) -> tuple[LogDirTarget, LogFileStream]:
 
 
 def _kind_of(name: str) -> str:
-    """Return what says of which kind a file is: its suffix, or its name where it has none."""
+    """Return the kind of a file: its suffix, or its name if the stem is not a number."""
     path = Path(name)
     return path.suffix if path.stem.isdigit() else path.name

@@ -1,8 +1,8 @@
-"""A whole broker of ours as a target, in the simulator: all its APIs, and whether a refused request left anything.
+"""Target: a whole broker of ours in the simulator, with all its APIs, and the effects of refused requests.
 
-Each request is answered or its link is closed, at once or when what it waits for is over; a valid one is answered.
+Each request gets a response or its link is closed, at once or when its wait is over; a valid one gets a response.
 Nothing is raised, in this broker or in the controller. A broker that refuses a request has the same logs, metadata and
-members of groups as before; what it says is done shows in what it answers next (`effects`).
+group members as before; the effect of an accepted request shows in later responses (`effects`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.api_keys import API_KEYS
 
 SESSION_FRAMES = 2_000
-"""So many frames, and the cluster is made anew: what they made of it is bounded, and so is what a finding needs."""
+"""Frames after which the cluster is created from scratch: this bounds its state and the frames that a finding needs."""
 AT_ONCE_US = 2 * SECOND
 PATIENCE_US = 120 * SECOND
 STEP_S_MAX = 5.0
 EFFECT_US = 5 * SECOND
-"""How long a broker may take to hear of what was done."""
+"""Most time until the broker has applied a change, in virtual microseconds."""
 _EFFECT_STEP_S = 0.1
 _PEER = "fuzz"
 _CLOSED = "closed"
@@ -44,26 +44,26 @@ _CONFIGS = {
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "1",
 }
-_COORDINATORS = (0, 1, 3)  # Of groups, transactions and mirrors.
-_VERSION = 7  # Of FindCoordinator: the first that knows mirrors.
+_COORDINATORS = (0, 1, 3)  # Key types: groups, transactions and mirrors.
+_VERSION = 7  # FindCoordinator's first version with mirrors.
 _SETTLE_S = 5.0
 _REST_S = 120.0
 
-# A refused JoinGroup leaves the empty group that it would have been the first member of, in Kafka too
+# As in Kafka, a refused JoinGroup leaves the empty group whose first member it would have become
 # (GroupMetadataManager.classicGroupJoinToClassicGroup).
 _LEAVES_SOMETHING = frozenset({API_KEYS["JoinGroup"]})
 _MEMBERS = "members of group "
 
 
 class _Peer:
-    """The other end of the links: it only keeps what comes."""
+    """The other end of the links, which only records responses."""
 
     def __init__(self) -> None:
         self.answer: bytes | None = None
         self.is_closed = False
 
     def begin(self) -> None:
-        """Forget what came for the request before."""
+        """Forget the response to the previous request."""
         self.answer, self.is_closed = None, False
 
     @property
@@ -72,7 +72,7 @@ class _Peer:
         return self.answer is not None or self.is_closed
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Keep an answer, or that the link was closed."""
+        """Record a response, or that the link was closed."""
         match event:
             case ResponseReceived(_, frame):
                 self.answer = bytes(frame)
@@ -84,7 +84,7 @@ class _Peer:
 
 
 class NodeTarget:
-    """A cluster of one broker and a controller, made of a seed, and made anew after `SESSION_FRAMES` frames."""
+    """A cluster of one broker and a controller, from a seed, and created from scratch after `SESSION_FRAMES` frames."""
 
     name = "node"
     remarks: Sequence[str] = ()
@@ -96,11 +96,11 @@ class NodeTarget:
 
     @property
     def before(self) -> Sequence[bytes]:
-        """Return the frames since the cluster was made, without the last."""
+        """Return the frames since the cluster was created, without the last."""
         return self._frames[:-1]
 
     def fresh(self) -> None:
-        """Make the cluster anew."""
+        """Create the cluster from scratch."""
         self._frames = []
         self._is_broken = False
         simulation = Simulation(seed=self._seed)
@@ -119,16 +119,16 @@ class NodeTarget:
         simulation.run_for(span_s=_SETTLE_S)
 
     def _find_coordinators(self) -> None:
-        """Have the topics of the coordinators created, so that no request of the stream does it."""
+        """Have the coordinators' topics created, so that no request of the stream creates them."""
         for kind in _COORDINATORS:
             body = FindCoordinatorRequest(key_type=kind, coordinator_keys=["any"])
             self._ask(encode_request(body, _VERSION, correlation_id=0, client_id=_PEER))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""
 
     def judge(self, frame: Frame) -> str:
-        """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
+        """Return the outcome: "taken", the codes of the response, "closed" or "waits"; raises `Fault`."""
         if self._is_broken or len(self._frames) >= SESSION_FRAMES:
             self.fresh()
         self._frames.append(frame.data)
@@ -152,9 +152,9 @@ class NodeTarget:
         return outcome
 
     def _check_at_rest(self) -> None:
-        """Put the last frame to a cluster in which nothing else goes on, after those before it; raises `Fault`.
+        """Repeat the session in a new cluster, with a pause before the last frame; raises `Fault` if it shows again.
 
-        A group may have lost a member, or a transaction run out, in the same moment as the frame was refused.
+        Otherwise a group may have lost a member, or a transaction timed out, at the moment when the frame was refused.
         """
         *before, data = self._frames
         self.fresh()
@@ -188,7 +188,7 @@ class NodeTarget:
         )
 
     def _check_effect(self, data: bytes, answer: bytes) -> None:
-        """Raise `Fault` if what was answered with NONE cannot be seen, not even after a while."""
+        """Raise `Fault` if a part answered with NONE has no effect after `EFFECT_US`."""
         deadline = self._world.now + EFFECT_US
 
         def waits() -> bool:
@@ -200,19 +200,19 @@ class NodeTarget:
         check_effect(data, answer, self._question, waits)
 
     def _question(self, body: Message, version: int) -> Message:
-        """Put a question to the broker, and return its answer."""
+        """Send a request to the broker, and return its response."""
         self._ask(encode_request(body, version, correlation_id=0, client_id=_PEER))
         assert self._peer.answer is not None, "questions are answered at once"
         return decode_response(self._peer.answer, key_of(type(body)), version).body
 
     def _ask(self, data: bytes) -> bool:
-        """Send a request; return whether it was answered or its link closed at once."""
+        """Send a request; return whether its response or the end of its link came at once."""
         self._peer.begin()
         self._world.perform(_PEER, [Send(self._link, (data,))])
         return self._has_come(AT_ONCE_US)
 
     def _has_come(self, span_us: Duration) -> bool:
-        """Let time pass until the request is answered or its link is closed; return False if neither came."""
+        """Let time pass until the request gets a response or its link is closed; return False if neither happened."""
         peer, world = self._peer, self._world
         deadline = world.now + span_us
         while not peer.has_come and world.now < deadline:
@@ -223,7 +223,7 @@ class NodeTarget:
         self._world.perform(_PEER, [CloseLink(self._link)])
 
     def _state(self) -> dict[str, Any]:
-        """Return where every log ends, the metadata log too, and who the members of each group are."""
+        """Return the log end offsets, the metadata log's too, and the members of each group."""
         parts = self.cluster.broker(1).parts
         found: dict[str, Any] = {
             str(tp): partition.log.log_end_offset for tp, partition in parts.replicas.partitions.items()
@@ -235,7 +235,7 @@ class NodeTarget:
         return found
 
     def _left(self, data: bytes, before: dict[str, Any]) -> str:
-        """Return what a refused request has changed that it may not, in words; "" for nothing."""
+        """Return a description of the forbidden changes by a refused request; "" if there are none."""
         now = self._state()
         changed = [name for name in now if now[name] != before.get(name)]
         if api_of(data)[0] in _LEAVES_SOMETHING:
@@ -244,6 +244,6 @@ class NodeTarget:
 
 
 def open_target(wanted: Wanted) -> tuple[NodeTarget, Stream]:
-    """Return the target, and requests about the topic that it has."""
+    """Return the target, and requests about its topic."""
     target = NodeTarget(wanted.seed)
     return target, requests(wanted.seed, wanted.messages, [target.cluster.image.topics[TOPIC].topic_id])

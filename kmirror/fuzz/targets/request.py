@@ -1,8 +1,8 @@
-"""Our reader of whole requests as a target: header and body, as a broker gets them.
+"""Target: our reader of whole requests, header and body, as a broker receives them.
 
-Any bytes are a request or a `ProtocolError`. What the quick reader of the header says, the slow one says too. Outcomes
-tell how far the reader got: a request of which bytes are left over, as brokers take it, or whose arrays are empty, is
-not "taken" as one is of which every part was read.
+Any bytes are a request or raise a `ProtocolError`. The fast and the slow reader of the header must agree. The outcome
+says how far the reader got: it is not plain "taken" if bytes are left over, which brokers accept, or if an array is
+empty.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ HOLLOW = f"{TAKEN}, without an element in each array"
 
 
 class RequestTarget(Stateless):
-    """`decode_request` of ours."""
+    """Our `decode_request`."""
 
     name = "request"
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken", how it was taken, or the field at which the frame was refused; raises `Fault`."""
+        """Return "taken" with its variants, or the field at which the frame was refused; raises `Fault`."""
         try:
             head, body = decode_request(frame.data)
             self._carefully(frame, head)
@@ -58,7 +58,10 @@ class RequestTarget(Stateless):
 
 
 def _is_filled(part: Struct, version: int) -> bool:
-    """Return whether each array has an element and no struct is null, tags aside; of elements the last is looked at."""
+    """Return whether each array has elements and no struct is null; tagged fields are ignored.
+
+    Of the elements of an array only the last is checked.
+    """
     for field in part.FIELDS:
         is_here = within(version, field.versions) and not within(version, field.tagged)
         if is_here and (field.is_array or field.struct is not None):
@@ -72,7 +75,7 @@ def _is_filled(part: Struct, version: int) -> bool:
 
 
 def open_target(wanted: Wanted) -> tuple[RequestTarget, Stream]:
-    """Return the target, and whole requests of the messages that are wanted, or of all APIs."""
+    """Return the target, and whole requests of the wanted messages, or of all APIs."""
     names = [name.removesuffix("Request") for name in wanted.messages]
     apis = [by_api_name(name) for name in names] if names else all_apis()
     return RequestTarget(), Stream(wanted.seed, tuple(api.request for api in apis), has_heads=True)

@@ -1,4 +1,4 @@
-"""Which targets are there, by name, and what are they given?"""
+"""Table of targets by name, and the options for them."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from kmirror.fuzz.target import Target
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a campaign is asked for; each target takes of it what it needs."""
+    """Options of a campaign; each target uses those that it needs."""
 
     seed: int = 1
     messages: tuple[str, ...] = ()
-    """Names of messages, as in FetchRequest; all that the target takes if there are none."""
+    """Names of messages, as in FetchRequest; empty means all that the target takes."""
     profile: str = DEFAULT
-    """The name of a row of `profiles.PROFILES`."""
+    """Name of a row of `profiles.PROFILES`."""
     bootstrap_server: str | None = None
     """HOST:PORT of a broker."""
     owns_host: bool = False
     """Whether a broker beyond loopback may be fuzzed."""
     command: tuple[str, ...] = ()
-    """A decoder as a program with its arguments."""
+    """A decoder program and its arguments."""
     function: str | None = None
-    """A decoder as module:function."""
+    """A decoder, as module:function."""
     recorded: tuple[bytes, ...] = ()
-    """Requests with their headers, to be taken as the valid frames; those of the grammar if there are none."""
+    """Requests with their headers, used as the valid frames; empty means those of the grammar."""
     machines: tuple[str, ...] = ()
-    """Names of rule machines; all if there are none."""
+    """Names of rule machines; empty means all."""
     readers: tuple[str, ...] = ()
-    """Names of readers to be compared; all that can be had if there are none."""
+    """Names of readers to compare; empty means all that are available."""
     kafka_jars: str | None = None
-    """A folder with Kafka's jars, for its own decoder."""
+    """Folder with Kafka's jars, for its own decoder."""
 
 
 class TargetRow(NamedTuple):
-    """A target: where `open(wanted)` is, which returns it and the frames for it."""
+    """A target, and the function that opens it: `opens(wanted)` in `module` returns the target and its frames."""
 
     name: str
     module: str
     about: str
     opens: str = "open_target"
     is_shared: bool = True
-    """Whether several processes may put frames to it at once."""
+    """Whether several processes may use it at once."""
 
 
 TARGETS: tuple[TargetRow, ...] = (
@@ -84,9 +84,9 @@ _PYTHON = "python:"
 
 
 def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
-    """Return the target of this name, and its frames; raises `UsageError` if there is none.
+    """Return the target of this name, and its frames; raises `UsageError` for an unknown name.
 
-    With `wanted.recorded` the frames are made of those, for any target that is given messages.
+    With `wanted.recorded` the frames are made of the recorded requests, for any target that takes messages.
     """
     rows = {row.name: row for row in TARGETS}
     if name.startswith(_PYTHON):

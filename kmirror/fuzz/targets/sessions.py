@@ -1,7 +1,7 @@
-"""Sessions with a broker as a target: a frame is a session, eight bytes for each step that is drawn by them.
+"""Target: sessions with a broker; a frame is a session, with eight bytes as the random seed of each step.
 
-So a session can be made smaller by leaving bytes out, and put to any broker: what the requests say follows from
-the answers. In the simulator each session has a broker of its own.
+A session is made smaller by removing bytes, and works with any broker, as its requests depend on the responses. In the
+simulator each session has a broker of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEPS = (8, 16, 32, 64)
 
 
 class SessionTarget(Stateless):
-    """A broker that sessions are held with: one in the simulator for each, or the same for all behind a port."""
+    """A broker for sessions: a new one in the simulator for each, or the same one behind a port for all."""
 
     name = "sessions"
 
@@ -32,16 +32,16 @@ class SessionTarget(Stateless):
         self._seed = seed
         self._link = link
         self._count = 0
-        # A broker that keeps its groups and ids may have seen the names of another run.
+        # A broker that keeps its groups and ids may know the names of an earlier run.
         self._mark = "" if link is None else f"{os.urandom(4).hex()}-"
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         if self._link is not None:
             self._link.close()
 
     def judge(self, frame: Frame) -> str:
-        """Hold the session, and return "taken"; what the machine's model does not allow raises `Fault`."""
+        """Run the session, and return "taken"; raises `Fault` if the machine's model forbids a response."""
         row = machine_row(frame.name)
         first, *rest = _choices(frame.data) or [_choice(b"")]
         link = self._link or row.simulated(self._seed, first)
@@ -56,7 +56,7 @@ class SessionTarget(Stateless):
 
 
 class SessionSource:
-    """The sessions of a seed, machine after machine."""
+    """The sessions of a seed, for each machine in turn."""
 
     def __init__(self, seed: int, machines: tuple[MachineRow, ...]) -> None:
         self.seed = seed
@@ -88,9 +88,9 @@ def _choice(data: bytes) -> Drawn:
 
 
 def open_target(wanted: Wanted) -> tuple[SessionTarget, SessionSource]:
-    """Return the target, and sessions of the machines that are wanted.
+    """Return the target, and sessions of the wanted machines.
 
-    Raises `UsageError` for a machine that is not there, or that a broker behind a port cannot be asked for.
+    Raises `UsageError` for an unknown machine, or one that cannot be used with a broker behind a port.
     """
     rows = tuple(machine_row(name) for name in wanted.machines)
     if wanted.bootstrap_server is None:

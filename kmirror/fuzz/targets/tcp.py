@@ -1,8 +1,8 @@
-"""A broker behind a port as a target: one of ours that is started here, or any on loopback.
+"""Target: a broker behind a port, either one of ours that is started here, or any on loopback.
 
-Each request is answered or its link is closed, a valid one is answered; the broker goes on serving others. Ours keeps
-its memory, and what it says is done shows in what it answers next. A frame waits for its end before the next is sent,
-so that a finding is of one frame.
+Each request gets a response or its link is closed, a valid one gets a response, and the broker still serves other
+links. With ours, memory stays bounded, and the effect of an accepted request shows in later responses. The next frame
+is sent only after the end of the one before, so a finding belongs to one frame.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ WAITS_S = 0.05
 EFFECT_S = 5.0
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
-"""What a broker of ours may hold at any time."""
+"""Most resident memory of a broker of ours."""
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
 
 
 class BrokerTarget(Stateless):
-    """Any broker, on one connection at a time; no frames are kept, for it cannot be made to forget them."""
+    """Any broker, on one connection at a time. No frames are kept, as it cannot be reset."""
 
     name = "bootstrap-server"
 
@@ -54,18 +54,18 @@ class BrokerTarget(Stateless):
         self._tried = 0
         self._versions: Versions | None = None
         self._silent: set[tuple[int, int]] = set()
-        """APIs and versions that had no answer once."""
+        """APIs and versions that got no response once."""
 
     def fresh(self) -> None:
-        """Begin a new connection: all that there is to forget."""
+        """Close the connection; the broker itself cannot be reset."""
         self.line.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.line.close()
 
     def judge(self, frame: Frame) -> str:
-        """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
+        """Return the outcome: "taken", the codes of the response, "closed" or "waits"; raises `Fault`."""
         self._tried += 1
         outcome = self._outcome(frame)
         if self._tried % PROBE_EVERY == 0:
@@ -75,7 +75,7 @@ class BrokerTarget(Stateless):
     def _outcome(self, frame: Frame) -> str:
         data = frame.data
         waits, api = may_wait(data, PATIENCE_S), api_of(data)
-        # The same finding once more is not worth as long a time.
+        # Do not wait as long for the same finding again.
         patience_s = KNOWN_PATIENCE_S if api in self._silent else PATIENCE_S
         try:
             answer = self.line.ask(data, WAITS_S if waits else patience_s)
@@ -95,16 +95,16 @@ class BrokerTarget(Stateless):
             raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
 
     def check_effect(self, data: bytes, answer: bytes) -> None:
-        """Any broker may have others who undo what is asked, so this looks at nothing."""
+        """Do nothing: other clients of the broker may undo the effect."""
 
     def _told(self) -> Versions:
-        """Return what the broker tells of its APIs, asked once."""
+        """Return the API versions of the broker; they are requested once."""
         if self._versions is None:
             self._versions = versions_in(self.line.ask(versions_question(), PATIENCE_S))
         return self._versions
 
     def probe(self) -> None:
-        """Ask ApiVersions on a link of its own; raises `Fault` if there is no answer."""
+        """Send ApiVersions on a new link; raises `Fault` if there is no response."""
         line = Line(*self.line.address)
         try:
             line.ask(versions_question(), PATIENCE_S)
@@ -115,7 +115,7 @@ class BrokerTarget(Stateless):
 
 
 class ServedTarget(BrokerTarget):
-    """A `kmirror serve` of one broker, in memory, started here."""
+    """A `kmirror serve` with one broker, in memory, started here."""
 
     name = "tcp"
 
@@ -144,7 +144,7 @@ class ServedTarget(BrokerTarget):
         super().__init__(host, int(port))
 
     def check_effect(self, data: bytes, answer: bytes) -> None:
-        """Raise `Fault` if what was answered with NONE cannot be seen, not even after a while."""
+        """Raise `Fault` if a part answered with NONE has no effect after `EFFECT_S`."""
         until = time.monotonic() + EFFECT_S
 
         def ask(body: Message, version: int) -> Message:
@@ -158,14 +158,14 @@ class ServedTarget(BrokerTarget):
         check_effect(data, answer, ask, waits)
 
     def probe(self) -> None:
-        """Look at the memory of the process too."""
+        """Also check the memory of the process."""
         super().probe()
         held = resident_bytes(self._server.pid)
         if held > MEMORY_BYTES_MAX:
             raise Fault(Kind.MEMORY, f"{held >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB")
 
     def close(self) -> None:
-        """Hang up, and end the server."""
+        """Close the connection, and stop the server."""
         super().close()
         self._server.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -177,19 +177,19 @@ class ServedTarget(BrokerTarget):
 
 
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
-    """Return a broker of ours, started here, and requests about the topic that it has."""
+    """Return a broker of ours, started here, and requests about its topic."""
     target = ServedTarget()
     try:
         return target, _requests(target, wanted)
     except BaseException:
-        target.close()  # Nobody else knows of the process.
+        target.close()  # The caller has no reference to the process yet.
         raise
 
 
 def open_broker(wanted: Wanted) -> tuple[BrokerTarget, Stream]:
     """Return the broker at `wanted.bootstrap_server`, and requests about a topic that is created there.
 
-    Raises `UsageError` for a broker beyond loopback, unless its owner wants it.
+    Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set.
     """
     if wanted.bootstrap_server is None:
         raise UsageError("the target bootstrap-server wants --bootstrap-server HOST:PORT")
@@ -199,7 +199,7 @@ def open_broker(wanted: Wanted) -> tuple[BrokerTarget, Stream]:
 
 
 def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
-    """Return host and port; raises `UsageError` for what is no address, or one that may not be fuzzed."""
+    """Return host and port; raises `UsageError` for an invalid address, or one that may not be fuzzed."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise UsageError(f"{address!r} is no HOST:PORT")
@@ -214,7 +214,7 @@ def _requests(target: BrokerTarget, wanted: Wanted) -> Stream:
 
 
 def _topic_id(line: Line) -> Uuid:
-    """Create the topic if it is not there, and return its id; raises `UsageError` if the broker does not answer."""
+    """Create the topic unless it exists, and return its id; raises `UsageError` if the broker does not answer."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
     try:

@@ -1,8 +1,8 @@
-"""How much memory does reading take? A process beside this one reads under tracemalloc, and tells.
+"""Memory used by a decoder, measured with tracemalloc in a child process.
 
-tracemalloc makes what it watches some times slower, so it has no place where every frame is read. Nor can it be begun
-for one frame and ended after it: CPython 3.11 loses 32 bytes at each end for every line that took memory meanwhile,
-which is 9 bytes for each frame of a campaign. So one process begins it once, and ends with the campaign.
+tracemalloc slows a process down several times, so it cannot run where every frame is read. Nor can it be started and
+stopped for each frame: CPython 3.11 loses 32 bytes at each stop for every line that allocated memory, which is 9 bytes
+for each frame of a campaign. So one child process starts it once, and ends with the campaign.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SIZE_BYTES = 4
 
 
 class Watched:
-    """Reads messages in a process of its own, which is forked when the first is to be read, and ends with this."""
+    """Reads messages in a child process, which is forked for the first message and ends with this object."""
 
     def __init__(self) -> None:
         self._links: tuple[IO[bytes], IO[bytes]] | None = None
         self._end: weakref.finalize[..., Watched] | None = None
 
     def peak_bytes(self, message: type[Message], version: int, data: bytes) -> int | None:
-        """Return the most memory that was held at any moment while this was read; None if reading ended the process."""
+        """Return the peak memory while the message was read, in bytes; None if reading ended the process."""
         if self._links is None:
             self._begin()
         assert self._links is not None
@@ -42,7 +42,7 @@ class Watched:
         return peak
 
     def close(self) -> None:
-        """End the process; another one is begun if there is more to be read."""
+        """Stop the process; another one is started if more is to read."""
         if self._end is not None:
             self._end()
         self._links = self._end = None
@@ -71,9 +71,9 @@ def _finish(pid: int, *links: IO[bytes]) -> None:
 
 
 def _serve(given: IO[bytes], told: IO[bytes]) -> NoReturn:
-    """Read what is given until the other end is closed, and end this process."""
+    """Serve requests until the other end is closed, then end this process."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the campaign, which ends this one.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the campaign, which ends this process.
         tracemalloc.start()
         while (question := _receive(given)) is not None:
             _send(told, _peak(*question))
@@ -96,6 +96,6 @@ def _send(link: IO[bytes], value: object) -> None:
 
 
 def _receive(link: IO[bytes]) -> Any:
-    """Return the next value, None if there is none any more. Both ends are this module."""
+    """Return the next value; None at the end of the stream. Both ends are this module."""
     size = link.read(_SIZE_BYTES)
     return pickle.loads(link.read(int.from_bytes(size, "big"))) if len(size) == _SIZE_BYTES else None
