@@ -204,7 +204,7 @@ def _with_body(random: Draw, head: bytearray, spots: list[RawSpot], message: typ
     return Part(head + body.data, [*spots, *moved])
 
 
-# -- broken ones --------------------------------------------------------------------------------
+# -- broken records -----------------------------------------------------------------------------
 
 
 def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:

@@ -1,1 +1,1 @@
-"""Who reads the same bytes otherwise? Our decoders beside those of others, Kafka's own among them."""
+"""Differential fuzzing: our decoders compared with those of others, Kafka's own included."""

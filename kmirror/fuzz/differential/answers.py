@@ -1,6 +1,6 @@
-"""Where do the answers of two brokers to the same request part? In error codes, and in rows that only one of them has.
+"""Comparison of two brokers' responses to the same request: error codes, and rows that only one of them has.
 
-Texts, offsets, epochs, times and ids are not compared: they depend on what was before, or on who is asked.
+Texts, offsets, epochs, times and ids are not compared: they depend on earlier requests, or on the broker.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.protocol.structs import Field, Struct
 from kmirror.spec.error_codes import ErrorCode
 
 _ERROR_CODE = "error_code"
-# What a row is about: rows of two answers that agree in these fields belong together.
+# Fields that identify a row: rows of two responses with the same values are compared with each other.
 _NAMING = frozenset(
     {
         "name", "topic", "topic_name", "topic_id", "partition", "partition_index", "index", "group_id",
@@ -26,34 +26,34 @@ _NAMING = frozenset(
 _TOPIC_NAMES = ("name", "topic", "topic_name")
 _NOT_COMPARED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        # What each serves is asked once, and told at the beginning.
+        # The APIs of each broker are compared once, at the start.
         "ApiVersions": frozenset({"apiKeys", "supportedFeatures", "finalizedFeatures"}),
-        # Where brokers listen, and keep their logs, is theirs.
+        # Listeners and log directories differ by nature.
         "Metadata": frozenset({"brokers"}),
         "DescribeCluster": frozenset({"brokers"}),
         "DescribeLogDirs": frozenset({"results"}),
-        # Which keys a release has.
+        # The config keys depend on the release.
         "DescribeConfigs": frozenset({"results.configs"}),
         "CreateTopics": frozenset({"topics.configs"}),
     }
 )
-"""Rows that are not compared, by API and path."""
+"""Paths of rows that are not compared, by API."""
 _LISTING = frozenset({"ListGroups", "ListTransactions"})
-"""APIs whose rows are all that there is, whoever made it: nobody can delete a transactional id."""
+"""APIs that list all that exists, also from earlier rounds: a transactional id cannot be deleted."""
 
 
 class Difference(NamedTuple):
-    """Where two answers part, and what each has there."""
+    """A difference between two responses, with the value of each."""
 
     path: str
-    """The path of the field by JSON names, as in `topics.partitions.errorCode`; "" for the answer as a whole."""
+    """Path of the field in JSON names, such as `topics.partitions.errorCode`; "" for the whole response."""
     ours: str
     theirs: str
     row: str = ""
-    """Of which rows, by what names them."""
+    """The row, by its identifying values."""
 
     def cause(self, api: str) -> str:
-        """Return what differences of one cause share."""
+        """Return the text that differences of one cause share."""
         where = f"{api} {self.path}".rstrip()
         return f"{where}: {self.ours} by ours, {self.theirs} by theirs"
 
@@ -65,7 +65,7 @@ class Difference(NamedTuple):
 
 
 def code_name(code: int) -> str:
-    """Return the name of an error code; a number that has none as it is."""
+    """Return the name of an error code, or "code N" if it has none."""
     try:
         return ErrorCode(code).name
     except ValueError:
@@ -73,10 +73,9 @@ def code_name(code: int) -> str:
 
 
 def differences(api: str, ours: Message, theirs: Message, mark: str, other_rounds: Sequence[str]) -> list[Difference]:
-    """Return where two answers of an API part; nothing below an error code that differs.
+    """Return the differences between two responses of an API; a differing error code hides those below it.
 
-    Rows that name one of `other_rounds` are passed over, and in lists of all that there is those that do not have the
-    mark of this one.
+    Rows that name one of `other_rounds` are skipped; so are rows without `mark` in the APIs of `_LISTING`.
     """
     walk = _Walk(_NOT_COMPARED.get(api, frozenset()), mark if api in _LISTING else "", tuple(other_rounds))
     walk.struct("", "", ours, theirs)
@@ -84,7 +83,7 @@ def differences(api: str, ours: Message, theirs: Message, mark: str, other_round
 
 
 class _Walk:
-    """Goes through two answers at once."""
+    """Walks through two responses in parallel."""
 
     def __init__(self, passed_over: frozenset[str], mark: str, other_rounds: tuple[str, ...]) -> None:
         self.found: list[Difference] = []
@@ -148,16 +147,16 @@ def _below(path: str, field: Field) -> str:
 def _name_of(row: Struct) -> tuple[Any, ...]:
     found = {field.attribute: getattr(row, field.attribute) for field in row.FIELDS if field.attribute in _NAMING}
     if any(found.get(name) for name in _TOPIC_NAMES):
-        found.pop("topic_id", None)  # Each cluster draws its own.
+        found.pop("topic_id", None)  # Each cluster draws its own ids.
     if found.get("transactional_id"):
         found.pop("producer_id", None)
     return tuple(found.values())
 
 
 def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
-    """Return rows of topics without those of a name again, whose partitions the first of that name has then.
+    """Return the rows of topics with the partitions of repeated names joined into the first row.
 
-    In how many parts a topic is told means nothing to a client.
+    The number of rows for a topic has no meaning for clients.
     """
     found: dict[Any, Struct] = {}
     for row in rows:
@@ -171,7 +170,7 @@ def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
 
 
 def _named(rows: Sequence[Struct]) -> dict[Any, Struct] | None:
-    """Return the rows by their names; None if they have none, or two have the same."""
+    """Return the rows by their names; None if they have none, or a name is repeated."""
     found = {_name_of(row): row for row in rows}
     return None if () in found or len(found) < len(rows) else found
 
@@ -182,6 +181,6 @@ def _words(name: Any) -> str:
 
 
 def summary(codes: Sequence[int]) -> str:
-    """Return the error codes of an answer in one word for each, the most frequent first; "no error" for none."""
+    """Return the most frequent error codes of a response, at most three, or "no error"."""
     counts = Counter(code for code in codes if code)
     return ", ".join(code_name(code) for code, _ in counts.most_common(3)) or "no error"

@@ -1,8 +1,8 @@
-"""A reader in a process of its own: what it does to its process, it does not do to the campaign.
+"""Reader in a child process, so that it cannot harm the campaign.
 
-Compiled code may end its process, and any code may take all memory or never come back. Frames and verdicts go through
-pipes. The process that imports the reader reads nothing with it: it forks one that does, says how that one ended, and
-forks the next. When nothing is said for too long, both go, and the next frame starts anew.
+Compiled code may end its process, and any code may use all memory or never return. Frames and verdicts go through
+pipes. The process that imports the reader does not read frames itself: it forks a process that does, reports how that
+one ended, and forks the next. After a timeout both are killed, and the next frame starts them again.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kmirror.protocol.registry import by_name
 
 PATIENCE_S = 15.0
 START_S = 120.0
-"""To start and to import the reader; on a busy machine that takes a while."""
+"""Time to start and to import the reader, in seconds; a busy machine needs a while."""
 MEMORY_BYTES_MAX = 1 << 31
-"""Of address space, for the reader's process: far more than any frame of a campaign wants."""
+"""Limit of the reader's address space, far more than any frame of a campaign needs."""
 _SIZE_BYTES = 4
 _SAID_MAX = 120
 
 
 class ApartReader:
-    """The reader whose class is `module:cls`, in a process that is started when it is needed."""
+    """The reader with the class `module:cls`, in a process that is started when needed."""
 
     def __init__(self, name: str, module: str, cls: str) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class ApartReader:
         self.version = self._start()
 
     def _start(self) -> str:
-        """Start the process; return what version of the reader it has."""
+        """Start the process; return the version of the reader."""
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 is closed with the process.
         command = [sys.executable, "-m", __name__, *self._where]
         self._process = subprocess.Popen(
@@ -59,7 +59,7 @@ class ApartReader:
         return found
 
     def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if the reader does not know the message in this version."""
+        """Return the verdict, None if the reader does not know the message in this version."""
         place = (frame.name, frame.version)
         if place in self._unknown:
             return None
@@ -74,7 +74,7 @@ class ApartReader:
         return found
 
     def _receive(self, patience_s: float) -> Any:
-        """Return what the process answers; a verdict if it does not."""
+        """Return the response of the process, or a verdict about its silence; raises `UsageError` if it ended."""
         assert self._process is not None and self._process.stdout is not None
         stdout = self._process.stdout
         ready, _, _ = select.select([stdout], [], [], patience_s)
@@ -87,7 +87,7 @@ class ApartReader:
         return found
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         if self._process is None:
             return
         with suppress(ProcessLookupError):
@@ -104,7 +104,7 @@ _ENDED = object()
 
 
 def send(pipe: IO[bytes], value: object) -> None:
-    """Write a value; one that the other end does not take is lost, which shows when its answer is wanted."""
+    """Write a value; if the other end is closed it is lost, which shows when its response is read."""
     data = pickle.dumps(value)
     with suppress(BrokenPipeError):
         pipe.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
@@ -119,21 +119,21 @@ def receive(pipe: IO[bytes]) -> Any:
 
 
 def _read(said: IO[bytes] | None) -> str:
-    """Return the first line that stands in a file."""
+    """Return the first line of a file."""
     if said is None:
         return ""
     return os.pread(said.fileno(), _SAID_MAX, 0).decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment, in which modules are found where they are found here."""
+    """Return the environment, with the module paths of this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RUST_BACKTRACE": "0"}
 
 
 def main(module: str, cls: str) -> None:
-    """Read frames from stdin, and write verdicts to what stdout was, until the other end is closed."""
+    """Read frames from stdin, and write verdicts to the original stdout, until the other end is closed."""
     given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a reader prints is none of the verdicts.
+    os.dup2(2, 1)  # Output of the reader must not mix with the verdicts.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     reader: Any = getattr(importlib.import_module(module), cls)()
@@ -149,7 +149,7 @@ def main(module: str, cls: str) -> None:
 
 
 def _serve(reader: Any, given: IO[bytes], told: IO[bytes]) -> NoReturn:
-    """Answer frames as long as they come, and end this process."""
+    """Serve frames until the input ends, then end this process."""
     try:
         while (question := receive(given)) is not _ENDED:
             name, version, data, is_message = question
@@ -162,7 +162,7 @@ def _serve(reader: Any, given: IO[bytes], told: IO[bytes]) -> NoReturn:
 
 
 def _end(code: int) -> Verdict:
-    """Return the verdict of a process that ended, with the first line that it said."""
+    """Return the verdict of a process that ended, with the first line of its stderr."""
     said = _read(sys.stderr.buffer)
     os.ftruncate(2, 0)
     os.lseek(2, 0, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""Where does a broker of ours answer otherwise than Kafka's, and why? What has a reason here is no finding."""
+"""Intended differences between our broker and Kafka's, with their reasons; they are not findings."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kmirror.spec.configs import Scope, known
 from kmirror.spec.wire_values import ResourceType
 
 SOON_MS = 20
-"""Who gives a controller no more time than this may not live to see it begin."""
+"""A controller that gets no more time than this may time out before it starts."""
 _OPERATIONS = range(4)
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.MIRROR}
 _NO_RESOURCE_TYPE = 0
 _PRODUCER_ENDS_AT = sum(layout.field_range("producer_id"))
-_SHARDS = 8  # As many has Kafka's cache of fetch sessions; each has so many of the ids.
+_SHARDS = 8  # Kafka's cache of fetch sessions has this many shards, each with an equal range of the ids.
 _SHARD_IDS = (2**31 - 1) // _SHARDS
 
 
 def _body(data: bytes) -> Any:
-    """Return the request, whose class the pattern of the cause says; None if it cannot be read."""
+    """Return the request, whose class is known from the pattern of the cause; None if it cannot be read."""
     try:
         return decode_request(data).body
     except ProtocolError:
@@ -69,7 +69,7 @@ def _has_null_records(data: bytes) -> bool:
 
 
 def _has_a_tiny_batch(data: bytes) -> bool:
-    """Return whether the first batch of a partition, of format 2, has a size that the producer's id goes beyond."""
+    """Return whether the size of a partition's first batch, of format 2, ends before its producer id does."""
     records = [bytes(row.records or b"") for topic in _body(data).topic_data for row in topic.partition_data]
     return any(
         batch[layout.MAGIC_AT : layout.MAGIC_AT + 1] == bytes([layout.MAGIC_V2])

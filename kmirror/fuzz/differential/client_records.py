@@ -1,4 +1,4 @@
-"""Record batches as kafka-python and aiokafka read them: the second took its readers from the first."""
+"""Record batches read with kafka-python and aiokafka, whose readers have a common origin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PACKAGES = {"kafka-python": "kafka", "aiokafka": "aiokafka"}
 
 
 def batches(name: str, data: bytes) -> list[dict[str, Any]]:
-    """Return the batches of `data` as the package of this name reads them; raises what it raises.
+    """Return the batches of `data` as the named package reads them; raises the errors that it raises.
 
-    As its consumer does, each batch's checksum is asked for first: one that is wrong raises `CorruptBatch`.
+    As in its consumer, each batch's checksum is checked first; a wrong one raises `CorruptBatch`.
     """
     memory_records = import_module(f"{_PACKAGES[name]}.record.memory_records").MemoryRecords
     found = []

@@ -1,6 +1,6 @@
-"""What do readers have in common that call other people's libraries?
+"""Base of the readers that call other projects' libraries.
 
-What the library raises is the verdict; what it takes is told as JSON.
+An error of the library is the verdict; an accepted value is converted to JSON.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from kmirror.fuzz.stream import Frame
 
 
 class LibraryReader(ABC):
-    """A reader that calls a library; its class says how. Any exception but those of `typed` is a fault."""
+    """A reader that calls a library. Any exception that is not in `typed` is a fault."""
 
     name: str
     version: str
     typed: tuple[type[Exception], ...]
-    """What the library says it raises for bytes that it does not take."""
+    """Errors that the library documents for invalid bytes."""
     form: Form
-    """How what it makes of a message becomes JSON."""
+    """Conversion of the library's objects to JSON."""
 
     @abstractmethod
     def knows(self, frame: Frame) -> bool:
@@ -28,18 +28,18 @@ class LibraryReader(ABC):
 
     @abstractmethod
     def batches(self, data: bytes) -> list[dict[str, Any]]:
-        """Return the record batches as JSON; raises what the library raises."""
+        """Return the record batches as JSON; raises the library's errors."""
 
     @abstractmethod
     def message(self, cls: Any, version: int, data: bytes) -> Any:
-        """Return what the library makes of a message; raises what it raises."""
+        """Return the library's object for a message; raises the library's errors."""
 
     def told(self, cls: Any, version: int, found: Any) -> Any:
-        """Return as JSON what `message` returned."""
+        """Return the result of `message` as JSON."""
         return self.form.struct(cls, version, found)
 
     def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if it is no message that is known."""
+        """Return the verdict, None for an unknown message."""
         if not self.knows(frame):
             return None
         cls: Any = frame.message
@@ -51,5 +51,5 @@ class LibraryReader(ABC):
             return refused(error, is_typed=isinstance(error, self.typed))
         return Verdict(self.told(cls, frame.version, found))
 
-    def close(self) -> None:  # noqa: B027 a class that holds something says so.
-        """Nothing is held."""
+    def close(self) -> None:  # noqa: B027 a class with resources overrides it.
+        """Do nothing: there are no resources."""

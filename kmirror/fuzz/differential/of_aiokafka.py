@@ -1,4 +1,4 @@
-"""aiokafka: the structs that it has for each version of a message, and its compiled readers of records."""
+"""Reader: aiokafka, with its structs for each version of a message, and its compiled readers of records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kmirror.fuzz.stream import Frame
 from kmirror.protocol.structs import Field
 
 _TAGS = "TaggedFields"
-# It has a struct where Kafka has two fields: the bytes are the same.
+# It has a struct where Kafka has two fields; the bytes are the same.
 _NESTED_OTHERWISE = ("CreatePartitionsRequest",)
 
 
 def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
-    """Return the values by their places: a struct within another is a tuple, or its only field."""
+    """Return the values in order: a nested struct is a tuple, or its only field."""
     schema = getattr(found, "SCHEMA", None)
     if schema is not None:
         found = [getattr(found, name) for name in schema.names]
@@ -59,7 +59,7 @@ class AiokafkaReader(LibraryReader):
         return _class(cls, version).decode(data)
 
     def told(self, cls: Any, version: int, found: Any) -> Any:
-        """Return the struct as JSON, or in words that its schema is another one."""
+        """Return the struct as JSON, or a text if its schema has other fields."""
         theirs = _class(cls, version)
         if not _is_same(cls, version, theirs.SCHEMA):
             return f"{theirs.__name__} with other fields: {', '.join(theirs.SCHEMA.names)}"
@@ -70,7 +70,7 @@ class AiokafkaReader(LibraryReader):
 def _classes() -> Mapping[tuple[int, int, bool], Any]:
     """Return the structs that its clients use, by API key, version, and whether it is a request.
 
-    It has some more, of versions that it never asks for.
+    It has more structs, for versions that it never sends.
     """
     from aiokafka import protocol
     from aiokafka.protocol.api import Request
@@ -95,13 +95,13 @@ def _class(message: Any, version: int) -> Any:
 
 
 def _is_same(cls: Any, version: int, schema: Any) -> bool:
-    """Return whether aiokafka's schema has as many fields as the struct, and structs and arrays where it has them.
+    """Return whether aiokafka's schema has the same number of fields, with structs and arrays in the same places.
 
-    Their types are not compared: that is for the bytes to show.
+    Types are not compared: the bytes show them.
     """
     fields = [field for field in fields_of(cls, version) if not field.is_tag_only]
     if not hasattr(schema, "fields"):
-        return len(fields) == 1  # The only field stands for the struct.
+        return len(fields) == 1  # A struct with one field is that field.
     theirs = [each for each in schema.fields if getattr(each, "__name__", "") != _TAGS]
     return len(fields) == len(theirs) and all(
         _is_same_field(field, version, their) for field, their in zip(fields, theirs, strict=True)

@@ -1,4 +1,4 @@
-"""Kafka's own classes: a JVM that is kept, asked over a pipe, one frame at a time (`Oracle.java`)."""
+"""Reader: Kafka's own classes, in a JVM that is kept running and gets frames one by one over a pipe (`Oracle.java`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _value(found: dict[str, Any], field: Field) -> Any:
     if field.tag >= 0 and name not in found:
         return LEFT_OUT
     value = found[name]
-    # The converter shows no bytes of records.
+    # The converter does not show the bytes of records.
     return UNTOLD if field.type == "records" and value is not None else value
 
 
@@ -43,7 +43,7 @@ _FORM = Form(_values, _scalar)
 
 
 class KafkaReader:
-    """The classes that Kafka makes of its schemas, and `MemoryRecords`; `class_path` has Kafka's jars."""
+    """The classes that Kafka generates from its schemas, and `MemoryRecords`; `class_path` has Kafka's jars."""
 
     name = "kafka"
 
@@ -63,7 +63,7 @@ class KafkaReader:
         return frame.version in versions
 
     def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if it is no message that is known."""
+        """Return the verdict, None for an unknown message."""
         if not self._is_known(frame):
             return None
         hexed = frame.data.hex()
@@ -82,14 +82,14 @@ class KafkaReader:
         return Verdict(_FORM.struct(frame.message, frame.version, value), again=again)
 
     def close(self) -> None:
-        """End the JVM."""
+        """Stop the JVM."""
         self.oracle.close()
 
 
 def open_kafka(jars: str | None) -> KafkaReader:
-    """Return the reader with the jars of a folder, that of the environment variable if `jars` is None.
+    """Return the reader with the jars in a folder; None means that of the environment variable.
 
-    Raises `UsageError` if there is no such folder, or no Java.
+    Raises `UsageError` without such a folder, or without Java.
     """
     jars = jars or os.environ.get(JARS)
     if not jars or not Path(jars).is_dir():
@@ -100,14 +100,14 @@ def open_kafka(jars: str | None) -> KafkaReader:
 
 
 class Oracle:
-    """The JVM: a question is a line with a JSON object, and so is the answer; `Oracle.java` says which there are."""
+    """The JVM: each request and each response is a line with a JSON object; see `Oracle.java` for them."""
 
     def __init__(self, class_path: str) -> None:
         command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-cp", class_path, str(PROGRAM)]
         self._jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to one question; raises `UsageError` if the JVM has ended."""
+        """Return the response to a request; raises `UsageError` if the JVM has ended."""
         assert self._jvm.stdin is not None and self._jvm.stdout is not None
         try:
             self._jvm.stdin.write(json.dumps(question).encode("utf-8", "surrogatepass") + b"\n")
@@ -121,7 +121,7 @@ class Oracle:
         return answer
 
     def close(self) -> None:
-        """End it."""
+        """Stop the JVM."""
         self._jvm.kill()
         self._jvm.wait()
         for pipe in (self._jvm.stdin, self._jvm.stdout):

@@ -1,4 +1,4 @@
-"""kafka-python: the classes of its protocol modules, and its readers of records."""
+"""Reader: kafka-python, with the classes of its protocol modules, and its readers of records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmirror.protocol.structs import Field
 from kmirror.records import layout
 
 _MODULES = ("metadata", "consumer", "producer", "admin", "sasl")
-# Fields that it has under another name.
+# Fields with another name there.
 _RENAMED = {
     "topic_authorized_operations": "authorized_operations",
     "cluster_authorized_operations": "authorized_operations",
@@ -60,14 +60,14 @@ class KafkaPythonReader(LibraryReader):
         from kafka.errors import KafkaError
 
         self.version = f"kafka-python {version('kafka-python')}"
-        # What its parser of answers expects; others pass through it.
+        # The errors that its response parser expects; others pass through it.
         self.typed = (ValueError, struct.error, KafkaError, CorruptBatch)
 
     def knows(self, frame: Frame) -> bool:
         """Return whether it has this message in this version."""
         message: Any = frame.message
         if message is None:
-            # For lz4 in messages of format 0 it wants another package, xxhash.
+            # For lz4 in format 0 it needs the package xxhash.
             return frame.version > 0 or frame.data[layout.MAGIC_AT + 1 : layout.MAGIC_AT + 2] != b"\3"
         found = _class(message)
         return found is not None and frame.version <= found.max_version

@@ -1,4 +1,4 @@
-"""kio, which makes dataclasses of messages: its compiled readers, its types turned back into JSON."""
+"""Reader: kio, which turns messages into dataclasses, with its compiled readers; its values are converted to JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _FORM = Form(
 
 
 class KioReader(LibraryReader):
-    """`kio.serial.entity_reader`, and `kio.records` for batches of format 2 that are not compressed."""
+    """`kio.serial.entity_reader`, and `kio.records` for uncompressed batches of format 2."""
 
     name = "kio"
     form = _FORM
@@ -56,7 +56,7 @@ class KioReader(LibraryReader):
         self.typed = (SerialError, ValueError)
 
     def knows(self, frame: Frame) -> bool:
-        """Return whether kio has this message in this version, with the fields that it has here."""
+        """Return whether kio has this message in this version, with the same fields."""
         message: Any = frame.message
         if message is not None:
             return _entity(message, frame.version) is not None
@@ -98,7 +98,7 @@ def _entity(message: Any, version: int) -> Any:
 
 
 def _is_same(cls: Any, version: int, entity: Any) -> bool:
-    """Return whether kio's entity has as many fields as the struct, at every depth."""
+    """Return whether kio's entity has the same number of fields as the struct, at every depth."""
     from kio.serial._introspect import classify_field
 
     fields, theirs = fields_of(cls, version), dataclasses.fields(entity)
@@ -112,7 +112,7 @@ def _batch(batch: Any) -> dict[str, Any]:
     records = [
         {
             "offset": record.offset,
-            "timestamp": UNTOLD,  # Its milliseconds are cut off.
+            "timestamp": UNTOLD,  # kio drops its milliseconds.
             "key": blob(record.key),
             "value": blob(record.value),
             "headers": [

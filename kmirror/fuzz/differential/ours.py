@@ -1,4 +1,4 @@
-"""Our own decoder and our own reader of record batches, as one of the readers."""
+"""Reader: our own decoder, and our own reader of record batches."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 LIMIT_BYTES = 1 << 24
-"""What a batch may unpack to here: a frame is small."""
+"""Most bytes that a batch may decompress to here, as frames are small."""
 
 
 class OurReader:
-    """`Message.decode` and `iter_any_batches`, as strict as they are by default."""
+    """`Message.decode` and `iter_any_batches`, in their default strict mode."""
 
     name = "ours"
     version = "kmirror"
 
     def read(self, frame: Frame) -> Verdict:
-        """Return what became of the frame."""
+        """Return the verdict."""
         return self._message(frame) if frame.message is not None else self._batches(frame.data)
 
     def _message(self, frame: Frame) -> Verdict:
@@ -37,7 +37,7 @@ class OurReader:
         try:
             again = found.encode(frame.version)
         except LocalProtocolError:
-            again = None  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+            again = None  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
         return Verdict(OURS.struct(cls, frame.version, found), again=again)
 
     def _batches(self, data: bytes) -> Verdict:
@@ -47,7 +47,7 @@ class OurReader:
                 batch.verify_crc()
                 found.append(_batch(batch))
         except TornBatch:
-            pass  # A consumer takes what is whole, as Kafka's does.
+            pass  # A consumer uses the whole batches, like Kafka's.
         except CorruptBatch as error:
             return refused(error, is_typed=True)
         except Exception as error:
@@ -55,7 +55,7 @@ class OurReader:
         return Verdict(found)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""
 
 
 def _batch(batch: AnyBatch) -> dict[str, Any]:
@@ -95,5 +95,5 @@ def record(
 
 
 def blob(data: bytes | None) -> str | None:
-    """Return bytes as JSON has them."""
+    """Return bytes as JSON: base64."""
     return None if data is None else base64.b64encode(data).decode("ascii")

@@ -1,4 +1,4 @@
-"""Which readers are there, by name, and which of them can be had here?"""
+"""Table of the readers by name, and those that are available here."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from kmirror.fuzz.stream import Frame
 OURS = "ours"
 KAFKA = "kafka"
 JARS = "KMIRROR_KAFKA_JARS"
-"""The environment variable that names the folder with Kafka's jars."""
+"""Environment variable with the folder of Kafka's jars."""
 
 
 class Reader(Protocol):
-    """One that is given the bytes of messages and of record batches; used by one thread, and closed at the end."""
+    """Reads the bytes of messages and of record batches; used by one thread, and closed at the end."""
 
     name: str
     version: str
-    """What is read with, as in kio 0.6.5."""
+    """Version of the library, such as kio 0.6.5."""
 
     def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if the reader does not know the message in this version."""
+        """Return the verdict, None if the reader does not know the message in this version."""
         ...
 
     def close(self) -> None:
-        """Let go of processes."""
+        """Release its processes."""
         ...
 
 
 class ReaderRow(NamedTuple):
-    """A reader: the module and what opens it, and the package that it wants, "" for none."""
+    """A reader: its module, the name that opens it there, and the package that it needs, or ""."""
 
     name: str
     module: str
@@ -55,9 +55,9 @@ READERS: tuple[ReaderRow, ...] = (
 
 
 def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Reader]:
-    """Return the readers of these names, ours among them; without names all that can be had here.
+    """Return the readers of these names, ours always included; without names all that are available here.
 
-    `jars` is a folder with Kafka's jars. Raises `UsageError` for a name that is none, and for what is not installed.
+    `jars` is a folder with Kafka's jars. Raises `UsageError` for an unknown name, and for one that is not installed.
     """
     rows = {row.name: row for row in READERS}
     for name in names:

@@ -1,4 +1,4 @@
-"""Where do we differ from Kafka's own readers, and why? What has a reason here is no finding."""
+"""Intended differences between our readers and Kafka's, with their reasons; they are not findings."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from kmirror.records import layout
 
 
 class Reason(NamedTuple):
-    """A difference between Kafka's reader and ours that is meant."""
+    """An intended difference between Kafka's reader and ours."""
 
     cause: str
-    """How the cause of its findings begins, as a regular expression."""
+    """Start of the cause of its findings, as a regular expression."""
     what: str
     why: str
     holds: Callable[[bytes], bool] = lambda data: True
-    """Whether it is the reason for a frame: where the cause alone may have others."""
+    """Whether the reason holds for a frame, where the same cause may have other reasons."""
 
 
 def tail(data: bytes) -> bytes:
-    """Return what is left behind the last whole batch or message, by their sizes alone."""
+    """Return the bytes after the last whole batch or message, by their sizes alone."""
     at = 0
     while len(data) - at >= layout.LOG_OVERHEAD:
         size = int.from_bytes(data[at + layout.BATCH_LENGTH_AT : at + layout.LOG_OVERHEAD], "big", signed=True)
@@ -104,5 +104,5 @@ REASONS: tuple[Reason, ...] = (
 
 
 def reason_of(cause: str, data: bytes, rows: Sequence[Reason] = REASONS) -> Reason | None:
-    """Return why a difference of this cause, in this frame, is none to be told; None if it is."""
+    """Return the reason for a difference of this cause in this frame; None if it is a finding."""
     return next((row for row in rows if re.match(row.cause, cause) and row.holds(data)), None)

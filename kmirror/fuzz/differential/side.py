@@ -1,7 +1,8 @@
-"""One of two brokers that should agree: what is asked of it, under the names of a round, and what it does.
+"""One of two brokers that should agree, with its link, and the names of the current round.
 
-Requests have the names and the topic id of no round. Each broker is asked in the names of its present one, and its
-answers are given back in those of the requests: so both are asked the same, and neither remembers a round before.
+Requests contain placeholders for the names and the topic id. Each broker gets them with those of its current round, and
+in its responses they are replaced by the placeholders again. So both get the same requests, and neither remembers an
+earlier round.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.wire_values import CoordinatorType
 
 MARK = ".r00000"
-"""How names end that are of a round, in requests; a broker is given another number of as many digits."""
+"""Suffix of round-specific names in requests; it is replaced by a number with as many digits."""
 TOPIC_ID = Uuid(b"the topic's uuid")
-"""What stands in requests for the id of the topic of a round."""
+"""Placeholder in requests for the topic id of the round."""
 ROUNDS = 100_000
 _ANY_MARK = re.compile(rb"\.r\d{5}")
 _METADATA_VERSION = 12
@@ -42,23 +43,23 @@ _CLIENT = "fuzz"
 
 
 class How(Enum):
-    """How a request ended."""
+    """End of a request."""
 
     ANSWERED = "answers"
     CLOSED = "closes the link"
     SILENT = "does not answer"
-    NOTHING = "has nothing to answer"  # As for a Produce with acks=0: the request behind it was answered.
+    NOTHING = "has nothing to answer"  # As for a Produce with acks=0: the request after it got a response.
 
 
 class Seen(NamedTuple):
-    """What a broker did with a request; the answer is empty if there is none."""
+    """Reaction of a broker to a request; `answer` is empty without a response."""
 
     how: How
     answer: bytes = b""
 
 
 class Side:
-    """A broker and its link. A broker that cannot be prepared any more raises `Fault`."""
+    """A broker and its link. Raises `Fault` if the broker cannot be prepared any more."""
 
     def __init__(self, name: str, host: str, port: int) -> None:
         self.name = name
@@ -68,13 +69,13 @@ class Side:
         self._topic_id = TOPIC_ID
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._line.close()
 
     # -- a round --------------------------------------------------------------------------------
 
     def begin(self, number: int) -> None:
-        """Delete what former rounds left, as far as it can be, make the topic of this one, and find coordinators."""
+        """Delete the remains of earlier rounds where possible, create this round's topic, and find the coordinators."""
         self._line.close()
         self.forget()
         self._mark = f".r{number % ROUNDS:05}".encode()
@@ -102,16 +103,16 @@ class Side:
         return [row.name for row in found.topics if not row.is_internal]
 
     def ask(self, body: Message, version: int, at: str = "") -> Message:
-        """Return the answer to a request of our own; raises `Fault` if there is none."""
+        """Return the response to a request that is not part of the comparison; raises `Fault` if there is none."""
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
         return decode_response(self._asked(frame), key_of(type(body)), version).body
 
     def rest(self) -> None:
-        """Let a moment pass."""
+        """Sleep for a moment."""
         time.sleep(_REST_S)
 
     def versions(self) -> Versions:
-        """Return what it tells of its APIs."""
+        """Return the API versions of the broker."""
         return versions_in(self._asked(versions_question()))
 
     def _asked(self, frame: bytes) -> bytes:
@@ -124,7 +125,7 @@ class Side:
     # -- a request ------------------------------------------------------------------------------
 
     def send(self, data: bytes, *, has_answer: bool) -> None:
-        """Send a request in the names of the round; behind one that has no answer another is sent that has one."""
+        """Send a request in the names of the round; one without a response is followed by one with a response."""
         self._fence = not has_answer
         self._is_closed = False
         try:
@@ -137,11 +138,11 @@ class Side:
             raise Fault(Kind.DEAD, f"{self.name}: {error!r}", f"{self.name} is dead", "a broker that listens") from None
 
     def has_come(self, within_s: float) -> bool:
-        """Return whether the answer, or the end of the link, comes in time."""
+        """Return whether the response, or the end of the link, arrives in time."""
         return self._is_closed or self._line.has_data(within_s)
 
     def seen(self, data: bytes) -> Seen:
-        """Return what came, in the names of the request; hangs up if nothing did."""
+        """Return the reaction, in the names of the request; closes the connection if there was none."""
         if self._is_closed:
             return Seen(How.CLOSED)
         if not self._line.has_data(0):
@@ -161,19 +162,19 @@ class Side:
 
 
 def _fence(data: bytes) -> bytes:
-    """Return a request with another correlation id than this one's."""
+    """Return a request with a different correlation id."""
     question = versions_question()
     number = bytes([data[4] ^ 1]) + data[5:8]
     return question[:4] + number + question[8:]
 
 
 def other_rounds(answer: bytes) -> list[str]:
-    """Return the marks of rounds before that stand in an answer."""
+    """Return the marks of earlier rounds in a response."""
     return sorted({found.decode() for found in _ANY_MARK.findall(answer)} - {MARK})
 
 
 def check_alone(side: Side, node_id: int) -> None:
-    """Raise `UsageError` if a broker is not the only one of its cluster, has another id, or topics of anybody else."""
+    """Raise `UsageError` unless a broker is alone in its cluster, has this id, and no topics of other programs."""
     found: Any = side.ask(MetadataRequest(topics=[]), _METADATA_VERSION)
     ids = [row.node_id for row in found.brokers]
     if ids != [node_id]:

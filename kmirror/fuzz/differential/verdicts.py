@@ -1,7 +1,7 @@
-"""What does a reader make of a frame, in a form in which readers can be compared, and where do two of them part?
+"""Verdicts of readers in a comparable form, and the search for the first difference between two of them.
 
-A message is JSON as Kafka's converters have it (see `kmirror.protocol.json_form`), whatever objects its reader makes.
-A batch is JSON too: its header by the names of our `Batch`, its records.
+A message is JSON as Kafka's converters write it (see `kmirror.protocol.json_form`), for objects of any reader. A batch
+is JSON too: its header, with the names of our `Batch`, and its records.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field, fresh_default
 
 UNTOLD = "(not told)"
-"""What stands for a value that a reader does not give, such as the records in Kafka's JSON: it equals any other."""
+"""Placeholder for a value that a reader does not report, such as the records in Kafka's JSON; equal to any other."""
 LEFT_OUT = "(left out)"
-"""What `Form.values` returns of a tagged field that was not there, so that it has its default."""
+"""Returned by `Form.values` for an absent tagged field, which has its default then."""
 _TEXT_MAX = 160
 _VALUE_MAX = 48
 
 
 class Verdict(NamedTuple):
-    """What a reader made of a frame: `value` if it took it, `error` if not."""
+    """Verdict of a reader about a frame: `value` if it was accepted, `error` if not."""
 
     value: Any = None
     """The message or the batches as JSON; None if the frame was refused."""
     error: str = ""
-    """The error's class and text; "" if the frame was taken."""
+    """Class and text of the error; "" if the frame was accepted."""
     fault: Kind | None = None
-    """What is wrong with the error itself, None if it is one that the reader says it raises."""
+    """Fault of the error itself; None if the reader documents such errors."""
     field: str = ""
-    """The path of the field that was refused, if the reader tells it."""
+    """Path of the refused field, if the reader reports it."""
     again: bytes | None = None
-    """What the reader writes of what it read, if it was asked to write it."""
+    """The bytes that the reader writes for the value, if it was asked to write it."""
 
     @property
     def is_taken(self) -> bool:
-        """Return whether the reader took the frame."""
+        """Return whether the reader accepted the frame."""
         return not self.error
 
     @property
     def reason(self) -> str:
-        """Return the error without what differs from frame to frame: numbers, names in quotes, bytes."""
+        """Return the error without the parts that vary by frame: numbers, quoted names, bytes."""
         return reason(self.error)
 
 
 def refused(error: BaseException, *, is_typed: bool, field: str = "") -> Verdict:
-    """Return the verdict of a reader that raised."""
+    """Return the verdict for an exception of a reader."""
     fault = None if is_typed else Kind.MEMORY if isinstance(error, MemoryError) else Kind.RAISED
     return Verdict(None, f"{type(error).__name__}: {error}"[:_TEXT_MAX], fault, field)
 
 
 def reason(text: str) -> str:
-    """Return a text of an error without numbers, what stands in quotes, and paths of fields."""
+    """Return an error text without numbers, quoted parts, and field paths."""
     text = text.partition(" codec can't decode")[0]
     text = re.sub(r"b?'[^']*'|b?\"[^\"]*\"", "'...'", text)
     text = re.sub(r"\(at [^)]*\)", "", text)
@@ -68,7 +68,7 @@ def reason(text: str) -> str:
 
 
 class Parting(NamedTuple):
-    """Where two values part: a path as in `topics[0].name`, and what stands there in each."""
+    """First difference of two values: a path such as `topics[0].name`, and both values there."""
 
     path: str
     left: Any
@@ -81,7 +81,7 @@ class Parting(NamedTuple):
 
     @property
     def kinds(self) -> str:
-        """Return of what kind the two values are."""
+        """Return the kinds of the two values."""
         return f"{kind_of(self.left)} and {kind_of(self.right)}"
 
     def told(self, left: str, right: str) -> str:
@@ -90,7 +90,7 @@ class Parting(NamedTuple):
 
 
 def parting(left: Any, right: Any, path: str = "") -> Parting | None:
-    """Return the first place at which two values part, None if they are equal but for what is not told."""
+    """Return the first difference of two values, None if they are equal except for `UNTOLD`."""
     if left is right or left == UNTOLD or right == UNTOLD:
         return None
     if isinstance(left, dict) and isinstance(right, dict):
@@ -118,7 +118,7 @@ _NOTHING = _Nothing()
 
 
 def kind_of(value: Any) -> str:
-    """Return what a JSON value is, in a word."""
+    """Return the kind of a JSON value in words."""
     match value:
         case None:
             return "null"
@@ -147,11 +147,11 @@ Scalar = Callable[[Field, Any], Any]
 
 
 class Form(NamedTuple):
-    """How objects of a reader become JSON.
+    """Conversion of a reader's objects to JSON.
 
-    `values(struct, fields)` returns what a struct holds for these fields, all of a version, in the order of the schema;
-    `scalar(field, value)` returns a value that is no struct and no array and not None, as JSON has it; `nulls` says for
-    types of fields what None stands for, if not for null.
+    `values(struct, fields)` returns a struct's values for these fields, all those of a version in schema order;
+    `scalar(field, value)` returns the JSON of a value other than struct, array and None; `nulls` maps field types for
+    which None means something other than null.
     """
 
     values: Values
@@ -159,9 +159,9 @@ class Form(NamedTuple):
     nulls: Mapping[str, Any] = MappingProxyType({})
 
     def struct(self, cls: Any, version: int, value: Any) -> dict[str, Any]:
-        """Return a struct of ours by what the reader has for it; raises `ValueError` if it has other fields.
+        """Return a struct as JSON, from the reader's object; raises `ValueError` if that has other fields.
 
-        A tagged field with its default is left out: readers do not tell whether it was there.
+        A tagged field with its default is left out: readers do not report whether it was present.
         """
         rows = _rows(cls, version)
         found: dict[str, Any] = {}
@@ -185,7 +185,7 @@ class Form(NamedTuple):
 
 
 def plain(field: Field, value: Any) -> Any:
-    """Return a scalar of ours as JSON has it."""
+    """Return a scalar of ours as JSON."""
     if field.type in ("bytes", "records"):
         return base64.b64encode(value).decode("ascii")
     if field.type == "uuid":
@@ -206,7 +206,7 @@ class _Row(NamedTuple):
 
 
 def fields_of(cls: Any, version: int) -> tuple[Field, ...]:
-    """Return the fields that a struct of ours has in a version, in the order of the schema."""
+    """Return the fields of our struct in a version, in schema order."""
     return _fields_of(cls, version)
 
 
@@ -226,5 +226,5 @@ def _rows(cls: Any, version: int) -> tuple[_Row, ...]:
 
 
 def snake(name: str) -> str:
-    """Return a name of Kafka's, as in LeaderEpoch, with small letters and underscores."""
+    """Return a name of Kafka's, such as LeaderEpoch, in snake case."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,1 +1,1 @@
-"""What may a broker answer in a session? Rule machines: clients that send what they could, and a model that judges."""
+"""Rule machines for sessions with a broker: clients that send possible requests, and a model of the responses."""

@@ -1,6 +1,6 @@
-"""What may a broker answer to fetches in sessions? Logs, sessions (KIP-227) and what each session was told.
+"""Model of the responses to fetches in sessions: logs, fetch sessions (KIP-227), and the values sent in each session.
 
-The broker has one replica of each partition, so that its high watermark is its log's end, and no transaction.
+The broker has the only replica of each partition, so its HW is its LEO, and there are no transactions.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kmirror.spec.error_codes import ErrorCode
 TOPIC_IDS_FROM = 13
 SESSIONS_FROM = 7
 EPOCH_FROM = 9
-"""First version in which a fetch names the leader's epoch."""
+"""First version with the leader epoch in a fetch."""
 LAST_EPOCH_FROM = 12
 DIVERGENCE_FROM = 12
-"""First version that can tell a divergence."""
+"""First version with the DivergingEpoch field."""
 LOG_START_FROM = 5
 FULL, FINAL = 0, -1
 NO_EPOCH = -1
 WIDE = 1 << 20
-"""A limit that is none for the logs here."""
+"""A limit above the size of all logs here."""
 _EPOCH_MAX = 0x7FFFFFFF
 _GONE = OneOf(
     frozenset(
@@ -41,26 +41,26 @@ _GONE = OneOf(
         )
     )
 )
-"""Of a topic that was deleted: whichever part of the broker has heard of it first."""
+"""Errors for a deleted topic, which depend on the part of the broker that has applied the deletion."""
 _ABSENT = (int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.UNKNOWN_TOPIC_ID), _GONE)
 
 Place = tuple[str, int]
-"""A partition, by the name of its topic."""
+"""A partition, by topic name."""
 Key = tuple[str | Uuid, int]
-"""A partition as a request names it."""
+"""A partition as named in a request."""
 Row = tuple[Key, Any, int, int, int, Any, Any]
-"""One of an answer: partition, error, high watermark, last stable offset, log start, divergence, batches."""
+"""A row of a response: partition, error, HW, LSO, log start offset, divergence, batches."""
 ROW_ERROR = 1
 
 
 class Stored(NamedTuple):
-    """A batch in a log, as far as it matters here."""
+    """A batch in a log, with its properties that matter here."""
 
     base: int
     records: int
     size: int
     crc: int
-    """Of all that its producer wrote."""
+    """Checksum of the part that the producer wrote."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,10 @@ class Log:
         return replace(self, end=self.end + count, batches=(*self.batches, Stored(self.end, count, size, crc)))
 
     def read(self, offset: int, most: int, *, min_one: bool) -> tuple[tuple[int, int], ...]:
-        """Return base offset and checksum of the batches from the one that holds `offset`, as many as `most` has room
-        for; with `min_one` the first has it always."""
+        """Return base offset and checksum of the batches from the one with `offset` on, up to `most` bytes.
+
+        With `min_one` the first batch is returned regardless of its size.
+        """
         found: list[tuple[int, int]] = []
         for batch in self.batches:
             if batch.base + batch.records <= offset:
@@ -91,7 +93,7 @@ class Log:
 
 
 class Asked(NamedTuple):
-    """What a request says of a partition."""
+    """A partition in a request."""
 
     offset: int
     most: int
@@ -100,13 +102,13 @@ class Asked(NamedTuple):
 
 
 Told = tuple[int, int]
-"""High watermark and log start."""
+"""HW and log start offset."""
 NOTHING: Told = (-1, -1)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A session in the broker."""
+    """A fetch session in the broker."""
 
     epoch: int
     by_id: bool
@@ -116,13 +118,13 @@ class Cache:
 
 
 class Last(NamedTuple):
-    """The newest fetch of a session that was answered: the next one may come before its answer is made."""
+    """The last fetch of a session that was answered; the next one may overtake its response."""
 
     call: int
     others: frozenset[int]
-    """Calls that were under way when it was sent."""
+    """Calls outstanding when it was sent."""
     told: Table[Key, Told]
-    """What the session was told before it."""
+    """The values sent in the session before it."""
 
 
 @dataclass(frozen=True)
@@ -132,25 +134,25 @@ class Waiting:
     call: int
     version: int
     session: Symbol | None
-    """None for one without a session."""
+    """None without a session."""
     epoch: int
-    """The session's when it began to wait."""
+    """Epoch of the session when the wait began."""
     asked: Table[Key, Asked]
     min_bytes: int
 
 
 class Phase(NamedTuple):
-    """How far the deletion of a topic is."""
+    """Progress of the deletion of a topic."""
 
     is_deleted: bool = False
-    """The controller has decided it."""
+    """Whether the controller has decided it."""
     is_gone: bool = False
-    """The broker has heard of it."""
+    """Whether the broker has applied it."""
 
 
 @dataclass(frozen=True)
 class Broker:
-    """All that the broker has in mind."""
+    """State of the broker."""
 
     ids: Table[Uuid, str]
     logs: Table[Place, Log]
@@ -158,10 +160,10 @@ class Broker:
     sessions: Table[Symbol, Cache]
     waiting: tuple[Waiting, ...]
     slots: int
-    """So many sessions may be open."""
+    """Most sessions that may be open."""
 
     def place(self, key: Key) -> Place | None:
-        """Return which partition a request means; None if there is no such topic id."""
+        """Return the partition of a request's key; None for an unknown topic id."""
         topic, index = key
         name = topic if isinstance(topic, str) else self.ids.get(topic)
         return None if name is None else (name, index)
@@ -171,7 +173,7 @@ class Broker:
 
 
 def fetched(broker: Broker, call: Call, names: Names) -> Iterator[Outcome[Broker]]:
-    """Yield what the broker may do with a fetch."""
+    """Yield the possible outcomes of a fetch."""
     assert isinstance(call.step, Step)
     request, version = call.step.body, call.step.version
     assert isinstance(request, FetchRequest)
@@ -207,12 +209,12 @@ def _with(broker: Broker, symbol: Symbol, cache: Cache) -> Broker:
 
 
 def refused(broker: Broker, call: Call, error: ErrorCode) -> Outcome[Broker]:
-    """Return that a fetch as a whole is answered with an error, and changes nothing."""
+    """Return the outcome of a fetch that gets a top-level error and changes nothing."""
     return Outcome(broker, {call.number: expected(error=int(error), session=0, rows=())})
 
 
 def _named(request: FetchRequest, version: int) -> Table[Key, Asked]:
-    """Return what a request says, by partition; of one that is named twice what comes last."""
+    """Return the partitions of a request; of one that is named twice the last counts."""
     found: dict[Key, Asked] = {}
     for topic in request.topics:
         for row in topic.partitions:
@@ -228,7 +230,7 @@ def _asked(row: FetchPartition, version: int) -> Asked:
 
 
 def _whole(broker: Broker, call: Call, request: FetchRequest, named: Table[Key, Asked]) -> Iterator[Outcome[Broker]]:
-    """Yield the answers to a fetch without a session."""
+    """Yield the outcomes of a fetch without a session."""
     assert isinstance(call.step, Step)
     if waits(broker, named, request):
         found = Waiting(call.number, call.step.version, None, FINAL, named, request.min_bytes)
@@ -241,7 +243,7 @@ def _whole(broker: Broker, call: Call, request: FetchRequest, named: Table[Key, 
 def _opened(
     broker: Broker, call: Call, request: FetchRequest, named: Table[Key, Asked], *, by_id: bool
 ) -> Iterator[Outcome[Broker]]:
-    """Yield the answers to a fetch that wants a session: the broker may have no room for one, or make room."""
+    """Yield the outcomes of a fetch that opens a session: the broker may have no slot, or evict another session."""
     assert isinstance(call.step, Step)
     symbol = Symbol(call.number, "session")
     rooms = [broker]
@@ -258,7 +260,7 @@ def _opened(
 def _gone_on(
     broker: Broker, call: Call, request: FetchRequest, symbol: Symbol, cache: Cache
 ) -> Iterator[Outcome[Broker]]:
-    """Yield the answers to a fetch within a session."""
+    """Yield the outcomes of a fetch within a session."""
     assert isinstance(call.step, Step)
     version = call.step.version
     named = _named(request, version)
@@ -288,9 +290,9 @@ def _gone_on(
 def _before(
     cache: Cache, number: int, others: frozenset[int]
 ) -> Iterator[tuple[Table[Key, Told], Mapping[int, Expected]]]:
-    """Yield what a session was told when its next fetch comes, and what becomes of the one before.
+    """Yield the values sent in a session when its next fetch arrives, and the response to the previous fetch.
 
-    A broker with many threads may still be busy with that one, and then finds that it was overtaken.
+    A broker with many threads may still be processing the previous one, and then find that it was overtaken.
     """
     yield cache.told, {}
     last = cache.last
@@ -307,9 +309,9 @@ def news(
     version: int,
     others: frozenset[int] = frozenset(),
 ) -> Outcome[Broker]:
-    """Return the answer within a session: the rows with anything that it was not told, and it is told now."""
+    """Return the response within a session: the rows with changes, which count as sent from now on."""
     cache = broker.sessions.get(symbol)
-    if cache is None:  # It was closed or evicted while this fetch waited.
+    if cache is None:  # The session was closed or evicted while this fetch waited.
         return Outcome(broker, {number: expected(error=0, session=symbol)})
     found = tuple(row for row in rows if _is_news(row, cache.told[row[0]]))
     told = Table({**cache.told, **{row[0]: _told(row) for row in rows}})
@@ -330,11 +332,11 @@ def _told(row: Row) -> Told:
     return NOTHING if row[ROW_ERROR] != 0 else (row[2], row[4])
 
 
-# -- what stands in an answer -------------------------------------------------------------------
+# -- rows of a response -------------------------------------------------------------------------
 
 
 def _row(broker: Broker, key: Key, asked: Asked, most: int, version: int, *, min_one: bool) -> Row:
-    """Return what an answer has to say of a partition."""
+    """Return the row of a partition in a response."""
     place = broker.place(key)
     if place is None:
         return _failed(key, int(ErrorCode.UNKNOWN_TOPIC_ID))
@@ -366,15 +368,14 @@ def _failed(key: Key, error: int | OneOf) -> Row:
 
 
 def all_rows(broker: Broker, asked: Table[Key, Asked], most: int, version: int) -> Iterator[tuple[Row, ...]]:
-    """Yield the rows of all partitions, in order of their keys; which is read first is the broker's business.
+    """Yield the rows of all partitions, in order of their keys, for each partition that the broker may read first.
 
-    The first with records gives a batch even if there is no room for it, and what it gives is no longer there for the
-    others.
+    The first one with records returns a batch even over the limits, which leaves less room for the others.
     """
     keys = sorted(asked, key=in_order)
 
     def rows(first: Key | None) -> tuple[Row, ...]:
-        # Where the limit of the whole answer is none, none of the others is short of it.
+        # Without a limit for the whole response, the others have room too.
         left = WIDE if most >= WIDE else 0
         return tuple(
             _row(broker, key, asked[key], most if key == first else left, version, min_one=key == first) for key in keys
@@ -390,7 +391,7 @@ def all_rows(broker: Broker, asked: Table[Key, Asked], most: int, version: int) 
 
 
 def in_order(key: Key) -> tuple[str, int]:
-    """Return by what rows are sorted."""
+    """Return the sort key of a row."""
     return str(key[0]), key[1]
 
 
@@ -398,9 +399,9 @@ def in_order(key: Key) -> tuple[str, int]:
 
 
 def waits(broker: Broker, asked: Table[Key, Asked], request: FetchRequest) -> bool:
-    """Return whether a fetch may wait; those that do have wide limits.
+    """Return whether a fetch may wait; fetches that wait have wide limits.
 
-    Partitions that the broker does not have are no reason to answer at once, unless there are no others; it may.
+    Missing partitions need not end the wait at once, unless there are no others.
     """
     if request.max_wait_ms <= 0:
         return False
@@ -412,7 +413,7 @@ def waits(broker: Broker, asked: Table[Key, Asked], request: FetchRequest) -> bo
 
 
 def _bytes(broker: Broker, asked: Table[Key, Asked], *, has_room: bool = False) -> int:
-    """Return how many bytes of records there are for a fetch; with `has_room` only where its limits have any room."""
+    """Return the size in bytes of the records for a fetch; with `has_room`, only of partitions whose limit is not 0."""
     found = 0
     for key, one in asked.items():
         place = broker.place(key)
@@ -424,7 +425,7 @@ def _bytes(broker: Broker, asked: Table[Key, Asked], *, has_room: bool = False) 
 
 
 def woken(broker: Broker) -> Iterator[Outcome[Broker]]:
-    """Yield the answers to fetches that have waited for what is there now."""
+    """Yield the outcomes when waiting fetches now have enough records."""
     for one in broker.waiting:
         if _bytes(broker, one.asked, has_room=True) >= one.min_bytes:
             for state, answers in ended(broker, one):
@@ -435,7 +436,7 @@ def woken(broker: Broker) -> Iterator[Outcome[Broker]]:
 
 
 def ended(broker: Broker, one: Waiting) -> Iterator[Outcome[Broker]]:
-    """Yield the answers to a fetch that waits no longer."""
+    """Yield the outcomes of a fetch whose wait ends."""
     broker = replace(broker, waiting=tuple(other for other in broker.waiting if other != one))
     cache = None if one.session is None else broker.sessions.get(one.session)
     if cache is not None and cache.epoch != one.epoch:
@@ -450,8 +451,7 @@ def ended(broker: Broker, one: Waiting) -> Iterator[Outcome[Broker]]:
 
 
 def may_end(broker: Broker, one: Waiting) -> bool:
-    """Return whether a fetch need not wait any longer, but may: overtaken, with an error, or with what it has no room
-    for."""
+    """Return whether a wait may end early: overtaken, with an error, or with records beyond its limits."""
     cache = None if one.session is None else broker.sessions.get(one.session)
     if cache is not None and cache.epoch != one.epoch:
         return True

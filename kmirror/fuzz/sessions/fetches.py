@@ -1,6 +1,6 @@
-"""Fetch sessions (KIP-227): several fetchers, records between their fetches, epochs and ids of any age.
+"""Rule machine of fetch sessions (KIP-227): several fetchers, records between their fetches, epochs and ids of any age.
 
-Requests are drawn from what answers have told; `fetch_model.py` says what may be answered.
+Requests are drawn from earlier responses; `fetch_model.py` is the model.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ _TRIES_MAX = 500
 _SESSIONS_MAX = 6
 _WAIT_MS = 60_000
 _RECORDS_MAX = 3
-_IDS_BELOW = 1 << 27  # Kafka 4.3.1 fails at ids that no shard of its cache has, such as 2**31 - 1.
+_IDS_BELOW = 1 << 27  # Kafka 4.3.1 fails for ids that no shard of its cache has, such as 2**31 - 1.
 _FAR = 1_000
 _ABSENT = 7
-"""A partition that no topic has."""
+"""A partition index that no topic has."""
 _AWAY = OneOf(frozenset({int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}))
 
 
@@ -89,13 +89,13 @@ class Open:
     session_id: int
     by_id: bool
     epoch: int = 1
-    """Of the next request."""
+    """Epoch of the next request."""
     places: dict[Place, None] = field(default_factory=dict)
 
 
 @dataclass
 class Known:
-    """What the clients know."""
+    """Knowledge of the clients."""
 
     topics: list[Topic]
     sessions: dict[int, Open] = field(default_factory=dict)
@@ -103,10 +103,10 @@ class Known:
     starts: dict[Place, int] = field(default_factory=dict)
     closed: list[int] = field(default_factory=list)
     values: int = 0
-    """So many values were produced: no two are alike."""
+    """Number of produced values, each of them unique."""
 
     def places(self) -> list[Place]:
-        """Return all partitions that there are, or were."""
+        """Return all partitions, including deleted ones."""
         return [(topic.name, index) for topic in self.topics for index in range(topic.partitions)]
 
     def topic(self, name: str) -> Topic:
@@ -207,7 +207,7 @@ def _go_on(known: Known, choose: Choose) -> Step | None:
 
 
 def _wrong(known: Known, choose: Choose) -> Step | None:
-    """Draw a request with an epoch, an id or a kind of names that its session does not have."""
+    """Draw a request with an epoch, an id or a kind of topic names that does not fit its session."""
     if not known.sessions:
         return None
     session = known.sessions[choose.pick(list(known.sessions))]
@@ -289,7 +289,7 @@ class Fetches:
     )
 
     def begin(self, world: World) -> tuple[Known, Broker]:
-        """Create the topics, wait until they take records, and ask how many sessions there may be."""
+        """Create the topics, wait until they accept records, and read the number of session slots."""
         names = {f"{world.prefix}-{name}": count for name, count in _TOPICS}
         topics = [CreatableTopic(name=name, num_partitions=n, replication_factor=1) for name, n in names.items()]
         made = world.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), _CREATE_VERSION)
@@ -308,7 +308,7 @@ class Fetches:
         return known, Broker(Table(ids), Table(logs), Table(phases), Table(), (), slots)
 
     def outcomes(self, state: Broker, call: Call, names: Names) -> Iterable[Outcome[Broker]]:
-        """Yield what the broker may do with a request."""
+        """Yield the possible outcomes of a request."""
         assert isinstance(call.step, Step), "there are no pauses"
         match call.step.body:
             case FetchRequest():
@@ -321,7 +321,7 @@ class Fetches:
                 yield _deleted(state, call, request)
 
     def drifts(self, state: Broker) -> Iterable[Outcome[Broker]]:
-        """Yield that the broker hears of a deletion, or ends a wait."""
+        """Yield the outcomes of a deletion that reaches the broker, and of a wait that ends."""
         for name, phase in state.phases.items():
             if phase.is_deleted and not phase.is_gone:
                 yield Outcome(replace(state, phases=state.phases.put(name, Phase(True, True))), {})
@@ -331,7 +331,7 @@ class Fetches:
                     yield Outcome(after, {number: replace(told, is_optional=True) for number, told in answers.items()})
 
     def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return the places of an answer; raises `Fault` for records that are none."""
+        """Return the compared values of a response; raises `Fault` for invalid records."""
         match answer:
             case FetchResponse():
                 rows = [
@@ -353,7 +353,7 @@ class Fetches:
                 raise AssertionError(f"not asked for: {answer!r}")
 
     def learn(self, known: Known, step: Step, answer: Message) -> None:
-        """Note sessions, and where logs begin and end."""
+        """Record sessions, log start offsets and LEOs."""
         match step.body, answer:
             case FetchRequest() as request, FetchResponse():
                 _learn_session(known, step, request, answer)
@@ -372,7 +372,7 @@ class Fetches:
                 pass
 
     def last(self, known: Known) -> Iterator[Step]:
-        """Yield a fetch of all that is there, and the end of every session."""
+        """Yield a fetch of everything, the end of every session, and the deletion of the topics."""
         topics = [
             FetchTopic(
                 topic=topic.name,
@@ -398,7 +398,7 @@ MACHINE = Fetches()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours; half of them have room for few sessions."""
+    """Return a broker of ours; half of them have few session slots."""
     configs = {SLOTS: str(FEW_SLOTS)} if choose.chance(0.5) else {}
     return simulated_broker(seed, configs)
 
@@ -415,7 +415,7 @@ def _until_taken(world: World, request: ProduceRequest) -> None:
 
 
 def _slots(world: World, topic: str) -> int:
-    """Return how many sessions the broker has room for."""
+    """Return the number of session slots of the broker."""
     described = world.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), _METADATA_VERSION)
     assert isinstance(described, MetadataResponse)
     leader = described.topics[0].partitions[0].leader_id
@@ -470,7 +470,7 @@ def _deleted(state: Broker, call: Call, request: DeleteTopicsRequest) -> Outcome
     return Outcome(after, {call.number: expected(error=0)})
 
 
-# -- answers ------------------------------------------------------------------------------------
+# -- responses ----------------------------------------------------------------------------------
 
 
 def _observed(topic: str | Uuid, row: PartitionData, version: int) -> tuple[Any, ...]:
@@ -488,7 +488,7 @@ def _observed(topic: str | Uuid, row: PartitionData, version: int) -> tuple[Any,
 
 
 def batches_in(row: PartitionData) -> tuple[tuple[int, int], ...]:
-    """Return base offset and checksum of the whole batches of a row; raises `Fault` for bytes that are none."""
+    """Return base offset and checksum of the whole batches of a row; raises `Fault` for invalid bytes."""
     found: list[tuple[int, int]] = []
     try:
         for batch in iter_batches(row.records or b"", check_crc=True):

@@ -1,7 +1,7 @@
-"""What may a coordinator do with a classic group? A model of one group: a value, and functions to the next ones.
+"""Model of a classic group in its coordinator: an immutable value, and functions that yield the next ones.
 
-Where the coordinator may choose, as for a new leader or between protocols that are liked alike, all that it may choose
-follows. Where Kafka forgets a request that waits, and others answer it, both may be.
+Where the coordinator may choose, as for a new leader or between protocols with equal votes, every choice is yielded.
+Where Kafka drops a waiting request, and other brokers answer it, both are allowed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Protocols = tuple[tuple[str, bytes], ...]
 Answers = Mapping[int, Expected]
 NOTHING: Answers = {}
 _MORE_GENERATIONS = 5
-"""So many may begin and end while all sessions run out."""
+"""Most generations that may begin and end while all sessions expire."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member, with the calls of it that wait."""
+    """A member, with its waiting calls."""
 
     id: Symbol
     instance: str | None
@@ -35,53 +35,53 @@ class Member:
 
 @dataclass(frozen=True)
 class Group:
-    """A group as its coordinator has it."""
+    """A group in its coordinator."""
 
     exists: bool = False
     is_seen: bool = False
-    """Whether those who only look can see that it exists: its first record is committed."""
+    """Whether a DescribeGroups or ListGroups sees it: its first record is committed."""
     phase: str = EMPTY
     is_first: bool = False
-    """In PREPARING: the group was empty, so that the end of a delay decides and not who has joined."""
+    """In PREPARING: the group was empty, so the rebalance ends by a delay, and not when all have joined."""
     is_hurried: bool = False
-    """In PREPARING: it began without members, only with some that were to join, and so no time was given."""
+    """In PREPARING: the rebalance began with pending member ids only, so its timeout is 0."""
     generation: int = 0
     type: str | None = None
     protocol: str | None = None
     leader: Symbol | None = None
     members: tuple[Member, ...] = ()
     pending: frozenset[Symbol] = frozenset()
-    """Member ids that were handed out, and have not joined yet."""
+    """Member ids that were assigned and have not joined yet."""
     storing: tuple[tuple[Symbol, bytes], ...] | None = None
-    """What the leader has assigned, as long as it is not persisted."""
+    """Assignment of the leader that is not persisted yet."""
     renewing: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
-    """In STABLE: static members that came back, their calls, and who is said to lead; not persisted yet."""
+    """In STABLE: returning static members, their calls, and the leader to report; not persisted yet."""
     reads: frozenset[str] | None = None
-    """The topics that the members of this generation subscribe to; None before the first."""
+    """Topics subscribed by the members of this generation; None before the first."""
     offsets: tuple[tuple[int, int], ...] = ()
     """Partition and committed offset."""
     unseen: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
-    """Commits that are not persisted yet: the call and what it commits."""
+    """Commits that are not persisted yet: the call and its offsets."""
 
     def member(self, id_: Symbol | None) -> Member | None:
-        """Return a member."""
+        """Return the member with this id."""
         return next((one for one in self.members if one.id == id_), None)
 
     def static(self, instance: str | None) -> Member | None:
-        """Return the static member of this instance id."""
+        """Return the static member with this instance id."""
         return next((one for one in self.members if instance is not None and one.instance == instance), None)
 
     def changed(self, member: Member) -> Group:
-        """Return the group with a member as it is now."""
+        """Return the group with a changed member."""
         return replace(self, members=tuple(member if one.id == member.id else one for one in self.members))
 
     @property
     def all_have_joined(self) -> bool:
-        """Return whether nobody is waited for."""
+        """Return whether no join is awaited."""
         return not self.pending and all(one.join is not None for one in self.members)
 
     def error(self, id_: Symbol | None, instance: str | None) -> ErrorCode:
-        """Return what somebody is told who says that he is this member; NONE if he is."""
+        """Return the error for a request that claims this member id, or NONE."""
         if instance is not None:
             found = self.static(instance)
             if found is None:
@@ -92,7 +92,7 @@ class Group:
 
 
 def _in_order(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    """Return the members by their ids: who came first is not seen, but for who leads."""
+    """Return the members sorted by id: their order of joining shows only in the leader."""
     return tuple(sorted(members, key=lambda one: one.id))
 
 
@@ -103,7 +103,7 @@ Moves = Iterator[tuple[Group, Answers]]
 
 
 def rebalanced(group: Group, answers: Answers) -> Moves:
-    """Yield the group when something asks for a rebalance, or may end the one under way."""
+    """Yield the group after a trigger for a rebalance, which may also complete it."""
     if group.phase == PREPARING:
         if not group.is_first and group.all_have_joined:
             yield from completed(group, answers)
@@ -128,7 +128,7 @@ def rebalanced(group: Group, answers: Answers) -> Moves:
 
 
 def completed(group: Group, answers: Answers) -> Moves:
-    """Yield the group in its next generation, with those who have joined."""
+    """Yield the group in its next generation, with the members that have joined."""
     generation = group.generation + 1
     members = tuple(one for one in group.members if one.join is not None or one.instance is not None)
     group = replace(group, generation=generation, is_first=False, is_hurried=False, members=members)
@@ -151,7 +151,7 @@ def completed(group: Group, answers: Answers) -> Moves:
 
 
 def _chosen(members: tuple[Member, ...]) -> list[str]:
-    """Return the protocols with the most votes, of those that all members have."""
+    """Return the protocols with the most votes, among those that all members support."""
     common = set.intersection(*({name for name, _ in one.protocols} for one in members))
     votes: dict[str, int] = {}
     for one in members:
@@ -165,7 +165,7 @@ def _subscriptions(members: Iterable[Member], protocol: str) -> frozenset[str]:
 
 
 def subscribed(metadata: bytes) -> tuple[str, ...]:
-    """Return the topics that a subscription of version 0 names."""
+    """Return the topics in a subscription of version 0."""
     count, at = int.from_bytes(metadata[2:6], "big"), 6
     found = []
     for _ in range(count):
@@ -176,9 +176,9 @@ def subscribed(metadata: bytes) -> tuple[str, ...]:
 
 
 def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Expected:
-    """Return the answer to a join in the present generation; only its leader is told the members.
+    """Return the response to a join in the current generation; only its leader gets the members.
 
-    `leader` is who is told to lead instead, which leaves the members out.
+    `leader` is another leader to report, which leaves the members out.
     """
     protocol = group.protocol or ""
     rows = tuple((one.id, dict(one.protocols)[protocol]) for one in group.members)
@@ -193,12 +193,12 @@ def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Exp
     )
 
 
-# -- what members ask ---------------------------------------------------------------------------
+# -- requests of members ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Join:
-    """A JoinGroup; `id` is None for a new member and for an id that nobody was given (then `is_known` is set)."""
+    """A JoinGroup; `id` is None for a new member (then `is_new` is set), and for an id that was never assigned."""
 
     call: int
     version: int
@@ -214,7 +214,7 @@ _SKIP_FROM = 9
 
 
 def join(group: Group, ask: Join) -> Moves:
-    """Yield what may come of a JoinGroup."""
+    """Yield the possible outcomes of a JoinGroup."""
     call = ask.call
     if not group.exists and not ask.is_new:
         yield group, {call: expected(error=ErrorCode.UNKNOWN_MEMBER_ID)}
@@ -229,7 +229,7 @@ def join(group: Group, ask: Join) -> Moves:
         assert ask.id is not None, "what is pending has an id"
         yield from _added(group, ask, ask.id)
     elif error := group.error(ask.id, ask.instance):
-        if ask.id in group.pending:  # With an instance id: an exception in Kafka's coordinator (see the findings).
+        if ask.id in group.pending:  # With an instance id Kafka's coordinator throws an exception (see the findings).
             yield group, {call: expected(error=OneOf(frozenset({error, ErrorCode.UNKNOWN_SERVER_ERROR})))}
         else:
             yield group, {call: expected(error=error)}
@@ -278,7 +278,7 @@ def _join_again(group: Group, ask: Join, member: Member) -> Moves:
 
 
 def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
-    """Yield the group with a static member that was started again in the place of the former one."""
+    """Yield the group with a static member that was restarted and replaces its former id."""
     told = {}
     if old.join is not None:
         told[old.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
@@ -291,9 +291,9 @@ def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
     if group.phase != STABLE or group.protocol not in _chosen(members):
         yield from rebalanced(changed, told)
         return
-    if len(_chosen(members)) > 1:  # Which of them the coordinator takes it need not take again.
+    if len(_chosen(members)) > 1:  # The coordinator may choose a different one of them now.
         yield from rebalanced(changed, told)
-    # Were an older client told that it leads, it would assign anew.
+    # An older client that is reported as the leader would assign again.
     former = group.leader if led and ask.version < _SKIP_FROM else None
     yield replace(changed, renewing=(*group.renewing, (new, ask.call, former))), told
 
@@ -305,7 +305,7 @@ def _forgotten(error: ErrorCode) -> Expected:
 def sync(
     group: Group, call: int, id_: Symbol | None, instance: str | None, generation: int, rows: dict[Symbol, bytes]
 ) -> Moves:
-    """Yield what may come of a SyncGroup."""
+    """Yield the possible outcomes of a SyncGroup."""
     error = _generation_error(group, id_, instance, generation)
     if not error and group.phase == PREPARING:
         error = ErrorCode.REBALANCE_IN_PROGRESS
@@ -334,13 +334,13 @@ def _generation_error(group: Group, id_: Symbol | None, instance: str | None, ge
 
 
 def heartbeat(group: Group, id_: Symbol | None, instance: str | None, generation: int) -> ErrorCode:
-    """Return the answer to a Heartbeat."""
+    """Return the error code of a Heartbeat."""
     error = _generation_error(group, id_, instance, generation)
     return error or (ErrorCode.REBALANCE_IN_PROGRESS if group.phase == PREPARING else ErrorCode.NONE)
 
 
 def leave(group: Group, call: int, rows: list[tuple[str, Symbol | None, str | None]], version: int) -> Moves:
-    """Yield what may come of a LeaveGroup; a row is the member id as it was said, what it stands for, the instance."""
+    """Yield the possible outcomes of a LeaveGroup; a row is the member id as sent, its symbol, and the instance id."""
     ways: list[tuple[Group, Answers, tuple[ErrorCode, ...]]] = [(group, NOTHING, ())]
     for said, id_, instance in rows:
         ways = [
@@ -384,7 +384,7 @@ def _left(
 
 
 def removed(group: Group, id_: Symbol) -> Moves:
-    """Yield the group without a member, or somebody who was to join; any other may lead instead."""
+    """Yield the group without a member, or without a pending member id; any remaining member may become the leader."""
     member = group.member(id_)
     if member is None:
         yield replace(group, pending=group.pending - {id_}), NOTHING
@@ -409,7 +409,7 @@ _NOT_FOUND_FROM = 9
 def commit_error(
     group: Group, said: str, id_: Symbol | None, instance: str | None, generation: int, version: int
 ) -> ErrorCode:
-    """Return why an OffsetCommit is refused, or NONE."""
+    """Return the error of an OffsetCommit, or NONE."""
     if not group.exists:
         missing = ErrorCode.GROUP_ID_NOT_FOUND if version >= _NOT_FOUND_FROM else ErrorCode.ILLEGAL_GENERATION
         return missing if generation >= 0 else ErrorCode.NONE
@@ -425,13 +425,13 @@ def commit_error(
 
 
 def with_offsets(group: Group, offsets: Iterable[tuple[int, int]]) -> Group:
-    """Return the group with offsets that were committed; -1 takes one away."""
+    """Return the group with committed offsets; -1 removes one."""
     found = {**dict(group.offsets), **dict(offsets)}
     return replace(group, offsets=tuple(sorted((p, offset) for p, offset in found.items() if offset >= 0)))
 
 
 def drifts(group: Group) -> Moves:
-    """Yield what the coordinator does next by itself: what it writes is persisted, a delay ends."""
+    """Yield the next autonomous changes: a write is persisted, or a delay ends."""
     if group.exists and not group.is_seen:
         yield replace(group, is_seen=True), NOTHING
     if group.phase == PREPARING and (group.is_first or group.is_hurried):
@@ -458,7 +458,7 @@ def drifts(group: Group) -> Moves:
 
 
 def all_out(group: Group) -> Moves:
-    """Yield the group after so much time that every session and every rebalance is over."""
+    """Yield the group after every session and every rebalance has timed out."""
     if not group.exists:
         yield group, NOTHING
         return
@@ -483,18 +483,18 @@ def all_out(group: Group) -> Moves:
             ),
             told,
         )  # fmt: skip
-    if not group.offsets:  # A group that is empty and has no offsets is forgotten.
+    if not group.offsets:  # A group that is empty and has no offsets is removed.
         yield Group(), told
 
 
-# -- who looks ----------------------------------------------------------------------------------
+# -- requests of observers ----------------------------------------------------------------------
 
 _DEAD_FROM = 6
 _INSTANCES_FROM = 4
 
 
 def described(group: Group, version: int) -> list[Expected]:
-    """Return what DescribeGroups may say."""
+    """Return the possible responses to a DescribeGroups."""
     error = ErrorCode.GROUP_ID_NOT_FOUND if version >= _DEAD_FROM else ErrorCode.NONE
     missing = expected(error=error, state="Dead", type="", protocol="", members=())
     if not group.exists:

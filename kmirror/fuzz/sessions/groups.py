@@ -1,7 +1,7 @@
-"""The rule machine of classic groups: members that join, sync, beat, commit and leave, and those who look after groups.
+"""Rule machine of classic groups: members that join, sync, heartbeat, commit and leave, and administrators.
 
-Timeouts are so long that none ends while a session goes on; where time can be moved, a pause lets all of them end. A
-broker of Kafka's needs `group.initial.rebalance.delay.ms=0`, or each first rebalance takes three seconds.
+Timeouts are longer than a session takes; where time can be moved, a pause lets all of them expire. A Kafka broker needs
+`group.initial.rebalance.delay.ms=0`, otherwise each first rebalance takes three seconds.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ from kmirror.spec.wire_values import CoordinatorType
 
 _PARTITIONS = (0, 1)
 _TIMEOUT_MS = 60_000
-"""Longer than a session takes: nothing ends while it goes on."""
+"""Longer than a session takes, so nothing expires during it."""
 _LONG_S = 300
 _INSTANCE_FROM = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
-_TYPE_FROM = 5  # Of SyncGroup.
-_MANY_FROM = 3  # Of LeaveGroup.
-_STATES_FROM = 4  # Of ListGroups.
+_TYPE_FROM = 5  # In SyncGroup.
+_MANY_FROM = 3  # In LeaveGroup.
+_STATES_FROM = 4  # In ListGroups.
 _TYPE = "consumer"
 _RANGE, _STICKY = "range", "sticky"
 
 
-# -- what clients know --------------------------------------------------------------------------
+# -- knowledge of the clients -------------------------------------------------------------------
 
 
 @dataclass
 class Client:
-    """A member, or somebody who may become one."""
+    """A member, or a client that may become one."""
 
     name: str
     instance: str | None
@@ -76,22 +76,22 @@ class Client:
     generation: int = -1
     protocol: str = _RANGE
     members: tuple[str, ...] = ()
-    """Whom it assigns to, if it leads."""
+    """The members that it assigns to, if it leads."""
 
 
 @dataclass
 class Known:
-    """What all clients know."""
+    """Knowledge of all clients."""
 
     prefix: str
     clients: list[Client]
     groups: tuple[str, ...]
     moves_time: bool
     offset: int = 0
-    """The last one that was committed: each is committed once."""
+    """The last committed offset: each is committed once."""
 
     def next_offset(self) -> int:
-        """Return an offset that nobody committed yet."""
+        """Return an offset that was not committed yet."""
         self.offset += 1
         return self.offset
 
@@ -106,7 +106,7 @@ def _instance(client: Client, name: str, version: int) -> str | None:
 
 
 def _version(message: type[Message], choose: Choose, client: Client | None = None, least: int = 0) -> int:
-    """Return a version; one that knows static members for one of them."""
+    """Return a version; for a static member one that supports those."""
     name = message.NAME.removesuffix("Request")
     if client is not None and client.instance is not None:
         least = max(least, _INSTANCE_FROM.get(name, least))
@@ -117,7 +117,7 @@ def _version(message: type[Message], choose: Choose, client: Client | None = Non
 
 
 def _subscription(user_data: bytes, *, reads: bool) -> bytes:
-    """Return what a consumer says when it joins, in version 0 of its protocol."""
+    """Return the subscription of a consumer that joins, in version 0 of its protocol."""
     topics = len(TOPIC).to_bytes(2, "big") + TOPIC.encode() if reads else b""
     return b"\0\0" + int(reads).to_bytes(4, "big") + topics + len(user_data).to_bytes(4, "big") + user_data
 
@@ -187,7 +187,7 @@ def _leave(known: Known, choose: Choose) -> Step | None:
 
 
 def _remove(known: Known, choose: Choose) -> Step | None:
-    """Have an administrator remove several members, static ones by their names."""
+    """Draw an administrator's removal of several members, static ones by their instance ids."""
     group = choose.pick(known.groups)
     some = [one for one in known.clients if one.group == group and choose.chance(0.6)]
     if not some:
@@ -199,11 +199,11 @@ def _remove(known: Known, choose: Choose) -> Step | None:
 
 
 _COMMIT_MAX = 9
-"""The last version that names topics by their names."""
+"""The last version with topic names."""
 
 
 def _commit(known: Known, choose: Choose) -> Step | None:
-    """Let a member commit, or somebody who is none."""
+    """Draw a commit of a member, or of a client that is none."""
     client = _client(known, choose, joined=choose.chance(0.8))
     if client is None:
         return None
@@ -276,7 +276,7 @@ Groups = tuple[tuple[str, Group], ...]
 
 @dataclass(frozen=True)
 class _Asked:
-    """A request about one group: who says that he is which member of which generation."""
+    """A request about one group, with the member and generation that it claims."""
 
     call: int
     version: int
@@ -289,7 +289,7 @@ class _Asked:
 
     @property
     def id(self) -> Symbol | None:
-        """Return what the member id stands for that the request has; None for no member of this session."""
+        """Return the symbol of the request's member id; None if it is no member of this session."""
         return self.names.symbol(self.said)
 
     @property
@@ -299,7 +299,7 @@ class _Asked:
 
 
 def _moves(group: Group, asked: _Asked) -> model.Moves:
-    """Yield what may come of a request about one group."""
+    """Yield the possible outcomes of a request about one group."""
     body, call, version = asked.body, asked.call, asked.version
     match body:
         case JoinGroupRequest():
@@ -372,7 +372,7 @@ def _offsets_deleted(group: Group, call: int, body: OffsetDeleteRequest) -> mode
     if error:
         yield group, told
         return
-    # What is being committed comes before it.
+    # Pending commits are deleted too, as they come first.
     unseen = tuple((other, tuple((p, -1 if p in places else o) for p, o in rows)) for other, rows in group.unseen)
     yield model.with_offsets(replace(group, unseen=unseen), [(p, -1) for p in places]), told
 
@@ -395,7 +395,7 @@ class GroupMachine:
     aged = frozenset({"generation_id", "generation_id_or_member_epoch", "member_id"})
 
     def begin(self, world: World) -> tuple[Known, Groups]:
-        """Return clients that know nothing, and groups that nobody has used."""
+        """Return clients without knowledge, and unused groups."""
         ready_topic(world, len(_PARTITIONS))
         groups = (f"{world.prefix}-a", f"{world.prefix}-b")
         for name in groups:
@@ -405,7 +405,7 @@ class GroupMachine:
         return Known(world.prefix, clients, groups, world.moves_time), tuple((name, Group()) for name in groups)
 
     def outcomes(self, state: Groups, call: Call, names: Names) -> Iterable[Outcome[Groups]]:
-        """Yield what may come of a request about a group, or of time."""
+        """Yield the possible outcomes of a request about a group, or of a pause."""
         if isinstance(call.step, Pause):
             yield from self._paused(state)
             return
@@ -431,20 +431,20 @@ class GroupMachine:
             yield Outcome(after_all, answers)
 
     def drifts(self, state: Groups) -> Iterable[Outcome[Groups]]:
-        """Yield what the coordinator has begun and ends by itself."""
+        """Yield the changes that the coordinator completes by itself."""
         for name, group in state:
             for after, answers in model.drifts(group):
                 yield Outcome(_with(state, name, after), answers)
 
     def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return what an answer says."""
+        """Return the compared values of a response."""
         if isinstance(answer, ListGroupsResponse):
             rows = sorted((row.group_id, row.protocol_type, row.group_state) for row in answer.groups)
             return {"error": answer.error_code, "groups": tuple(row for row in rows if row[0] in known.groups)}
         return _read(step, answer)
 
     def learn(self, known: Known, step: Step, answer: Message) -> None:
-        """Let a client know its member id, its generation, and whom it leads."""
+        """Record the member id and generation of a client, and the members if it leads."""
         client = next((one for one in known.clients if one.name == step.actor), None)
         found: Any = answer
         if client is None:
@@ -460,7 +460,7 @@ class GroupMachine:
             client.member_id, client.generation = "", -1
 
     def last(self, known: Known) -> Iterator[Step]:
-        """Yield a look at every group, and at what is committed."""
+        """Yield a DescribeGroups and an OffsetFetch for every group."""
         for group in known.groups:
             yield Step("admin", DescribeGroupsRequest(groups=[group]), 5)
             yield _offsets_of(group, _ONE_GROUP_MAX)
@@ -482,7 +482,7 @@ def _with(state: Groups, name: str, group: Group) -> Groups:
 
 
 def _listings(state: Groups, version: int) -> Iterator[Expected]:
-    """Yield what ListGroups may say: a group of which the first record is not committed may be there, or not."""
+    """Yield the possible responses to ListGroups: a group may be missing until its first record is committed."""
     ways: list[tuple[tuple[str, str, str], ...]] = [()]
     for name, group in state:
         row = (name, group.type or "", group.phase if version >= _STATES_FROM else "")
@@ -542,5 +542,5 @@ MACHINE = GroupMachine()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours with a coordinator of groups."""
+    """Return a broker of ours with a group coordinator."""
     return simulated_broker(seed, {"group.initial.rebalance.delay.ms": choose.pick(("0", "0", "3000"))})

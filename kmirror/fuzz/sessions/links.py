@@ -1,6 +1,7 @@
-"""How does a session speak to a broker? Requests are sent on links of their own, and their answers read when they come.
+"""Links of a session to a broker: each outstanding request has a link of its own.
 
-The same session runs against a broker of ours in the simulator, where time can be moved, and against any behind a port.
+The same session runs against a broker of ours in the simulator, where time can be moved, and against any broker behind
+a port.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ _PEER = "session"
 
 
 class Link(Protocol):
-    """A broker, as a session has it. What `send` returns is the ticket of the request."""
+    """A broker as a session uses it. `send` returns a ticket for the request."""
 
     moves_time: bool
-    """Whether `pause` takes no time of ours."""
+    """Whether `pause` takes no real time."""
     short_s: float
-    """Within it most answers are there that do not wait for another request."""
+    """Seconds within which most responses arrive that do not wait for another request."""
     long_s: float
-    """What has no answer by then has none."""
+    """Seconds after which no response will arrive."""
 
     def send(self, frame: bytes, at: str = "") -> int:
-        """Send a request on a link on which nothing is under way, and return its ticket; `at` names the broker."""
+        """Send a request on a link without an outstanding one, and return its ticket; `at` names the broker."""
         ...
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
-        """Return the answer, which ends the ticket; None if there is none in time.
+        """Return the response, which ends the ticket; None if there is none in time.
 
         Raises `Fault` if the broker closed the link instead.
         """
         ...
 
     def cut(self, ticket: int) -> None:
-        """Close the link of a request, whose answer nobody will read."""
+        """Close the link of a request, whose response is not read."""
         ...
 
     def pause(self, seconds: float) -> None:
@@ -50,11 +51,11 @@ class Link(Protocol):
         ...
 
     def rest(self) -> None:
-        """Give the broker the moment that it needs to take up what was sent."""
+        """Give the broker a moment to process the requests sent."""
         ...
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all links."""
         ...
 
 
@@ -63,7 +64,7 @@ def _closed() -> Fault:
 
 
 class PortLink:
-    """Any broker behind a port, or several by their names."""
+    """Any broker behind a port, or several by name."""
 
     moves_time = False
     short_s = 0.02
@@ -76,7 +77,7 @@ class PortLink:
         self._count = 0
 
     def send(self, frame: bytes, at: str = "") -> int:
-        """Send on a connection on which nothing is under way, a new one if need be."""
+        """Send on a connection without an outstanding request, opened if necessary."""
         line = self._idle[at].pop() if self._idle[at] else Line(*self._addresses[at])
         try:
             line.send(frame)
@@ -87,7 +88,7 @@ class PortLink:
         return self._count
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
-        """Return the answer when it is there in time."""
+        """Return the response if it arrives in time."""
         at, line = self._busy[ticket]
         if not line.has_data(within_s):
             return None
@@ -120,7 +121,7 @@ class PortLink:
 
 
 class SimulatedLink:
-    """A broker in the simulator, or several by their names, of one world."""
+    """A broker in the simulator, or several by name in the same world."""
 
     moves_time = True
     short_s = 0.3
@@ -137,7 +138,7 @@ class SimulatedLink:
         world.start(_PEER)
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Keep an answer; None for a link that was closed."""
+        """Record a response; None for a link that was closed."""
         match event:
             case ResponseReceived(link, frame):
                 self._answers[link] = bytes(frame)
@@ -148,7 +149,7 @@ class SimulatedLink:
         return []
 
     def send(self, frame: bytes, at: str = "") -> int:
-        """Send on a link on which nothing is under way."""
+        """Send on a link without an outstanding request."""
         self._count += 1
         link = self._idle[at].pop() if self._idle[at] else OutboundLink(self._endpoints[at], f"{self._count}")
         self._busy[self._count] = (at, link)
@@ -156,7 +157,7 @@ class SimulatedLink:
         return self._count
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
-        """Return the answer, after virtual time has passed if need be."""
+        """Return the response; virtual time passes until it arrives."""
         at, link = self._busy[ticket]
         deadline = self._world.now + round(within_s * SECOND)
         while link not in self._answers and self._world.now < deadline:
@@ -185,4 +186,4 @@ class SimulatedLink:
         self.pause(_REST_S)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""

@@ -1,9 +1,9 @@
-"""What is a rule machine? Rules that draw requests, and a pure model that says what a broker may do with each.
+"""Interface of a rule machine: rules that draw requests, and a pure model of the broker's possible reactions.
 
-Two kinds of state are kept apart. What the clients know (`K`) comes from answers alone, and requests are drawn from it.
-What the broker may have in mind (`S`) is a hashable value that nobody changes: `outcomes` returns the states that may
-follow, and what is answered then. The session keeps every state that explains the answers so far (`possible.py`), so
-that a machine thinks of one request at a time, whatever is late, repeated, lost or out of order.
+Two kinds of state are kept apart. The knowledge of the clients (`K`) comes from responses alone, and requests are drawn
+from it. The state of the broker (`S`) is an immutable, hashable value: `outcomes` returns the states that may follow,
+with their responses. The session keeps every state that explains the responses so far (`possible.py`), so a machine
+handles one request at a time, however late, repeated, lost or reordered requests are.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Choose(Protocol):
-    """Where the choices of a session come from: a seed, or Hypothesis."""
+    """Source of a session's random choices: a seed, or Hypothesis."""
 
     def pick(self, options: Sequence[T]) -> T:
-        """Return one of the options; there has to be one."""
+        """Return one of the options, which must not be empty."""
         ...
 
     def chance(self, share: float) -> bool:
-        """Return True as often as `share` says, from 0 to 1."""
+        """Return True with probability `share`, from 0 to 1."""
         ...
 
 
@@ -40,11 +40,11 @@ class Step:
     """A request that a client sends."""
 
     actor: str
-    """Who sends it, as the story and `learn` have it."""
+    """The sender, for the story and for `learn`."""
     body: Message
     version: int
     at: str = ""
-    """Which broker is asked, where there is more than one: a name of the session's link."""
+    """The broker, where there is more than one: a name of the session's link."""
 
     def __str__(self) -> str:
         return f"{self.actor}: {self.name} v{self.version}{self.at and f' at {self.at}'}"
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Pause:
-    """Nothing is sent for so long; only where time can be moved (`World.moves_time`)."""
+    """A span without requests; only where time can be moved (`World.moves_time`)."""
 
     seconds: int
 
@@ -66,7 +66,7 @@ class Pause:
 
 
 class Rule(NamedTuple, Generic[K]):
-    """A way to go on: `draw(known, choose)` returns what to send, or None if it is not possible now."""
+    """A kind of step: `draw(known, choose)` returns the next request, or None if it is not possible now."""
 
     name: str
     weight: int
@@ -75,25 +75,25 @@ class Rule(NamedTuple, Generic[K]):
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A step under way, as the model is given it."""
+    """An outstanding step, as passed to the model."""
 
     number: int
-    """Of the steps of its session; what the broker makes up in its answer is named by it."""
+    """Number of the step in its session; values made by the broker in its response are named by it."""
     step: Step | Pause
     others: list[Call] = field(default_factory=list)
-    """Calls that are or were under way together with this one: the broker may be busy with them."""
+    """Calls outstanding at some time together with this one: the broker may be busy with them."""
 
 
-# -- answers ------------------------------------------------------------------------------------
+# -- responses ----------------------------------------------------------------------------------
 
 
 class Symbol(NamedTuple):
-    """Something that the broker makes up, such as a member id: by the call that it was made for, and which it is."""
+    """A value made by the broker, such as a member id, named by the call that it was made for, and its kind."""
 
     call: int
     what: str = ""
     is_unique: bool = True
-    """Whether no other symbol has the same value, as with ids; leader epochs, for one, are shared."""
+    """Whether no other symbol has the same value, as for ids; leader epochs, for example, are shared."""
 
 
 class OneOf(NamedTuple):
@@ -109,7 +109,7 @@ class Bag(NamedTuple):
 
 
 class Anything:
-    """Any value at all; there is one, `ANYTHING`."""
+    """Any value; `ANYTHING` is the only instance."""
 
     def __repr__(self) -> str:
         return "anything"
@@ -120,10 +120,9 @@ ANYTHING = Anything()
 
 @dataclass(frozen=True)
 class Expected:
-    """What an answer may be: a value, `Symbol`, `OneOf`, `Bag` or `ANYTHING` for each place that the model speaks of.
+    """An allowed response: a value, `Symbol`, `OneOf`, `Bag` or `ANYTHING` for each place that the model checks.
 
-    Tuples are compared item by item. Places that are not named may hold what they like. `is_optional` says that there
-    may be no answer at all.
+    Tuples are compared item by item. Other places may hold anything. `is_optional` means that there may be no response.
     """
 
     places: tuple[tuple[str, Any], ...] = ()
@@ -131,22 +130,22 @@ class Expected:
 
 
 def expected(*, is_optional: bool = False, **places: Any) -> Expected:
-    """Return what an answer may be, place by place."""
+    """Return an allowed response, place by place."""
     return Expected(tuple(places.items()), is_optional)
 
 
 class Outcome(NamedTuple, Generic[S]):
-    """What a broker may have done: the state after it, and the calls that are answered now, this one or others."""
+    """A possible reaction of a broker: the state after it, and the responses sent then, to this call or others."""
 
     state: S
     answers: Mapping[int, Expected]
 
 
 class Names(Protocol):
-    """What is known of values that the broker made up, as of one possible state."""
+    """Known values made by the broker, in one possible state."""
 
     def symbol(self, value: Any) -> Symbol | None:
-        """Return what the value stands for; None if the broker never gave it to anybody."""
+        """Return the symbol of a value; None if the broker never sent it."""
         ...
 
 
@@ -154,62 +153,62 @@ class Names(Protocol):
 
 
 class Asks(Protocol):
-    """A broker that is asked something before a session begins."""
+    """A broker that can be asked before a session begins."""
 
     def ask(self, body: Message, version: int, at: str = "") -> Message:
-        """Return the answer to a request that prepares the session, such as CreateTopics."""
+        """Return the response to a request that prepares the session, such as CreateTopics."""
         ...
 
     def rest(self) -> None:
-        """Let a moment pass before something is asked again."""
+        """Let a moment pass before a request is repeated."""
         ...
 
 
 class World(Asks, Protocol):
-    """What a machine is told of the broker when a session begins."""
+    """Access of a machine to the broker when a session begins."""
 
     prefix: str
-    """Of all names in the session: nobody else uses it."""
+    """Prefix of all names in the session, used by no other session."""
     moves_time: bool
     """Whether steps may be pauses."""
 
 
 class Machine(Protocol[K, S]):
-    """A model and its rules. It holds nothing: what changes is in `K` and `S`."""
+    """A model and its rules. It has no state: that is in `K` and `S`."""
 
     name: str
     rules: Sequence[Rule[K]]
     aged: frozenset[str]
-    """Fields at the top of requests that the session may set to what they were in an earlier request."""
+    """Top-level fields of requests that the session may set to the value of an earlier request."""
 
     def begin(self, world: World) -> tuple[K, S]:
-        """Return what the clients know, and the state of the broker, when nothing of the session has happened."""
+        """Return the knowledge of the clients and the state of the broker before the first step."""
         ...
 
     def outcomes(self, state: S, call: Call, names: Names) -> Iterable[Outcome[S]]:
-        """Yield what the broker may do with a request when it comes to it, or when time passes.
+        """Yield the possible reactions of the broker when it processes a request, or when time passes.
 
-        An outcome that answers other calls only lets this one wait.
+        In an outcome without a response to this call, the call waits.
         """
         ...
 
     def drifts(self, state: S) -> Iterable[Outcome[S]]:
-        """Yield what the broker may do next by itself, such as end what it has begun."""
+        """Yield the next autonomous changes of the broker, such as the completion of an operation."""
         ...
 
     def read(self, known: K, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return what stands in an answer, by the places that `Expected` names; lists as tuples.
+        """Return the values of a response by the places that `Expected` names; lists as tuples.
 
-        Places of error codes end with "error". What is of other sessions is left out.
+        Places of error codes end with "error". Values of other sessions are left out.
         """
         ...
 
     def learn(self, known: K, step: Step, answer: Message) -> None:
-        """Note what the client learns from an answer, which may be an old one."""
+        """Update the knowledge of the client with a response, which may be an old one."""
         ...
 
     def last(self, known: K) -> Iterator[Step | Pause]:
-        """Yield the requests that end a session, when nothing else is under way: each is answered before the next."""
+        """Yield the requests that end a session, when no other is outstanding; each gets its response first."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What may be answered in a session of the machine `mirrors`, request by request, by the model of `mirror_model.py`?"""
+"""Allowed responses in a session of the machine `mirrors`, for each request, by the model of `mirror_model.py`."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from kmirror.spec.error_codes import ErrorCode
 
 NO_ROW = None
 _RESTING = ("PAUSED", "STOPPED")
-"""States in which a log stays as it is, so that it is worth to follow each length that it may have."""
+"""States in which a log does not change, so that each possible content is followed."""
 
 
 def produced(step: Step, base: int) -> Batch:
-    """Return the batch of a Produce as it stands in a log from `base` on."""
+    """Return the batch of a Produce as stored in a log at offset `base`."""
     request = step.body
     assert isinstance(request, ProduceRequest)
     batch = Found(bytes(request.topic_data[0].partition_data[0].records or b""))
@@ -64,7 +64,7 @@ _NOT_HERE = _codes(
     ErrorCode.OFFSET_NOT_AVAILABLE,
     ErrorCode.LEADER_NOT_AVAILABLE,
 )
-"""What a fetch is told by a broker that does not lead the topic, or does not know yet what may be read (D30)."""
+"""Errors for a fetch from a broker that does not lead the topic, or does not know the HW yet (D30)."""
 _LATER = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
 
 
@@ -161,7 +161,7 @@ def _describe_answers(pair: Pair, step: Step) -> Answers:
     side = pair.side(cluster)
     if name not in side.mirrors:
         yield pair, expected(error=int(ErrorCode.UNKNOWN_MIRROR), row=NO_ROW)
-        if side.was_deleted:  # The broker has not heard of it yet.
+        if side.was_deleted:  # The broker has not applied the deletion yet.
             yield pair, expected(error=0)
         return
     place = (step.at, name)
@@ -187,7 +187,7 @@ def _describe_answers(pair: Pair, step: Step) -> Answers:
             row = expected(error=0, row=(state, end_of(content)), last_mirrored=_last_mirrored(after, content, state))
             yield found.put(cluster, replace(after, is_still=is_still)), row
     ends = frozenset(("UNKNOWN", end_of(content)) for content, _ in contents(pair, cluster))
-    yield _seen(pair, cluster), expected(error=0, row=OneOf(ends))  # A leader that has not read the state.
+    yield _seen(pair, cluster), expected(error=0, row=OneOf(ends))  # The leader has not read the state.
 
 
 def _last_mirrored(side: Side, content: Content, state: str) -> Any:
@@ -198,7 +198,7 @@ def _last_mirrored(side: Side, content: Content, state: str) -> Any:
 
 
 def _epoch(batch: Batch) -> Any:
-    """Return the leader epoch that stands in a batch, whichever it is: the same in each log and each answer."""
+    """Return the leader epoch of a batch as a symbol: the same in each log and each response."""
     return ANYTHING if batch.crc == RESET else Symbol(batch.base, f"epoch of {batch.crc}", is_unique=False)
 
 
@@ -213,7 +213,7 @@ def _read_answers(pair: Pair, step: Step) -> Answers:
         states |= {"UNKNOWN", "STOPPED"}
     if "UNKNOWN" in states:
         yield pair, expected(error=0, state="UNKNOWN", has_epoch=False)
-    # Each write names the leader epoch, and none takes back what a later leader has written (D9).
+    # Each write names the leader epoch, and none replaces the write of a later leader (D9).
     fallen = {} if side.was_deleted else {"has_fallen": False}
     yield pair, expected(error=0, state=OneOf(frozenset(states - {"UNKNOWN"})), has_epoch=True, **fallen)
     yield pair, expected(error=_codes(*_LATER))
@@ -239,7 +239,7 @@ def _write_answers(pair: Pair, step: Step) -> Answers:
         if request.mirror_name not in side.mirrors and not side.was_deleted:
             return
     yield pair, expected(error=int(ErrorCode.FENCED_LEADER_EPOCH))
-    if side.was_deleted:  # Nothing is persisted any more that could fence.
+    if side.was_deleted:  # No persisted state is left that could fence the write.
         yield pair, expected(error=_codes(ErrorCode.NONE, ErrorCode.INVALID_REQUEST))
 
 
@@ -284,7 +284,7 @@ def _produce_answers(pair: Pair, step: Step) -> Answers:
         side = replace(side, states=frozenset({"STOPPED"}))
     for content, found in contents(pair.put(cluster, side), cluster):
         if side.wish not in (None, Wish.REMOVE) and content != side.log:
-            continue  # The leader has not heard of the mirror: nothing was cut.
+            continue  # The leader does not know of the mirror yet, so nothing was truncated.
         base = end_of(content)
         after = replace(found.side(cluster), exists=True, log=(*content, produced(step, base)))
         if side.wish is Wish.REMOVE:

@@ -1,7 +1,7 @@
-"""What may two clusters answer that mirror one topic, in either direction? Wishes, states and logs (D5 to D7).
+"""Model of two clusters that mirror one topic, in either direction: wanted states, states and logs (D5 to D7).
 
-What happens by itself is not followed step by step. A side has the states that it may have come to (`states`) and the
-logs that it may have come to (`contents`); an answer that tells one of them leaves those that may follow from it.
+Autonomous changes are not followed step by step. A side has the states that it may have reached (`states`) and the logs
+that it may have (`contents`); a response that shows one of them removes the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kmirror.spec.error_codes import ErrorCode
 
 RESET = -1
-"""In the place of the checksum of a producer reset, and of any other control batch."""
+"""Used instead of the checksum for a producer reset, and for any other control batch."""
 
 
 class Batch(NamedTuple):
@@ -29,7 +29,7 @@ Content = tuple[Batch, ...]
 
 
 class Wish(Enum):
-    """What the cluster was told to do with the topic."""
+    """The last order for the topic in the cluster."""
 
     MIRROR = "mirror"
     PAUSE = "pause"
@@ -62,7 +62,7 @@ _AFTER: dict[Wish, dict[str, tuple[str, ...]]] = {
         "STOPPING": ("STOPPED",),
     },
 }
-"""Which state comes after which, as decisions D5 and D6 have it, and not as the code has it."""
+"""Transitions between states, written from decisions D5 and D6 and not from the code."""
 LAST = {Wish.MIRROR: "MIRRORING", Wish.PAUSE: "PAUSED", Wish.REMOVE: "STOPPED"}
 STOPPED = frozenset({"STOPPED"})
 _WRITABLE = frozenset({"UNKNOWN", "STOPPED"})
@@ -70,38 +70,38 @@ _WRITABLE = frozenset({"UNKNOWN", "STOPPED"})
 
 @dataclass(frozen=True)
 class Side:
-    """One cluster, as far as the topic and its mirrors go."""
+    """One cluster: the state of the topic and its mirrors."""
 
     mirrors: frozenset[str] = frozenset()
     described: frozenset[tuple[str, str]] = frozenset()
-    """Brokers and the mirrors that they know of."""
+    """(broker, mirror) for the mirrors that a broker knows."""
     was_deleted: bool = False
-    """Whether a mirror was deleted: what was fenced may not be any more."""
+    """Whether a mirror was deleted, which may remove the fencing of writes."""
     exists: bool | None = False
-    """Whether the topic is there; None before anybody has seen what the mirror made."""
+    """Whether the topic exists; None if it is not known whether the mirror has created it."""
     wish: Wish | None = None
     """None while the topic is in no mirror."""
     is_closed: bool = False
-    """Whether the topic's leader has heard that it is in a mirror."""
+    """Whether the topic's leader knows that it is in a mirror."""
     is_heard: bool = False
-    """Whether all brokers have heard of the wish."""
+    """Whether all brokers know the current order."""
     states: frozenset[str] = frozenset()
     log: Content = ()
-    """What the cluster's own log was, or is since it takes writes again."""
+    """The cluster's own log: before it was added, or since it accepts writes again."""
     has_own: bool = True
-    """Whether that may still be there."""
+    """Whether that log may still exist."""
     seen: int = 0
-    """So many of the source's batches are there at least."""
+    """Least number of the source's batches in the log."""
     is_still: bool = False
     """Whether it is PAUSED, so that there are no more than those."""
     is_settled: bool = True
-    """Whether `log` is what is there."""
+    """Whether `log` is the current content."""
     was_free: bool = False
     """Whether at any time since it was added the other cluster did not mirror the topic from this one."""
     is_mixed: bool = False
-    """Whether it was added again before it had heard of its removal: then nothing is known of its log."""
+    """Whether it was added again before it knew of its removal; then nothing is known of its log."""
     was_fed: bool = False
-    """Whether anything of the source has come, since it was added last."""
+    """Whether anything was mirrored from the source since it was added last."""
 
 
 class Pair(NamedTuple):
@@ -111,7 +111,7 @@ class Pair(NamedTuple):
     b: Side
 
     def side(self, name: str) -> Side:
-        """Return a cluster."""
+        """Return the named cluster."""
         return self.a if name == "a" else self.b
 
     def other(self, name: str) -> Side:
@@ -119,12 +119,12 @@ class Pair(NamedTuple):
         return self.b if name == "a" else self.a
 
     def put(self, name: str, side: Side) -> Pair:
-        """Return the pair with a cluster as it is now."""
+        """Return the pair with a changed cluster."""
         return self._replace(a=side) if name == "a" else self._replace(b=side)
 
 
 def end_of(content: Content) -> int:
-    """Return the offset after the last record."""
+    """Return the LEO."""
     return content[-1].base + content[-1].records if content else 0
 
 
@@ -132,13 +132,13 @@ def end_of(content: Content) -> int:
 
 
 def is_blocked(pair: Pair, name: str) -> bool:
-    """Return whether the other cluster still mirrors the topic from this one, for sure: then this one must wait."""
+    """Return whether the other cluster certainly still mirrors the topic from this one; then this one must wait."""
     other = pair.other(name)
     return other.wish is not None and "STOPPED" not in other.states
 
 
 def reached(side: Side, *, blocked: bool) -> frozenset[str]:
-    """Return the states that a side may have come to."""
+    """Return the states that a side may have reached."""
     if side.wish is None:
         return frozenset()
     found = dict.fromkeys(sorted(side.states))
@@ -146,7 +146,7 @@ def reached(side: Side, *, blocked: bool) -> frozenset[str]:
     while left:
         before = left.pop()
         for state in _AFTER[side.wish].get(before, ()):
-            # Who had begun before the other one goes on after a pause: the other one waits (D25).
+            # A cluster that began before the other one continues after a pause; the other one waits (D25).
             waits = blocked and (before, state) == ("PREPARING", "MIRRORING")
             if state not in found and not waits:
                 found[state] = None
@@ -155,8 +155,8 @@ def reached(side: Side, *, blocked: bool) -> frozenset[str]:
 
 
 def closed(pair: Pair) -> Pair:
-    """Return the pair with all that may have happened since the last order."""
-    for name in ("a", "b", "a"):  # What one may have come to depends on the other.
+    """Return the pair with all changes that may have happened since the last order."""
+    for name in ("a", "b", "a"):  # The states of one depend on those of the other.
         side, blocked = pair.side(name), is_blocked(pair, name)
         free = side.wish is not None and (side.was_free or not blocked)
         pair = pair.put(name, replace(side, states=reached(side, blocked=blocked), was_free=free))
@@ -167,14 +167,14 @@ def closed(pair: Pair) -> Pair:
 
 
 def contents(pair: Pair, name: str) -> Iterator[tuple[Content, Pair]]:
-    """Yield what may be in a log now, with the pair as it is if that is there; `pair` has to be closed."""
+    """Yield the possible contents of a log now, each with the pair as it is then; `pair` must be closed."""
     side = pair.side(name)
     if side.wish is None or side.is_settled:
         yield side.log, pair
         return
     for known in _sources(pair, name):
         source = known.other(name)
-        # What is being removed has its own log until its stop cuts it, if nothing was mirrored.
+        # A topic that is being removed keeps its own log until its stop truncates it, if nothing was mirrored.
         has_log = source.is_settled or source.wish is not Wish.REMOVE or source.has_own
         log = source.log if has_log else ()
         for content, found in _contents(side, log):
@@ -182,7 +182,7 @@ def contents(pair: Pair, name: str) -> Iterator[tuple[Content, Pair]]:
 
 
 def _sources(pair: Pair, name: str) -> Iterator[Pair]:
-    """Yield the pair with the logs that the source may have come to, if it was stopped and nobody has looked since."""
+    """Yield the pair with the possible logs of the source, if that was stopped and not read since."""
     yield pair
     source, other = pair.other(name), "b" if name == "a" else "a"
     if source.wish is Wish.REMOVE and not source.is_settled and "STOPPED" in source.states:
@@ -198,7 +198,7 @@ def _contents(side: Side, source: Content) -> Iterator[tuple[Content, Side]]:
         if side.has_own or side.is_mixed:
             for kept in range(len(side.log) + 1):
                 if kept < len(side.log) and not side.is_mixed and (states <= _WRITABLE or not side.was_free):
-                    continue  # Nothing was cut.
+                    continue  # Nothing was truncated.
                 found = _with_reset(side.log[:kept], has_reset)
                 yield found, _found(side, found, states, has_reset=has_reset)
         for count in range(0 if side.is_mixed else side.seen, len(source) + 1):
@@ -221,7 +221,7 @@ def _found(side: Side, content: Content, states: frozenset[str], *, has_reset: b
 
 
 def added(pair: Pair, name: str) -> Iterator[Pair]:
-    """Yield the pair after the topic was added in a cluster; `pair` has to be closed."""
+    """Yield the pair after the topic was added in a cluster; `pair` must be closed."""
     side = pair.side(name)
     if side.wish is None:
         states = frozenset({"UNKNOWN", "STOPPED"}) if side.exists else frozenset({"UNKNOWN"})
@@ -232,7 +232,7 @@ def added(pair: Pair, name: str) -> Iterator[Pair]:
         for log, found in contents(pair.put(name, replace(side, states=stopped)), name):
             yield found.put(name, _begun(replace(found.side(name), log=log), stopped))
     rest = side.states - _WRITABLE
-    if rest and not side.is_heard:  # The broker that was asked has not heard of the removal.
+    if rest and not side.is_heard:  # The broker that handles the request does not know of the removal.
         mixed = replace(side, wish=Wish.MIRROR, states=rest, is_mixed=True, is_still=False, is_settled=False)
         yield pair.put(name, mixed)
 
@@ -255,7 +255,7 @@ def _begun(side: Side, states: frozenset[str]) -> Side:
 
 
 def rested(pair: Pair) -> Iterator[Pair]:
-    """Yield the pair after so long a time that all that was under way has come to its end."""
+    """Yield the pair after a time in which every operation has completed."""
     pairs = [closed(pair)]
     for name in ("a", "b"):
         if pair.side(name).wish is Wish.REMOVE:
@@ -276,14 +276,14 @@ def _stopped(pair: Pair, name: str) -> Iterator[Pair]:
 def _at_rest(pair: Pair, name: str) -> Side:
     side, other = pair.side(name), pair.other(name)
     if side.wish in (None, Wish.REMOVE) or (side.wish is Wish.PAUSE and side.exists is None):
-        return side  # What is paused is not made (D17).
+        return side  # A paused topic is not created (D17).
     assert side.wish is not None, "checked"
     goal = LAST[side.wish]
     if goal not in side.states:
         states = side.states & {"PREPARING"}
     elif not is_blocked(pair, name) and (other.wish is None or other.was_fed):
         states = frozenset({goal})
-    else:  # The other one mirrors ours, or has nothing of it: ours may be the only copy, and waits (D25).
+    else:  # The other one mirrors ours, or has nothing of it: ours may be the only copy, so it waits (D25).
         states = side.states & {goal, "PREPARING"}
     side = replace(side, states=states, is_heard=True, is_closed=True)
     if goal in states:
@@ -308,11 +308,11 @@ ORDERS: dict[str, dict[Wish, Wish | ErrorCode]] = {
     },
     "RemoveTopicsFromMirror": dict.fromkeys(Wish, Wish.REMOVE),
 }
-"""What becomes of a wish, or why nothing does."""
+"""The next wish for an order, or its error."""
 
 
 def ordered(pair: Pair, name: str, order: str) -> Iterator[tuple[int, Side]]:
-    """Yield the error of an order about the topic, and the side after it; `pair` has to be closed."""
+    """Yield the error of an order about the topic, and the side after it; `pair` must be closed."""
     side = pair.side(name)
     if side.wish is None:
         if side.exists is not True:
@@ -324,7 +324,7 @@ def ordered(pair: Pair, name: str, order: str) -> Iterator[tuple[int, Side]]:
     if isinstance(wanted, ErrorCode):
         yield int(wanted), side
         return
-    if wanted is Wish.REMOVE and side.exists is None:  # What was never made is in no mirror any more (D34).
+    if wanted is Wish.REMOVE and side.exists is None:  # A topic that was never created leaves its mirror at once (D34).
         yield 0, replace(side, wish=None, states=frozenset(), is_settled=True)
     is_still = side.is_still and wanted is not Wish.MIRROR
     exists = True if wanted is Wish.REMOVE else side.exists

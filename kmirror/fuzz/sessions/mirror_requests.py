@@ -1,4 +1,4 @@
-"""What do users and brokers ask in a session of the machine `mirrors`? Requests, and the rules that draw them."""
+"""Requests of users and brokers in a session of the machine `mirrors`, and the rules that draw them."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 CLUSTERS = ("a", "b")
 CONTROLLER = "C"
 LONG_S = 300
-"""After so long a time everything has come to its end."""
+"""Seconds after which every operation has completed."""
 _BATCHES_MAX = 8
 _FETCH_VERSION, _PRODUCE_VERSION, _ALTER_VERSION = 12, 9, 2
 NO_STATE, WRONG_STATE = 16, 99
 _NEVER_FIRST = (1, 2, 3, 4, 5)
-"""States that no coordinator takes for a partition of which nothing is persisted: a write of one changes nothing."""
+"""States that no coordinator accepts for a partition without a persisted state, so such a write changes nothing."""
 EPOCH_TOO_HIGH = 0x7FFFFFFF
 
 
 class Persisted(NamedTuple):
-    """A state as a coordinator has told it."""
+    """A state as reported by a coordinator."""
 
     at: str
-    """The broker that keeps it."""
+    """The broker of the coordinator."""
     state: int
     leader_epoch: int
 
 
 @dataclass
 class Known:
-    """What the clients know."""
+    """Knowledge of the clients."""
 
     topic: str
     topic_id: Uuid
@@ -67,19 +67,19 @@ class Known:
     brokers: Mapping[str, tuple[str, ...]]
     """Names of links, by cluster."""
     servers: Mapping[str, str]
-    """Addresses, by cluster."""
+    """Bootstrap addresses, by cluster."""
     moves_time: bool
     values: int = 0
     stages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, ""))
-    """The order of each cluster that was carried out last."""
+    """The last successful order in each cluster."""
     is_there: dict[str, bool] = field(default_factory=dict)
-    """Whether anybody saw the topic in a cluster."""
+    """Whether the topic was seen in a cluster."""
     persisted: dict[str, Persisted] = field(default_factory=dict)
-    """What was told last to be persisted of the topic, by cluster."""
+    """The last state reported as persisted for the topic, by cluster."""
     epochs_before: dict[Step, int] = field(default_factory=dict)
-    """The leader epoch that was known to be persisted when a ReadMirrorStates was drawn: none may be told below it."""
+    """The persisted leader epoch known when a ReadMirrorStates was drawn; its response must not be below it."""
     bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    """Batches as they were read first, by base offset and checksum."""
+    """Batches as first read, by base offset and checksum."""
 
 
 # -- requests -----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _create(known: Known, choose: Choose, at: str = "") -> Step | None:
 def _add(known: Known, choose: Choose, at: str = "") -> Step | None:
     cluster = at or _cluster(choose)
     if cluster == "a" and not known.is_there.get("b"):
-        return None  # There is nothing to be mirrored, and the topic would be taken for gone (D16).
+        return None  # The topic does not exist in the source, and would be taken for deleted (D16).
     request = AddTopicsToMirrorRequest(_name(known, choose), [adding.TopicData(_wrong_id(known, choose), known.topic)])
     return Step("admin", request, 0, _broker(known, cluster, choose))
 
@@ -173,7 +173,7 @@ def read_states_at(known: Known, at: str) -> Step:
 
 
 def former_write(known: Known, persisted: Persisted, state: int) -> Step:
-    """Return the write of a leader before the one that has written last: no coordinator may take it (D9)."""
+    """Return the write of a leader before the last writer; no coordinator may accept it (D9)."""
     row = writing.PartitionData(partition_index=0, state=state, leader_epoch=persisted.leader_epoch - 1)
     return _writing(known.mirror, known, row, known.topic_id, persisted.at)
 
@@ -187,12 +187,12 @@ def states_of_former(persisted: Persisted | None) -> tuple[int, ...]:
     """Return the states that a former leader may try to write, none while there is no former leader."""
     if persisted is None or persisted.leader_epoch < 1:
         return ()
-    # The same state again is legal for the present leader; UNKNOWN is for nobody.
+    # The same state again is valid for the current leader; UNKNOWN for none.
     return (NO_STATE, persisted.state) if persisted.state in _NEVER_FIRST else (NO_STATE,)
 
 
 def _write_state(known: Known, choose: Choose) -> Step | None:
-    """Draw a write that no coordinator may take: of a mirror or topic that is not there, or of an old leader."""
+    """Draw a write that no coordinator may accept: of a missing mirror or topic, a wrong state, or an old leader."""
     cluster = _cluster(choose)
     name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=NO_STATE), known.topic_id
     persisted = known.persisted.get(cluster)
@@ -221,7 +221,7 @@ def _bump(known: Known, choose: Choose) -> Step | None:
 
 
 def _more_partitions(known: Known, choose: Choose) -> Step | None:
-    """Draw a change of a topic that is refused for one reason or another: it has that one partition."""
+    """Draw a change that is refused for one of several reasons: the topic already has that one partition."""
     request = CreatePartitionsRequest([CreatePartitionsTopic(known.topic, 1)], timeout_ms=10_000)
     return Step("admin", request, 1, _broker(known, _cluster(choose), choose))
 
@@ -262,13 +262,13 @@ NEXT: Mapping[str, Callable[[Known, Choose, str], Step | None]] = {
     "ResumeMirrorTopics": lambda known, choose, cluster: _remove(known, choose, cluster),
     "RemoveTopicsFromMirror": lambda known, choose, cluster: choose.pick((_add, _delete))(known, choose, cluster),
 }
-"""What users do next in a cluster, by what they did last."""
+"""Next orders of users in a cluster, by the last order."""
 
 
 def _go_on(known: Known, choose: Choose) -> Step | None:
-    """Draw the next order of the usual workflow: a mirror, a failover, a failback."""
+    """Draw the next order of the usual workflow: mirror, failover, failback."""
     stages = known.stages
-    if stages["b"] == "RemoveTopicsFromMirror":  # The way back.
+    if stages["b"] == "RemoveTopicsFromMirror":  # Failback.
         cluster = choose.pick(("a", "a", "b"))
     else:
         cluster = choose.pick(("a", "b", "b")) if stages["a"] not in ("", "DeleteMirror") else "b"

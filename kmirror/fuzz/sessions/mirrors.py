@@ -1,8 +1,8 @@
-"""The mirror workflow of two clusters: orders in any order, to any broker, and what becomes of one topic's records.
+"""Rule machine of mirroring between two clusters: orders in any order, to any broker, and the records of one topic.
 
-The topic is made in cluster a. Both clusters may mirror it from the other, under one name: failover, failback, and what
-should not be tried. Links are named by cluster and broker ("a1", "b2"), "aC" and "bC" are the controllers.
-`mirror_model.py` says what may be answered.
+The topic is created in cluster a. Both clusters may mirror it from the other, under one mirror name: failover,
+failback, and invalid orders. Links are named by cluster and broker ("a1", "b2"); "aC" and "bC" are the controllers.
+`mirror_model.py` is the model.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Mirrors:
     rules = RULES
 
     def begin(self, world: World) -> tuple[Known, Pair]:
-        """Ask who the brokers are, and make the topic in cluster a."""
+        """Read the ids of the brokers, and create the topic in cluster a."""
         brokers: dict[str, tuple[str, ...]] = {}
         servers: dict[str, str] = {}
         for cluster in CLUSTERS:
@@ -102,7 +102,7 @@ class Mirrors:
         return known, Pair(Side(exists=True, log=(first,)), Side())
 
     def outcomes(self, state: Pair, call: Call, names: Names) -> Iterable[Outcome[Pair]]:
-        """Yield what the clusters may do with a request."""
+        """Yield the possible reactions of the clusters to a request."""
         step = call.step
         if isinstance(step, Pause):
             yield from (Outcome(after, {}) for after in (rested(state) if step.seconds >= LONG_S else (state,)))
@@ -111,11 +111,11 @@ class Mirrors:
         yield from (Outcome(after, {call.number: told}) for after, told in answer(closed(state), step))
 
     def drifts(self, state: Pair) -> Iterable[Outcome[Pair]]:
-        """Yield nothing: what goes on by itself is in the state."""
+        """Yield nothing: autonomous changes are part of the state."""
         return ()
 
     def read(self, known: Known, step: Step, answer: Any) -> Mapping[str, Any]:
-        """Return the places of an answer; raises `Fault` for records that are none."""
+        """Return the compared values of a response; raises `Fault` for invalid records."""
         match step.body:
             case FetchRequest():
                 row = answer.responses[0].partitions[0]
@@ -153,7 +153,7 @@ class Mirrors:
                 return {"error": answer.error_code, "rows_error": tuple(_rows_of(answer))}
 
     def learn(self, known: Known, step: Step, answer: Any) -> None:
-        """Note where the topic was seen, and its epochs."""
+        """Record the clusters with the topic, its persisted state, and the last order."""
         cluster = step.at[0]
         match answer:
             case FetchResponse() if not answer.responses[0].partitions[0].error_code:
@@ -171,7 +171,7 @@ class Mirrors:
                 pass
 
     def last(self, known: Known) -> Iterator[Step | Pause]:
-        """Yield a long pause if time can be moved, and ask of everything."""
+        """Yield a long pause if time can be moved, then requests about everything."""
         if known.moves_time:
             yield Pause(LONG_S)
         for cluster in CLUSTERS:
@@ -218,7 +218,7 @@ def _until_taken(world: World, known: Known) -> Batch:
 
 
 def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
-    """Return the batches, and whether one of them has other bytes than where it was read before."""
+    """Return the batches, and whether the bytes of one differ from those read before."""
     rows: list[Batch] = []
     epochs: list[int] = []
     has_changed = False

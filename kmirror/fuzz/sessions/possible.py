@@ -1,8 +1,8 @@
-"""Which states of the broker explain all answers so far? A set of them, kept as small as what was seen allows.
+"""Set of the broker states that explain all responses so far.
 
-A request acts at one moment between its sending and its answer, as in a test for linearizability; one whose link was
-cut may act at any time, or never. A state in which an answer cannot be explained goes. If none is left, the answer is
-wrong.
+A request takes effect at one moment between its sending and its response, as in a test for linearizability; one whose
+link was cut may take effect at any time, or never. A state that does not explain a response is removed. If none is
+left, the response is wrong.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _TOLD_MAX = 6
 
 
 class TooMany(Exception):
-    """More states are possible than can be followed: nothing more can be said of this session."""
+    """More states are possible than can be followed, so the session cannot be judged any further."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the values stand for that the broker made up; a symbol that is not there yet may become any."""
+    """Values of the symbols that the broker made; a symbol without a value may get any."""
 
     pairs: frozenset[tuple[Symbol, Any]] = frozenset()
 
     def symbol(self, value: Any) -> Symbol | None:
-        """Return what the value stands for, None if nobody was given it."""
+        """Return the symbol of `value`, or None."""
         return next((symbol for symbol, known in self.pairs if known == value), None)
 
     def with_value(self, symbol: Symbol, value: Any) -> Names | None:
-        """Return the names with one more; None if the symbol has another value, or the value of a unique one."""
+        """Return the names with one more pair; None if it conflicts with a pair of the symbol, or of a unique value."""
         if (symbol, value) in self.pairs:
             return self
         for other, known in self.pairs:
@@ -44,7 +44,7 @@ class Names:
 
 
 class Wrong(NamedTuple):
-    """What is wrong with an answer: with all that is to be told, and without what differs from time to time."""
+    """Error in a response: the full text, and a cause without variable parts."""
 
     told: str
     cause: str
@@ -52,14 +52,14 @@ class Wrong(NamedTuple):
 
 @dataclass(frozen=True)
 class Config(Generic[S]):
-    """A state, the calls that have not acted in it, and the answers that are on their way."""
+    """A state, the calls that have not taken effect in it, and the responses not received yet."""
 
     state: S
     waiting: frozenset[int] = frozenset()
     due: frozenset[tuple[int, Expected]] = frozenset()
     names: Names = field(default_factory=Names)
     _hash: int = field(init=False, repr=False, compare=False)
-    """Computed once: states are deep, and each is looked up many times."""
+    """Computed once: states are deep, and each is looked up often."""
 
     def __post_init__(self) -> None:
         """Compute the hash."""
@@ -69,39 +69,39 @@ class Config(Generic[S]):
         return self._hash
 
     def answer(self, number: int) -> Expected | None:
-        """Return what a call is to be answered; None if it has not acted yet, or waits for others."""
+        """Return the allowed response to a call; None if it has not taken effect yet, or waits for others."""
         return next((told for other, told in self.due if other == number), None)
 
     def without_answer(self, number: int) -> Config[S]:
-        """Return it without the answer to a call."""
+        """Return the configuration without the response to a call."""
         return replace(self, due=frozenset((other, told) for other, told in self.due if other != number))
 
 
 @dataclass
 class Possible(Generic[S]):
-    """All configurations that are possible; `machine` says what may follow."""
+    """All possible configurations; `machine` yields those that may follow."""
 
     machine: Machine[Any, S]
     configs: list[Config[S]]
     calls: dict[int, Call] = field(default_factory=dict)
-    """Those that may still act, or are to be answered."""
+    """Calls that may still take effect, or have no response yet."""
     cut: set[int] = field(default_factory=set)
-    """Whose answers nobody will read."""
+    """Calls whose responses will not be read."""
 
     @classmethod
     def of(cls, machine: Machine[Any, S], state: S) -> Possible[S]:
-        """Return the one configuration of the beginning."""
+        """Return the single initial configuration."""
         return cls(machine, [Config(state)])
 
     @property
     def count(self) -> int:
-        """Return how many configurations there are."""
+        """Return the number of configurations."""
         return len(self.configs)
 
-    # -- what happens -------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------
 
     def sent(self, call: Call) -> None:
-        """Take up a call that may act from now on."""
+        """Add a call that may take effect from now on."""
         call.others.extend(self.calls.values())
         for other in self.calls.values():
             other.others.append(call)
@@ -109,19 +109,19 @@ class Possible(Generic[S]):
         self.configs = [replace(one, waiting=one.waiting | {call.number}) for one in self.configs]
 
     def lose(self, number: int) -> None:
-        """Note that an answer will never be read."""
+        """Record that a response will never be read."""
         self.cut.add(number)
         self.configs = list(dict.fromkeys(one.without_answer(number) for one in self.configs))
 
     def settle(self, number: int) -> None:
-        """Note that a call whose link was cut has acted by now, or never will."""
+        """Record that a call whose link was cut has taken effect by now, or never will."""
         acted = {one: None for one in self._reach() if number not in one.waiting}
         never = (replace(one, waiting=one.waiting - {number}) for one in self.configs)
         self.configs = list(acted | dict.fromkeys(never))
         del self.calls[number]
 
     def answered(self, number: int, observed: Mapping[str, Any]) -> Wrong | None:
-        """Keep the configurations that explain an answer; if there are none, keep all, and return what is wrong."""
+        """Keep the configurations that explain a response; if there are none, keep all, and return the error."""
         found: dict[Config[S], None] = {}
         near: list[tuple[Expected, Names]] = []
         for config in self._reach(number):
@@ -138,7 +138,7 @@ class Possible(Generic[S]):
         return None
 
     def may_wait(self, number: int) -> bool:
-        """Return whether a call may be without an answer when everything has acted and nothing moves by itself."""
+        """Return whether a call may have no response once all calls have taken effect and nothing changes by itself."""
         for config in self._reach(number):
             if number not in config.waiting and config.waiting <= self.cut:
                 wanted = config.answer(number)
@@ -147,7 +147,7 @@ class Possible(Generic[S]):
         return False
 
     def pause(self, call: Call) -> None:
-        """Let time pass: what is under way acts before it, what was cut before it or never."""
+        """Let time pass: outstanding calls take effect before it, calls of cut links before it or never."""
         assert isinstance(call.step, Pause), "only time passes without an answer"
         found: dict[Config[S], None] = {}
         for config in self._reach():
@@ -159,12 +159,12 @@ class Possible(Generic[S]):
         assert found, f"the model {self.machine.name} says of no state what follows when {call.step}"
         self.configs = list(found)
 
-    # -- what may follow ----------------------------------------------------------------------
+    # -- possible successors ------------------------------------------------------------------
 
     def _reach(self, number: int | None = None) -> list[Config[S]]:
-        """Return the configurations, and all that may follow when calls act and the broker moves by itself.
+        """Return the configurations, and all that may follow from calls and autonomous changes.
 
-        Nothing is followed any further once it has an answer to the call `number`: what acts later stays free to.
+        A configuration with a response to call `number` is not followed further, so that later effects stay open.
         """
         found = dict.fromkeys(self.configs)
         left = list(found)
@@ -193,7 +193,7 @@ class Possible(Generic[S]):
     def _after(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
         for state, answers in outcomes:
             due = config.due
-            if answers:  # One that is on its way may become another one.
+            if answers:  # A response not received yet may be replaced.
                 kept = {(number, told) for number, told in due if number not in answers}
                 due = frozenset(kept | {(number, told) for number, told in answers.items() if number not in self.cut})
             yield Config(state, config.waiting, due, config.names)
@@ -203,7 +203,7 @@ class Possible(Generic[S]):
 
 
 def unified(wanted: Expected, observed: Mapping[str, Any], names: Names) -> Iterator[Names]:
-    """Yield the names with those that the answer tells, in each way in which it is the one that is wanted."""
+    """Yield the names with the values from the response, for each way in which it matches."""
     places = tuple(place for place, _ in wanted.places)
     assert observed.keys() >= set(places), f"the machine reads {', '.join(observed)}, and not all of {places}"
     return _unified(tuple(value for _, value in wanted.places), tuple(observed[place] for place in places), names)
@@ -249,7 +249,7 @@ def _in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Nam
 
 
 def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wrong:
-    """Return which places are wrong, as of the expectations that come nearest."""
+    """Return the wrong places, compared with the nearest allowed responses."""
     if not near:
         return Wrong("answered, though it has to wait", "answered")
     wrong: dict[tuple[str, ...], list[Expected]] = {}
@@ -266,7 +266,7 @@ def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wr
 
 
 def shown(values: Mapping[str, Any], places: Iterable[str]) -> str:
-    """Return some places of an answer as a story tells them."""
+    """Return some places of a response as text for a story."""
     return ", ".join(f"{place} {_shown(place, values[place])}" for place in places)
 
 

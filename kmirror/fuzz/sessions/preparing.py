@@ -1,4 +1,4 @@
-"""What does a session need before it begins? A broker of ours, coordinators that are there, and a topic."""
+"""Preparation of a session: a broker of ours, working coordinators, and a topic."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _LATEST = -1
 _CONFIGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
-    # A group without offsets is gone at the next look: not while a session goes on.
+    # Otherwise a group without offsets would be removed during the session.
     "offsets.retention.check.interval.ms": "3000000",
 }
 
 
 def simulated_broker(seed: int, configs: Mapping[str, str], *, transaction_version: int = 2) -> SimulatedLink:
-    """Return a link to a broker of a new cluster of one."""
+    """Return a link to a broker of a new cluster with one broker."""
     simulation = Simulation(seed=seed)
     cluster = Cluster(
         simulation, "sessions", brokers=1, configs={**_CONFIGS, **configs}, transaction_version=transaction_version
@@ -47,10 +47,10 @@ def simulated_broker(seed: int, configs: Mapping[str, str], *, transaction_versi
 
 
 def ready_coordinator(broker: Asks, kind: CoordinatorType, key: str) -> None:
-    """Wait until a group or transactional id has a coordinator that answers; raises `UsageError` if not in time."""
+    """Wait until a group or transactional id has a working coordinator; raises `UsageError` if it has none in time."""
     for _ in range(_TRIES_MAX):
         found: Any = broker.ask(FindCoordinatorRequest(key=key, key_type=kind), 1)
-        # One that is found may not know yet that it is one, or read its log.
+        # A broker that is found may not know yet that it is the coordinator, or still load its log.
         if not found.error_code and _coordinator_error(broker, kind, key) not in _NOT_YET:
             return
         broker.rest()
@@ -67,8 +67,9 @@ def _coordinator_error(broker: Asks, kind: CoordinatorType, key: str) -> int:
 
 
 def ready_topic(broker: Asks, partitions: int, name: str = TOPIC) -> None:
-    """Create a topic if it is not there, and wait until it has leaders; raises `UsageError` if it has none in time."""
-    # Records are of no time; else each marker, which is of now, would begin a new segment, and a fetch ends with one.
+    """Create a topic unless it exists, and wait until it has leaders; raises `UsageError` if it has none in time."""
+    # Records have timestamp 0; otherwise each marker, which has the current time, would roll the segment, and a fetch
+    # ends with a segment.
     configs = {"segment.ms": str((1 << 63) - 1), "retention.ms": "-1"}
     rows = [CreatableTopicConfig(name=key, value=value) for key, value in configs.items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=rows)
@@ -79,7 +80,7 @@ def ready_topic(broker: Asks, partitions: int, name: str = TOPIC) -> None:
     if found.topics[0].error_code:
         broker.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     for _ in range(_TRIES_MAX):
-        # A leader that Metadata tells of may not know yet that it leads.
+        # A leader named by Metadata may not know yet that it leads.
         found = broker.ask(ends, 1)
         if not any(row.error_code for row in found.topics[0].partitions):
             return

@@ -1,4 +1,4 @@
-"""Which rule machines are there, by name?"""
+"""Table of the rule machines by name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kmirror.fuzz.sessions.machine import AnyMachine, Choose
 
 
 class MachineRow(NamedTuple):
-    """A machine: the module has it as `MACHINE`, and `simulated(seed, choose)` is the broker of ours that it wants."""
+    """A machine: `MACHINE` of the module, and its function `simulated(seed, choose)` for a suitable broker of ours."""
 
     name: str
     module: str
     about: str
     is_for_kafka: bool
-    """Whether a broker of Kafka's can be asked, too."""
+    """Whether it also works with a Kafka broker."""
 
     def machine(self) -> AnyMachine:
         """Return the machine."""
@@ -26,7 +26,7 @@ class MachineRow(NamedTuple):
         return found
 
     def simulated(self, seed: int, choose: Choose) -> SimulatedLink:
-        """Return a link to a new broker in the simulator; `choose` may decide what it is like."""
+        """Return a link to a new broker in the simulator; `choose` may select its configs."""
         made: Callable[[int, Choose], SimulatedLink] = importlib.import_module(self.module).simulated
         return made(seed, choose)
 
@@ -40,7 +40,7 @@ MACHINES: tuple[MachineRow, ...] = (
 
 
 def machine_row(name: str) -> MachineRow:
-    """Return the row of a machine; raises `UsageError` if there is none of this name."""
+    """Return the row of a machine; raises `UsageError` for an unknown name."""
     rows = {row.name: row for row in MACHINES}
     if name not in rows:
         hint = did_you_mean(name, rows)

@@ -1,7 +1,7 @@
-"""How does a session go? Steps that a machine's rules draw, in all kinds of disorder, each answer judged by the model.
+"""A session: steps drawn by a machine's rules, with disorder, and each response judged by the model.
 
-Disorder is the same for all machines: an answer is read late, a request sent twice, or once more after others, two
-change places, a link is cut before its answer was read, or a field has the value of an earlier request.
+Disorder is the same for all machines: a response is read late, a request is sent twice, or again after others, two
+change places, a link is cut before its response was read, or a field has the value of an earlier request.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _DRAWS_MAX = 8
 _OPEN_MAX = 3
 _CUTS_MAX = 3
 _SETTLED_AFTER = 8
-"""So many answers on other links, and a request whose link was cut has been taken up, or was lost."""
+"""Number of later responses after which a request with a cut link counts as processed or lost."""
 _LAST_MAX = 200
 _CALM_FROM = 24
-"""When so many states are possible, one request at a time: its answer tells which of them it was."""
+"""Number of possible states from which requests are sent one at a time, as each response reduces them."""
 _LATE_SHARE = 0.5
 _CLIENT = "session"
 _SAID_MAX = 160
 
 
 class Disorder(Enum):
-    """What becomes of a step."""
+    """Kind of disorder of a step."""
 
     NONE = "as drawn"
     LATE = "its answer is read later"
@@ -60,7 +60,7 @@ _DISORDERS = tuple(kind for kind, weight in _WEIGHTS.items() for _ in range(weig
 
 
 class Drawn:
-    """Choices that come from numbers from 0 to 1, such as those of a `Random`."""
+    """Choices from numbers between 0 and 1, such as those of a `Random`."""
 
     def __init__(self, random: Callable[[], float]) -> None:
         self._random = random
@@ -70,12 +70,12 @@ class Drawn:
         return options[int(self._random() * len(options))]
 
     def chance(self, share: float) -> bool:
-        """Return True as often as `share` says."""
+        """Return True with probability `share`."""
         return self._random() < share
 
 
 class Here:
-    """The world as a machine has it: names of this session, and requests that prepare it."""
+    """The `World` of a session: its names, and requests that prepare it."""
 
     def __init__(self, link: Link, prefix: str) -> None:
         self.prefix = prefix
@@ -83,7 +83,7 @@ class Here:
         self._link = link
 
     def ask(self, body: Message, version: int, at: str = "") -> Message:
-        """Return the answer; raises `Fault` if there is none."""
+        """Return the response; raises `Fault` if there is none."""
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
         answer = self._link.take(self._link.send(frame, at), self._link.long_s)
         if answer is None:
@@ -96,35 +96,35 @@ class Here:
 
 
 class Session:
-    """One session of a machine with a broker. What the model does not allow raises `Fault`, with the story so far.
+    """A session of a machine with a broker. Raises `Fault`, with the story so far, if the model forbids a response.
 
-    `prefix` is what all names in it begin with; no other session of that broker may have it.
+    `prefix` is the prefix of all names; no other session of that broker may have it.
     """
 
     def __init__(self, machine: AnyMachine, link: Link, prefix: str) -> None:
         self.machine = machine
         self.story: list[str] = []
         self.is_lost = False
-        """Whether more states became possible than can be followed; nothing is judged any more."""
+        """Whether too many states became possible; nothing is judged after that."""
         self._link = link
         self.known, state = machine.begin(Here(link, prefix))
         self._possible: Possible[Any] = Possible.of(machine, state)
         self._open: dict[int, tuple[Call, int]] = {}
-        """Calls under way, with their tickets."""
+        """Outstanding calls, with their tickets."""
         self._late: set[int] = set()
         self._parked: set[int] = set()
-        """Of those under way, the ones whose answers are not wanted yet, and those that may have to wait."""
+        """Outstanding calls whose responses are not wanted yet, and those that may have to wait."""
         self._sent: list[Step] = []
         self._values: dict[str, list[Any]] = {}
         self._cut: dict[int, int] = {}
-        """Calls whose links were cut, and after how many more answers they are settled."""
+        """Calls with cut links, and the number of responses until they are settled."""
         self._count = 0
         self._cuts = 0
 
     # -- steps --------------------------------------------------------------------------------
 
     def step(self, choose: Choose) -> None:
-        """Draw a step and its disorder, and do it; nothing happens if none of the rules that were tried has one."""
+        """Draw a step and its disorder, and run it; nothing happens if the rule has no step now."""
         self.read_some(choose)
         rule = self._rule(choose)
         self.follow(rule, choose.pick(_DISORDERS), choose)
@@ -133,7 +133,7 @@ class Session:
         return choose.pick([rule for rule in self.machine.rules for _ in range(rule.weight)])
 
     def follow(self, rule: Rule[Any], disorder: Disorder, choose: Choose) -> bool:
-        """Do a step by this rule, with this disorder; return False if the rule has none now."""
+        """Run a step of this rule, with this disorder; return False if the rule has none now."""
         if self.is_lost:
             return False
         step = rule.draw(self.known, choose)
@@ -179,7 +179,7 @@ class Session:
         return None
 
     def _aged(self, step: Step, choose: Choose) -> Step:
-        """Return the step with one of its fields as it was in an earlier request, if there is another value."""
+        """Return the step with one field set to its value in an earlier request, if there is another value."""
         usual = type(step.body)()
         fields = [
             (name, value)
@@ -222,7 +222,7 @@ class Session:
         self._cut[call.number] = _SETTLED_AFTER
 
     def _settle(self) -> None:
-        """Count an answer; what was cut long ago acts no more."""
+        """Count a response; calls of links that were cut long ago do not take effect any more."""
         self._cut = {number: left - 1 for number, left in self._cut.items()}
         for number in [number for number, left in self._cut.items() if not left]:
             del self._cut[number]
@@ -237,10 +237,10 @@ class Session:
         self._possible.pause(Call(self._count, pause))
         self._cut.clear()
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def read_some(self, choose: Choose) -> None:
-        """Read late answers, some of them or all if there are many, and look for those that had to wait."""
+        """Read some late responses, or all if there are many, and check those that had to wait."""
         if self.is_lost:
             return
         is_full = len(self._late) >= _OPEN_MAX
@@ -260,7 +260,7 @@ class Session:
                 self._judge(call, frame)
 
     def _read(self, number: int) -> None:
-        """Read an answer, and judge it; leave it for later if it may have to wait."""
+        """Read a response, and judge it; postpone it if it may have to wait."""
         call, ticket = self._open[number]
         self._late.discard(number)
         frame = self._link.take(ticket, self._link.short_s)
@@ -295,7 +295,7 @@ class Session:
     # -- the end ------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Read all that is still to come, and do the machine's last steps."""
+        """Read all outstanding responses, and run the machine's last steps."""
         try:
             self._end()
         except TooMany:
@@ -318,7 +318,7 @@ class Session:
             self._link.rest()
             self._read(self._send(step).number)
 
-    # -- what is told -------------------------------------------------------------------------
+    # -- reports ------------------------------------------------------------------------------
 
     def _tell(self, line: str) -> None:
         self.story.append(line)
@@ -329,7 +329,7 @@ class Session:
 
 
 def run_session(machine: AnyMachine, link: Link, prefix: str, choices: Iterable[Choose]) -> Session:
-    """Run a session of one step for each of the choices, to its end, and return it; raises `Fault`."""
+    """Run a session with one step for each of the choices, and return it; raises `Fault`."""
     session = Session(machine, link, prefix)
     for choose in choices:
         session.step(choose)
@@ -338,7 +338,7 @@ def run_session(machine: AnyMachine, link: Link, prefix: str, choices: Iterable[
 
 
 def _said(body: Message) -> str:
-    """Return the fields of a request that are not as they are by default, for a story."""
+    """Return the fields of a request without default values, for a story."""
     usual = type(body)()
     some = ((field.attribute, getattr(body, field.attribute)) for field in body.FIELDS)
     return ", ".join(f"{name}={_short(value)}" for name, value in some if value != getattr(usual, name, None))

@@ -1,4 +1,4 @@
-"""How does a model keep values by key, where states are compared by the thousand? In a mapping that nobody changes."""
+"""Immutable, hashable mapping for models, whose states are compared by the thousand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Table(Mapping[K, V]):
-    """A mapping with a hash, whose values have one too; in the order in which keys were put in."""
+    """A mapping with a hash, whose values are hashable; it keeps the order of insertion."""
 
     __slots__ = ("_hash", "_values")
 
@@ -19,11 +19,11 @@ class Table(Mapping[K, V]):
         self._hash: int | None = None
 
     def put(self, key: K, value: V) -> Table[K, V]:
-        """Return the table with another value at a key."""
+        """Return the table with a changed value."""
         return Table({**self._values, key: value})
 
     def drop(self, key: K) -> Table[K, V]:
-        """Return the table without a key, if it was there."""
+        """Return the table without a key, if present."""
         return Table({other: value for other, value in self._values.items() if other != key})
 
     def __getitem__(self, key: K) -> V:

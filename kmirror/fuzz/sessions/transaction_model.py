@@ -1,7 +1,7 @@
-"""What may a broker do with transactions? A model of transactional ids, and of the partitions that they write to.
+"""Model of transactions in a broker: the transactional ids, and the partitions that they write to.
 
-An end of a transaction is decided first (ENDING); then a marker comes into each partition, in any order, and at last
-the end is complete. With `transaction.version` 2 (KIP-890) the end raises the producer epoch, and so do the markers.
+The end of a transaction is decided first (ENDING); then each partition gets a marker, in any order, and finally the end
+is complete. With `transaction.version` 2 (KIP-890) the end raises the producer epoch, and the markers have that epoch.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from kmirror.spec.error_codes import ErrorCode
 EMPTY, ONGOING, ENDING, ENDED = "Empty", "Ongoing", "Ending", "Ended"
 OPEN, COMMITTED, ABORTED = "open", "committed", "aborted"
 GROUP = "group"
-"""The partition of `__consumer_offsets` that a session's group is in."""
+"""The partition of `__consumer_offsets` with the session's group."""
 _KEPT = 5
-"""Of so many batches the partition remembers the sequence numbers."""
+"""Number of batches whose sequence numbers a partition remembers."""
 
 
 @dataclass(frozen=True)
 class Transaction:
-    """A transactional id as its coordinator has it."""
+    """A transactional id in its coordinator."""
 
     producer: Symbol | None = None
     epoch: int = 0
     former: int = -1
-    """The epoch of a client that may not have got the answer with the present one."""
+    """The epoch of a client that may not have received the response with the current one."""
     status: str = EMPTY
     is_commit: bool = False
     """In ENDING and ENDED."""
     partitions: frozenset[str] = frozenset()
-    """In ENDING, those that have no marker yet."""
+    """In ENDING, those without a marker yet."""
 
 
 @dataclass(frozen=True)
 class Writer:
-    """What a partition knows of a producer id."""
+    """State of a producer id in a partition."""
 
     producer: Symbol
     epoch: int
     sequences: tuple[int, ...] = ()
-    """The last ones of this epoch."""
+    """The last sequence numbers of this epoch."""
     is_open: bool = False
-    """Whether there are records of it without a marker."""
+    """Whether it has records without a marker."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ class Log:
     name: str
     writers: tuple[Writer, ...] = ()
     records: tuple[tuple[Symbol, str, str], ...] = ()
-    """Producer, value, and what became of it."""
+    """PID, value, and OPEN, COMMITTED or ABORTED."""
 
     def writer(self, producer: Symbol) -> Writer | None:
-        """Return what is known of a producer id."""
+        """Return the state of a producer id."""
         return next((one for one in self.writers if one.producer == producer), None)
 
     def knows(self, writer: Writer) -> Log:
-        """Return the log that knows this of a producer id."""
+        """Return the log with a changed state of a producer id."""
         others = tuple(one for one in self.writers if one.producer != writer.producer)
         return replace(self, writers=tuple(sorted((*others, writer), key=lambda one: one.producer)))
 
     @property
     def committed(self) -> tuple[str, ...]:
-        """Return what a reader of committed records sees: nothing from the first open transaction on."""
+        """Return the values for a reader of committed records, which end at the first open transaction."""
         found = []
         for _, value, fate in self.records:
             if fate == OPEN:
@@ -79,18 +79,18 @@ class Log:
 
 @dataclass(frozen=True)
 class Offset:
-    """An offset that was committed in a transaction; of two the later one counts, whichever marker comes first."""
+    """An offset committed in a transaction; of two the later one counts, regardless of the order of their markers."""
 
     partition: int
     order: int
     offset: int
     producer: Symbol | None = None
-    """Whose transaction it belongs to, as long as that has no marker."""
+    """Producer of its transaction, until that has a marker."""
 
 
 @dataclass(frozen=True)
 class State:
-    """All of a session: transactional ids by name, partitions by name, offsets of the group."""
+    """State of a session: transactional ids by name, partitions by name, offsets of the group."""
 
     transactions: tuple[tuple[str, Transaction], ...]
     logs: tuple[tuple[str, Log], ...]
@@ -108,17 +108,17 @@ class State:
         return dict(self.logs)[name]
 
     def with_transaction(self, name: str, changed: Transaction) -> State:
-        """Return the state with a transactional id as it is now."""
+        """Return the state with a changed transactional id."""
         rows = tuple((other, changed if other == name else kept) for other, kept in self.transactions)
         return replace(self, transactions=rows)
 
     def with_log(self, changed: Log) -> State:
-        """Return the state with a partition as it is now."""
+        """Return the state with a changed partition."""
         rows = tuple((name, changed if name == changed.name else kept) for name, kept in self.logs)
         return replace(self, logs=rows)
 
     def committed_offset(self, partition: int) -> int:
-        """Return the offset that the group has committed, -1 for none."""
+        """Return the offset committed by the group, -1 for none."""
         found = [one for one in self.offsets if one.partition == partition and one.producer is None]
         return max(found, key=lambda one: one.order).offset if found else -1
 
@@ -127,7 +127,7 @@ class State:
 
 
 def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id: bool) -> tuple[State, ErrorCode]:
-    """Return what InitProducerId comes to; `epoch` is None for a client that names none, and then has no id either."""
+    """Return state and error after InitProducerId; `epoch` is None for a client that names neither id nor epoch."""
     known = state.transaction(name)
     if known.producer is None:
         return state.with_transaction(name, Transaction(Symbol(call, "producer id"))), ErrorCode.NONE
@@ -149,7 +149,7 @@ def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id
 
 
 def owner_error(known: Transaction, producer: Symbol | None, epoch: int) -> ErrorCode:
-    """Return why a producer does not own a transactional id, or NONE."""
+    """Return the error if a producer does not own a transactional id, or NONE."""
     if known.producer is None or known.producer != producer:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     return ErrorCode.NONE if known.epoch == epoch else ErrorCode.PRODUCER_FENCED
@@ -158,7 +158,7 @@ def owner_error(known: Transaction, producer: Symbol | None, epoch: int) -> Erro
 def added(
     state: State, name: str, producer: Symbol | None, epoch: int, partitions: frozenset[str]
 ) -> tuple[State, ErrorCode]:
-    """Return what it comes to when partitions are added to a transaction, or begin one."""
+    """Return state and error after partitions were added to a transaction, which may begin one."""
     known = state.transaction(name)
     error = owner_error(known, producer, epoch)
     if not error and known.status == ENDING:
@@ -172,7 +172,7 @@ def added(
 def ended(
     state: State, name: str, producer: Symbol | None, epoch: int, *, is_commit: bool, bumps: bool
 ) -> tuple[State, ErrorCode]:
-    """Return what EndTxn comes to; `bumps` says whether the epoch is raised, as from version 5 on."""
+    """Return state and error after EndTxn; `bumps` means that the epoch is raised, as from version 5 on."""
     known = state.transaction(name)
     if not bumps:
         error = owner_error(known, producer, epoch)
@@ -196,7 +196,7 @@ def ended(
 
 
 def _bumped_end_error(known: Transaction, epoch: int, *, is_commit: bool) -> ErrorCode | None:
-    """Return what answers an EndTxn that ends nothing, None for one that does."""
+    """Return the error code of an EndTxn that ends nothing, None for one that ends a transaction."""
     is_repeated, is_same = known.epoch == epoch + 1, known.is_commit == is_commit
     if known.status == ENDING:
         if not is_repeated:
@@ -206,12 +206,12 @@ def _bumped_end_error(known: Transaction, epoch: int, *, is_commit: bool) -> Err
         return ErrorCode.NONE if is_same else ErrorCode.INVALID_TXN_STATE
     if known.epoch != epoch:
         return ErrorCode.PRODUCER_FENCED
-    # Without a partition only an abort makes sense: a batch that was given up may still be on its way.
+    # Without a partition only an abort is valid: a batch that was given up may still arrive.
     return ErrorCode.INVALID_TXN_STATE if known.status != ONGOING and is_commit else None
 
 
 def drifts(state: State) -> Iterator[State]:
-    """Yield what happens next by itself: a marker is written, or the end of a transaction is complete."""
+    """Yield the next autonomous changes: a marker is written, or the end of a transaction is complete."""
     for name, known in state.transactions:
         if known.status != ENDING:
             continue
@@ -224,7 +224,7 @@ def drifts(state: State) -> Iterator[State]:
 
 
 def _marked(state: State, known: Transaction, partition: str) -> State:
-    """Return the state after the marker of a transaction came into a partition."""
+    """Return the state after a partition got the marker of a transaction."""
     log = state.log(partition)
     producer = known.producer
     assert producer is not None, "it has begun"
@@ -249,10 +249,10 @@ def _marked(state: State, known: Transaction, partition: str) -> State:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a producer writes: one record, or offsets of the group."""
+    """A write of a producer: one record, or offsets of the group."""
 
     name: str
-    """Of the transaction."""
+    """The transactional id."""
     log: str
     producer: Symbol | None
     epoch: int
@@ -264,9 +264,9 @@ class Batch:
 
 
 def may_come_early(state: State, batch: Batch) -> bool:
-    """Return whether the first batch of a transaction may be refused as not the next one, although it is.
+    """Return whether the first batch of a transaction may be refused as out of order, although it is the next one.
 
-    So it is as long as one with a lower sequence number was refused, which its producer may send again.
+    This is so while a batch with a lower sequence number was refused, which its producer may send again.
     """
     writer = None if batch.producer is None else state.log(batch.log).writer(batch.producer)
     is_open = writer is not None and writer.is_open and writer.epoch == batch.epoch
@@ -274,7 +274,7 @@ def may_come_early(state: State, batch: Batch) -> bool:
 
 
 def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:
-    """Return what it comes to when a batch is verified and appended; errors are the coordinator's or the log's."""
+    """Return state and error after a batch is verified and appended; errors are the coordinator's or the log's."""
     log = state.log(batch.log)
     producer = batch.producer
     writer = None if producer is None else log.writer(producer)
@@ -313,7 +313,7 @@ def _appended(state: State, log: Log, batch: Batch, writer: Writer, producer: Sy
         return state.with_log(log.knows(Writer(producer, batch.epoch, (), is_open=True))), ErrorCode.NONE
     same = writer.epoch == batch.epoch
     if same and batch.sequence in writer.sequences:
-        return state, ErrorCode.NONE  # It is there already.
+        return state, ErrorCode.NONE  # A duplicate.
     if same:
         is_next = batch.sequence == (writer.sequences[-1] + 1 if writer.sequences else 0)
     else:

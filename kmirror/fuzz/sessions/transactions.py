@@ -1,7 +1,7 @@
-"""The rule machine of transactions: producers that share transactional ids, and a reader of committed records.
+"""Rule machine of transactions: producers that share transactional ids, and a reader of committed records.
 
-All clients of a session speak by the rules of one `transaction.version`: 2 if the broker has it, or those before. What
-is written is a record a batch, each with a value of its own, so that at the end each is seen or not.
+All clients of a session follow the rules of one `transaction.version`: 2 if the broker has it, otherwise the earlier
+ones. Each batch has one record with a unique value, so that at the end each record is either visible or not.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from kmirror.spec.wire_values import CoordinatorType, IsolationLevel
 _PARTITIONS = (0, 1)
 _TIMEOUT_MS = 600_000
 _FENCED_FROM = {"InitProducerId": 4, "AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2}
-"""First versions with PRODUCER_FENCED (KIP-588); before, it is INVALID_PRODUCER_EPOCH."""
+"""First versions with PRODUCER_FENCED (KIP-588); earlier ones use INVALID_PRODUCER_EPOCH."""
 _ABORTABLE_FROM = {"Produce": 11, "TxnOffsetCommit": 4}
-"""First versions with TRANSACTION_ABORTABLE (KIP-890); before, it is INVALID_TXN_STATE."""
+"""First versions with TRANSACTION_ABORTABLE (KIP-890); earlier ones use INVALID_TXN_STATE."""
 _VERSIONS = {
-    # By the rules before transaction.version 2, and by those of it.
+    # Before transaction.version 2, and with it.
     "InitProducerId": ((0, 5), (0, 5)),
     "Produce": ((3, 11), (12, 12)),
     "TxnOffsetCommit": ((0, 4), (5, 5)),
@@ -57,41 +57,41 @@ _READ_BYTES = 1 << 22
 _LAST_TRIES = 30
 
 
-# -- what clients know --------------------------------------------------------------------------
+# -- knowledge of the clients -------------------------------------------------------------------
 
 
 @dataclass
 class Client:
-    """A producer with a transactional id, which another may have too."""
+    """A producer with a transactional id, which another one may have too."""
 
     name: str
     transactional_id: str
     producer_id: int = -1
     epoch: int = -1
     sequences: dict[int, int] | None = None
-    """The next one for each partition."""
+    """The next sequence number for each partition."""
 
     def begin(self, producer_id: int, epoch: int) -> None:
-        """Go on with another epoch: sequences begin anew."""
+        """Continue with another epoch: sequence numbers begin at 0."""
         self.producer_id, self.epoch, self.sequences = producer_id, epoch, {}
 
 
 @dataclass
 class Known:
-    """What all clients know."""
+    """Knowledge of all clients."""
 
     clients: list[Client]
     group: str
     bumps: bool
-    """Whether they speak by the rules of transaction.version 2."""
+    """Whether they follow the rules of transaction.version 2."""
     topic: str
     count: int = 0
-    """Of records and offsets: each is written once."""
+    """Number of records and offsets: each is written once."""
     ids_at_rest: frozenset[str] = frozenset()
-    """Transactional ids that were initialised at the end, so that none of their transactions is open."""
+    """Transactional ids initialised at the end, so that none of their transactions is open."""
 
     def next(self) -> int:
-        """Return a number that nothing else has."""
+        """Return a unique number."""
         self.count += 1
         return self.count
 
@@ -123,7 +123,7 @@ _OWN_EPOCH_FROM = 3
 
 
 def _init_again(known: Known, choose: Choose) -> Step | None:
-    """Let a client ask for the epoch after its own (KIP-360)."""
+    """Draw a client's request for the epoch after its own (KIP-360)."""
     client = _client(known, choose)
     if client is None:
         return None
@@ -251,7 +251,7 @@ RULES: tuple[Rule[Known], ...] = (
 
 
 def _errors(step: Step, error: ErrorCode) -> ErrorCode:
-    """Return what a client of this version is told for an error."""
+    """Return the error code in a response of this version."""
     name, version = step.name, step.version
     if error is ErrorCode.PRODUCER_FENCED and version < _FENCED_FROM.get(name, 0):
         return ErrorCode.INVALID_PRODUCER_EPOCH
@@ -274,12 +274,12 @@ def _batch_of(body: ProduceRequest, names: Names, *, adds: bool) -> Batch:
 
 
 def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[State, dict[str, Any]]]:
-    """Yield what may come of a request, and the places of its answer."""
+    """Yield the possible outcomes of a request, with the values of its response."""
     body: Any = step.body
     match body:
         case InitProducerIdRequest():
             yield _initialised(state, step, call, names)
-            if state.transaction(body.transactional_id or "").producer is None:  # Its producer ids may be used up.
+            if state.transaction(body.transactional_id or "").producer is None:  # Ids may be used up.
                 yield state, {"error": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "producer": -1, "epoch": -1}
         case AddPartitionsToTxnRequest():
             name, producer = body.v3_and_below_transactional_id, names.symbol(body.v3_and_below_producer_id)
@@ -340,7 +340,7 @@ def _ended(state: State, step: Step, body: EndTxnRequest, names: Names) -> tuple
 
 
 _UNSURE = {
-    # What a broker may say that is still busy with another request of the same id: nothing was done.
+    # Errors of a broker that is busy with another request of the same id; nothing was done.
     "InitProducerId": ("error", (ErrorCode.CONCURRENT_TRANSACTIONS,)),
     "AddPartitionsToTxn": ("rows_error", (ErrorCode.CONCURRENT_TRANSACTIONS,)),
     "AddOffsetsToTxn": ("error", (ErrorCode.CONCURRENT_TRANSACTIONS,)),
@@ -373,14 +373,14 @@ def _id_of(body: Any) -> str | None:
 
 
 class TransactionMachine:
-    """Two producers of one transactional id, and one of another."""
+    """Two producers with one transactional id, and one with another."""
 
     name = "transactions"
     rules = RULES
     aged = frozenset({"producer_epoch", "v3_and_below_producer_epoch", "producer_id", "v3_and_below_producer_id"})
 
     def begin(self, world: World) -> tuple[Known, State]:
-        """Return clients without a producer id, and a topic without records."""
+        """Return clients without a PID, and a topic without records."""
         topic, group = f"{world.prefix}-topic", f"{world.prefix}-group"
         ids = (f"{world.prefix}-x", f"{world.prefix}-y")
         ready_topic(world, len(_PARTITIONS))
@@ -394,7 +394,7 @@ class TransactionMachine:
         return Known(clients, group, bumps, topic), State(tuple((name, Transaction()) for name in ids), logs, bumps)
 
     def outcomes(self, state: State, call: Call, names: Names) -> Iterable[Outcome[State]]:
-        """Yield what may come of a request."""
+        """Yield the possible outcomes of a request."""
         step = call.step
         assert isinstance(step, Step), "no rule of it lets time pass"
         for after, places in _moves(state, step, call.number, names):
@@ -403,16 +403,16 @@ class TransactionMachine:
                 yield from _unsure(state, after, call.number, step, places)
 
     def drifts(self, state: State) -> Iterable[Outcome[State]]:
-        """Yield the next marker, or the end of an end."""
+        """Yield the next marker, or the completion of an end."""
         for after in model.drifts(state):
             yield Outcome(after, {})
 
     def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return what an answer says."""
+        """Return the compared values of a response."""
         return _places(step, answer)
 
     def learn(self, known: Known, step: Step, answer: Message) -> None:
-        """Let a client know its epoch, and which of its batches were taken."""
+        """Record the epoch of a client, and its accepted batches."""
         found: Any = answer
         body: Any = step.body
         if step.actor == "last" and isinstance(body, InitProducerIdRequest) and not found.error_code:
@@ -430,7 +430,7 @@ class TransactionMachine:
                 client.sequences[row.index] = batch.base_sequence + 1
 
     def last(self, known: Known) -> Iterator[Step]:
-        """Yield what ends all transactions, and then a look at what is committed."""
+        """Yield requests that end all transactions, then a read of everything committed."""
         for name in sorted({one.transactional_id for one in known.clients}):
             for _ in range(_LAST_TRIES):
                 if name not in known.ids_at_rest:
@@ -444,7 +444,7 @@ class TransactionMachine:
 
 
 def _is_busy(state: State, call: Call) -> bool:
-    """Return whether a coordinator may have to do with something else of the same id, and say so."""
+    """Return whether the coordinator may be busy with another request of the same id."""
     name = _id_of(call.step.body) if isinstance(call.step, Step) else None
     if state.transaction(name or "").status == model.ENDING:
         return True
@@ -452,7 +452,7 @@ def _is_busy(state: State, call: Call) -> bool:
 
 
 def _unsure(state: State, after: State, call: int, step: Step, places: dict[str, Any]) -> Iterator[Outcome[State]]:
-    """Yield the refusals of a broker that is busy: nothing was done, or only the partition was added."""
+    """Yield the refusals of a busy broker: nothing was done, or only the partition was added."""
     place, errors = _UNSURE[step.name]
     for error in errors:
         told = Expected(((place, (error,) * len(places[place]) if place == "rows_error" else error),))
@@ -490,7 +490,7 @@ def _places(step: Step, answer: Any) -> Mapping[str, Any]:
 
 
 def _committed_values(row: Any) -> tuple[str, ...]:
-    """Return the values that a consumer of committed records hands on, by the list of aborted transactions."""
+    """Return the values that a consumer of committed records returns, by the list of aborted transactions."""
     begins = sorted((one.first_offset, one.producer_id) for one in row.aborted_transactions or ())
     aborted: set[int] = set()
     found = []
@@ -508,5 +508,5 @@ MACHINE = TransactionMachine()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours with a coordinator of transactions, of either kind."""
+    """Return a broker of ours with a transaction coordinator, for one of the transaction versions."""
     return simulated_broker(seed, {}, transaction_version=choose.pick((2, 0, 2, 1)))
