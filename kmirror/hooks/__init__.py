@@ -1,1 +1,1 @@
-"""What may a test do to the requests of a node? Answer them, delay, drop, hold, and watch them, in any runner."""
+"""Hooks on the requests of a node, for tests: respond to, delay, drop, hold or watch requests, in any runner."""

@@ -1,4 +1,4 @@
-"""What does a hook look for in a request, and what does it do with it? Values, which the node around a node obeys."""
+"""Actions and criteria of hooks, as values that the hooked node executes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kmirror.spec.error_codes import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Tell of the request, and let it go on."""
+    """Report the request, and pass it on."""
 
     call: Callable[[ReceivedRequest], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Let it go on later, or its answer."""
+    """Delay the request, or with `is_applied` its response."""
 
     span: Duration
     is_applied: bool
@@ -28,28 +28,28 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Let it go on when the hook is released, or its answer."""
+    """Hold the request until the hook is released, or with `is_applied` its response."""
 
     is_applied: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """Let the answer tell the client that it is throttled."""
+    """Set the throttle time of the response."""
 
     ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Let it and its answer take as long as a slow link would."""
+    """Make the request and its response take as long as on a slow link."""
 
     bytes_per_s: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer with an error, before or instead of what the broker does."""
+    """Respond with an error, instead of the broker or, with `is_applied`, after it has applied the request."""
 
     error: ErrorCode
     message: str
@@ -58,21 +58,21 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Answer with a message."""
+    """Respond with a message."""
 
     make: Callable[[ReceivedRequest], Message]
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Never answer, nor what comes behind it on its link."""
+    """Never respond, nor to later requests on the link."""
 
     is_applied: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Close the link without an answer."""
+    """Close the link without a response."""
 
     is_applied: bool
 
@@ -82,7 +82,7 @@ Action = Watch | Delay | Hold | Throttle | Slow | Answer | Respond | Silence | C
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Which requests a hook takes."""
+    """Criteria for the requests that a hook takes."""
 
     request: type[Message] | None
     """None for all."""
@@ -95,8 +95,8 @@ class Criteria:
     from_nodes: bool
     client_id: str | None = None
     versions: tuple[int, int] | None = None
-    """First and last, both inclusive."""
+    """First and last version, both inclusive."""
     nth: int = 1
-    """The first that is taken of those that match, from 1 on."""
+    """The first matching request that is taken, counted from 1."""
     every: int = 1
-    """After it, every so manieth of those that match."""
+    """After that one, every Nth matching request is taken."""

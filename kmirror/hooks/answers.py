@@ -1,4 +1,4 @@
-"""What does the answer say where a hook has an error for some rows of it, and the broker speaks of the others?"""
+"""Responses in which some rows have errors set by hooks, and the others are the broker's."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from kmirror.spec.error_codes import ErrorCode
 
 THROTTLE = "throttle_time_ms"
 ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
-"""Returns the error that a hook has for a row, with its text; None where the broker speaks."""
+"""Returns the error and the text that a hook has for a row; None for a row of the broker."""
 
 
 def can_split(answer: type[Struct], version: int) -> bool:
-    """Return whether the topics of an answer, or of an element of one, or their partitions have errors of their own."""
+    """Return whether the topics or partitions of a response, or of its elements, have error codes of their own."""
     fields = (field for field in answer.FIELDS if within(version, field.versions) and has_row_errors(field, version))
     return any(_is_topic(field) or can_split(field.struct, version) for field in fields)
 
 
 def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Message:
-    """Return the broker's answer, None for one that was not asked, with the errors that hooks have for some rows.
+    """Return the broker's response (None if it was not asked), with the hooks' errors in some rows.
 
-    A row of the answer that has such an error says nothing else; one that is asked for and not there is added.
+    A row with such an error has no other content; a requested row that is missing is added.
     """
     version = asked.head.api_version
     done = by_key(asked.head.api_key).response() if answer is None else answer
@@ -48,14 +48,14 @@ def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Mess
 
 
 def tell_throttled(answer: Message, version: int, ms: int) -> None:
-    """Let an answer say that the client is throttled for `ms` at least, if this version has a field for it."""
+    """Set the throttle time of a response to at least `ms`, if this version has the field."""
     for field in type(answer).FIELDS:
         if field.attribute == THROTTLE and within(version, field.versions):
             setattr(answer, THROTTLE, max(getattr(answer, THROTTLE), ms))
 
 
 def _leave_out_others(asked: Asked, answer: MetadataResponse) -> None:
-    """Take out the topics for which nobody asked: a Metadata v0 without topics asks for all."""
+    """Remove the topics that were not requested: a Metadata v0 without topics requests all."""
     wanted = {topic for topic, _ in asked.rows}
     answer.topics = [row for row in answer.topics if topic_of(row, asked.names) in wanted]
 
@@ -66,7 +66,7 @@ def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:
 
 
 def _is_topic(field: Field) -> bool:
-    """Return whether the elements of an array of an answer speak of a topic each."""
+    """Return whether the elements of a response array are topics."""
     return any(f.attribute == "topic_id" or f.entity == TOPIC_NAME for f in field.struct.FIELDS)
 
 
@@ -96,7 +96,7 @@ def _overwrite(struct: Struct, version: int, names: Mapping[Uuid, str], error_at
 
 
 def _add_missing(done: Struct, errors: Struct, version: int, names: Mapping[Uuid, str]) -> None:
-    """Add the rows of `errors` that are not in `done`, which has the same class."""
+    """Add the rows of `errors` that are missing in `done`, which has the same class."""
     for field, added in _elements(errors, version):
         if not has_row_errors(field, version):
             continue
@@ -112,7 +112,7 @@ def _add_missing(done: Struct, errors: Struct, version: int, names: Mapping[Uuid
 
 
 def _name(element: Struct, field: Field, names: Mapping[Uuid, str]) -> object:
-    """Return what tells an element of an answer from its neighbours."""
+    """Return the key that identifies an element of a response array."""
     if _is_topic(field):
         return topic_of(element, names) or getattr(element, "topic_id", None)
     if _is_partition(field):

@@ -1,4 +1,4 @@
-"""One hook: which requests does it take, and what becomes of them?"""
+"""A hook: the requests that it takes, and its action."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 CERTAIN = 1 << 64
-"""The number of values that a draw may have."""
+"""Number of values of a draw."""
 
 
 @dataclass(eq=False, slots=True)
 class Hook:
-    """A hook that was added; it ends with `remove`, or with a `with` block around its use."""
+    """An added hook; it ends with `remove`, or at the end of a `with` block."""
 
     criteria: Criteria
     action: Action
     rng: Rng
-    """Its own stream, for its probability."""
+    """Random stream of this hook, for its probability."""
     count: int = 0
-    """How many requests it has taken."""
+    """Number of requests taken."""
     seen: int = 0
-    """How many matched; `nth` and `every` choose among them."""
+    """Number of matching requests; `nth` and `every` choose among them."""
     is_removed: bool = False
 
     def __enter__(self) -> Self:
@@ -51,12 +51,12 @@ class Hook:
         return self.is_removed or (times is not None and self.count >= times)
 
     def takes_row(self, row: Row) -> bool:
-        """Return whether a row of a request is what it is about."""
+        """Return whether the hook is for a row of a request."""
         topic, partition = self.criteria.topic, self.criteria.partition
         return (topic is None or topic == row[0]) and (partition is None or partition == row[1])
 
     def takes(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
-        """Return whether it takes a request, and count it if so; `rows` are those of which no hook has decided yet."""
+        """Return whether it takes a request, and count it then; `rows` are those without a decision of another hook."""
         wanted = self.criteria
         if (
             self.is_over
@@ -83,19 +83,18 @@ class Held(Hook):
     """A hook that holds requests until it is released."""
 
     held: dict[int, ReceivedRequest] = field(default_factory=dict)
-    """What is held now, by a number of the table's."""
+    """The held requests, by a number from the table."""
 
     @property
     def requests(self) -> list[ReceivedRequest]:
-        """Return the requests that it holds now, in the order in which they came.
+        """Return the requests held now, in order of arrival.
 
-        One that will never go on, because its link was closed, is none of them; nor is one of a broker that was killed,
-        once that broker was started again.
+        Requests of closed links are removed, and so are those of a broker that was killed, once it is restarted.
         """
         return list(self.held.values())
 
     def release(self) -> None:
-        """Let what is held go on within a few milliseconds, and hold no more."""
+        """Pass on the held requests within a few milliseconds, and hold no more."""
         self.remove()
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""`Hooks`: what tests of clients have a broker do wrong, late, or not at all; and what they watch.
+"""`Hooks`: faults of brokers for tests of clients, and observers of requests.
 
     hooks = Hooks()
     with Simulation() as simulation, Cluster(simulation, "a", interpose=hooks) as a:
@@ -7,13 +7,13 @@
         ...
         held.release()
 
-Hooks are asked in the order in which they were added, and each request is taken by all that match. `watch`, `delay`,
-`hold`, `throttle` and `slow` let it go on to the next hook and in the end to the broker; the others decide what
-becomes of it. Requests of one link are served one after the other, as by any broker: what comes behind one that is
-held or delayed waits.
+Hooks are checked in the order in which they were added, and a request is taken by every hook that matches. After
+`watch`, `delay`, `hold`, `throttle` and `slow` it passes to the next hook and finally to the broker; the other actions
+end its processing. As in any broker, the requests of a link are served one after the other, so those behind a held or
+delayed request wait.
 
-Requests of clients are taken. Those of the cluster's own brokers, which have client ids such as `broker-1`, go through
-unless `from_nodes` says otherwise, so that replication goes on.
+Hooks take requests of clients. Those of the cluster's own brokers, which have client ids such as `broker-1`, pass
+through unless `from_nodes` is set, so that replication continues.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ INT32_MAX = (1 << 31) - 1
 
 
 class Hooks:
-    """The hooks of one cluster: give it to the cluster as `interpose`, then call `on`; at any time, from any thread."""
+    """The hooks of one cluster: pass this to it as `interpose`, then call `on`, at any time and from any thread."""
 
     def __init__(self, seed: int = 0) -> None:
-        """Take the seed of what happens with a probability."""
+        """Set the seed for the probabilities."""
         self._rng = Rng(arguments.whole_number("seed", seed, 0, SEED_MAX))
         self._table = HookTable()
         self._nodes: dict[str, HookedNode] = {}
         self._added = 0
 
     def __call__(self, name: str, node: Node) -> Node:
-        """Return a node with these hooks around a new broker or controller, whose process has this name."""
+        """Return a new broker or controller wrapped in these hooks; `name` is that of its process."""
         before = self._nodes.get(name)
         if before is not None:
             before.forget_held()
@@ -85,14 +85,16 @@ class Hooks:
         nth: int = 1,
         every: int = 1,
     ) -> On:
-        """Choose requests: of an API (None for every one), to a node, about a topic or one partition of it.
+        """Choose requests: of an API (None for all), to a node, about a topic or one of its partitions.
 
-        The first `times` of them, None for all until the hook is removed; each with a probability, drawn from the
-        seed; those for which `where` returns true. `client_id` is the whole of it, `versions` are the first and the
-        last. Of those that match all this the `nth` is the first that is taken, and after it each `every`-th.
-        `from_nodes` is for the requests of the cluster's own brokers, and None means only those that no client
-        makes, such as AlterPartition. UsageError for what no request can be. What becomes of them is said by a
-        method of what is returned; without one nothing does.
+        `times` limits the number of requests that are taken, None means all until the hook is removed. `probability` is
+        drawn from the seed for each request; `where` must return true for it. `client_id` must be equal, `versions` are
+        the first and the last version (inclusive). `nth` is the first matching request that is taken, and after it
+        every `every`-th.
+
+        `from_nodes` includes the requests of the cluster's own brokers; None means only for APIs that clients do not
+        use, such as AlterPartition. Raises UsageError for criteria that no request can meet. Nothing happens until a
+        method of the returned object is called.
         """
         if request is not None:
             _check_request(request)
@@ -138,11 +140,11 @@ class Hooks:
         return On(self, criteria)
 
     def cap(self, request: type[Message], version: int | None) -> None:
-        """Offer clients versions of an API up to `version` only, as an older broker does; None lifts the cap.
+        """Offer clients versions of an API up to `version` only, like an older broker; None removes the cap.
 
-        The answer to ApiVersions says so, and without the API if no version is left. A newer request closes its link,
-        as a broker does that does not know it; a newer ApiVersions is answered with UNSUPPORTED_VERSION, as ever
-        (KIP-511).
+        The ApiVersions response has this version, or lacks the API if no version is left. A newer request closes its
+        link, as in a broker that does not know the version; a newer ApiVersions is answered with UNSUPPORTED_VERSION as
+        usual (KIP-511).
         """
         _check_request(request)
         caps = dict(self._table.caps)
@@ -155,14 +157,14 @@ class Hooks:
     def play(self, release: str) -> None:
         """Offer clients the APIs and versions of an earlier release, such as "2.8", as far as they are served here.
 
-        `kmirror.spec.releases.RELEASES` are those that are known; UsageError for another. Caps of before are lifted.
+        Known releases are `kmirror.spec.releases.RELEASES`; raises UsageError for others. Replaces earlier caps.
         """
         if release not in RELEASES:
             raise UsageError(f"what is known of are the releases {', '.join(RELEASES)}, not {arguments.shown(release)}")
         self._table.caps = {api.key: last_version(api.name, release) for api in all_apis()}
 
     def clear(self) -> None:
-        """Remove all hooks, release what they hold, and lift all caps."""
+        """Remove all hooks, release the held requests, and remove all caps."""
         for hook in self._table.hooks:
             hook.remove()
         self._table.hooks = ()
@@ -177,24 +179,24 @@ class Hooks:
 
 
 class On:
-    """Requests that were chosen by `Hooks.on`; each method adds a hook that takes them, from now on."""
+    """Requests chosen by `Hooks.on`; each method adds a hook that takes them from now on."""
 
     def __init__(self, hooks: Hooks, criteria: Criteria) -> None:
         self._hooks = hooks
         self._criteria = criteria
 
     def answer(self, error: ErrorCode, message: str | None = None) -> Hook:
-        """Answer with an error, and do nothing; `message` stands where the answer has a place for it.
+        """Respond with an error, without applying the request; `message` is used where the response has a field for it.
 
-        The error stands where a broker would put it. With a topic or a partition it is theirs alone: the broker is
-        asked about all else that the request names, and both are put into one answer. In Fetch and Metadata it is
-        always an error of partitions and of topics, but for those of a fetch session. A Produce with acks=0 has its
-        link closed.
+        The error is set where a broker would set it. With a topic or partition it applies to that one only: the broker
+        handles the rest of the request, and both are joined in one response. In Fetch and Metadata it is always an
+        error of partitions and of topics, except the errors of a fetch session. A Produce with acks=0 has its link
+        closed.
         """
         return self._answer(error, message, is_applied=False)
 
     def apply_then(self, error: ErrorCode, message: str | None = None) -> Hook:
-        """Do what the request asks for, and answer with an error all the same; where it stands is as in `answer`."""
+        """Apply the request, then respond with an error, set as by `answer`."""
         return self._answer(error, message, is_applied=True)
 
     def _answer(self, error: ErrorCode, message: str | None, *, is_applied: bool) -> Hook:
@@ -205,48 +207,48 @@ class On:
         return self._add(Answer(error, text, is_applied))
 
     def respond(self, answer: Message | Callable[[ReceivedRequest], Message]) -> Hook:
-        """Answer with a message, or with the one that a function makes for each request; the broker does nothing."""
+        """Respond with a message, or with the result of a function for each request; the broker does nothing."""
         if isinstance(answer, Message):
             return self._add(Respond(lambda _: answer))
         arguments.callback("answer", answer)
         return self._add(Respond(answer))
 
     def delay(self, ms: float, *, applied: bool = False) -> Hook:
-        """Let the request, and what comes behind it on its link, go on after so many milliseconds.
+        """Delay the request, and those behind it on its link, by `ms` milliseconds.
 
-        With `applied` the broker does at once what the request asks for, and its answer goes on later.
+        With `applied` the broker applies the request at once, and its response is delayed.
         """
         return self._add(Delay(round(arguments.milliseconds("ms", ms) * MILLISECOND), applied))
 
     def throttle(self, ms: int) -> Hook:
-        """Let the answer say that the client is throttled for so many milliseconds, where it has a field for that.
+        """Set the throttle time of the response to `ms` milliseconds, if it has the field.
 
-        The broker does what the request asks for. A client keeps to it by itself (KIP-219): its link goes on.
+        The broker applies the request. The client throttles itself (KIP-219): its link is still served.
         """
         return self._add(Throttle(arguments.whole_number("ms", ms, 1, INT32_MAX)))
 
     def slow(self, bytes_per_s: int) -> Hook:
-        """Let the request and its answer take as long as over a link of so many bytes in a second, each by itself."""
+        """Make the request and its response take as long as on a link with `bytes_per_s`, each on its own."""
         return self._add(Slow(arguments.whole_number("bytes_per_s", bytes_per_s, 1)))
 
     def hold(self, *, applied: bool = False) -> Held:
-        """Let requests wait, and what comes behind them on their links, until `release` of what is returned.
+        """Hold requests, and those behind them on their links, until `release` of the returned hook.
 
-        With `applied` the broker does what they ask for, and their answers wait.
+        With `applied` the broker applies the requests, and their responses are held.
         """
         hook = self._add(Hold(applied))
         assert isinstance(hook, Held)
         return hook
 
     def drop(self, *, applied: bool = False) -> Hook:
-        """Never answer, as a broker that hangs: nor what comes behind it on its link, as answers come in order.
+        """Never respond, like a broker that hangs, nor to later requests on the link, as responses come in order.
 
-        With `applied` the broker does what the request asks for.
+        With `applied` the broker applies the request.
         """
         return self._add(Silence(applied))
 
     def close(self, *, applied: bool = False) -> Hook:
-        """Close the link without an answer; with `applied` when the broker has done what the request asks for."""
+        """Close the link without a response; with `applied` after the broker has applied the request."""
         return self._add(Close(applied))
 
     def watch(self, call: Callable[[ReceivedRequest], object]) -> Hook:
@@ -259,7 +261,7 @@ class On:
 
 
 def _check_request(request: object) -> None:
-    """Raise UsageError for what is no class of requests."""
+    """Raise UsageError unless this is a request class."""
     if not isinstance(request, type) or not (issubclass(request, Message) and request.TYPE == "request"):
         raise UsageError(f"request is a class of requests, such as FetchRequest, not {arguments.shown(request)}")
 

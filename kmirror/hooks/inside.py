@@ -1,4 +1,4 @@
-"""What must be known of the node that a request came to, to tell of which topics and partitions it is?"""
+"""State of a node that hooks need to find the topics and partitions of a request."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 
 BROKER = re.compile(r"broker-\d+(-sync-mirror-.+)?")
-"""The client ids under which brokers ask; that of a sync has the mirror's name (D17)."""
+"""Client ids of brokers; that of a mirror sync contains the mirror's name (D17)."""
 Fetched = tuple[str, Uuid, int]
-"""A partition of a fetch session: the topic's name up to version 12 or its id after that, and the index."""
+"""A partition in a fetch session: topic name up to version 12 or topic id after that, and index."""
 
 
 class Inside(ABC):
-    """A node as far as hooks have to know it. One that is none of kmirror's brokers is its own `Inside`."""
+    """A node as hooks see it. A node that is not a kmirror broker or controller implements `Inside` itself."""
 
     @property
     @abstractmethod
     def node_id(self) -> int:
-        """Return the id by which hooks choose it."""
+        """Return the id by which hooks choose the node."""
 
     @property
     @abstractmethod
@@ -43,14 +43,14 @@ class Inside(ABC):
 
     @abstractmethod
     def fetched_by(self, session_id: int) -> Iterable[Fetched]:
-        """Return the partitions of a fetch session; none if it is not known."""
+        """Return the partitions of a fetch session; none for an unknown session."""
 
     @abstractmethod
     def is_of_node(self, head: RequestHead) -> bool:
-        """Return whether a request is one of another node, which hooks leave alone unless they are told otherwise."""
+        """Return whether a request comes from another node; hooks skip it unless `from_nodes` is set."""
 
     def whole(self, body: Message) -> Message:
-        """Return a fetch within a session as one that names all partitions of the session; any other as it is."""
+        """Return a fetch within a session with all partitions of the session; other requests are returned unchanged."""
         if not isinstance(body, FetchRequest) or body.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return body
         asked = {key: FetchPartition(partition=key[2]) for key in self.fetched_by(body.session_id)}
@@ -68,7 +68,7 @@ class Inside(ABC):
 
 
 class InsideCluster(Inside):
-    """A broker or a controller of ours."""
+    """A broker or a controller of kmirror."""
 
     def __init__(self, node: Node) -> None:
         assert isinstance(node, Broker | Controller), f"hooks go around a broker or a controller, not {node!r}"
@@ -90,13 +90,13 @@ class InsideCluster(Inside):
         return self._node.parts.sessions.partitions(session_id) if isinstance(self._node, Broker) else ()
 
     def is_of_node(self, head: RequestHead) -> bool:
-        """Tell by the client id, or by an API that no client asks."""
+        """Return whether the client id is a broker's, or the API is not for clients."""
         api = find_key(head.api_key)
         by_nodes = api is not None and "broker" not in api.listeners
         return by_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
 
 
 def inside_of(node: Node) -> Inside:
-    """Return what hooks have to know of a node, which may have others around it."""
+    """Return the `Inside` of a node, which may be wrapped in others."""
     core = innermost(node)
     return core if isinstance(core, Inside) else InsideCluster(core)

@@ -1,11 +1,11 @@
-"""A node with hooks: requests come in here first, one of each link at a time, and answers leave through it.
+"""A node with hooks: it receives requests first, handles one of each link at a time, and passes on the responses.
 
-    waiting -> hooks, in order -> the node inside -> its answer, with what hooks have to say -> the next request
+    waiting -> hooks, in order -> the inner node -> its response, changed by hooks -> the next request
 
-Requests of APIs that no hook asks for are handed over as they come.
+Requests of APIs without hooks are passed on as they arrive.
 
-It keeps no state of the cluster: whoever restarts a node puts a new one of these around it. A hook that is released
-wakes nobody, so that it may be released from any thread; while something is held a timer looks every few milliseconds.
+It holds no state of the cluster: after a restart of the inner node a new wrapper is made. Releasing a hook wakes no
+node, so any thread may do it; while requests are held, a timer checks every few milliseconds.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ SESSION_ERRORS = (
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
-"""What the field at the top of a Fetch answer is for; any other error belongs to partitions."""
+"""Errors for the top-level field of a Fetch response; all others belong to partitions."""
 PRODUCE = key_of(ProduceRequest)
 
 
@@ -82,7 +82,7 @@ _BEFORE_TRANSACTIONS_V2 = {
 
 
 class HookedNode(Wrapper):
-    """A broker or controller whose requests go through the hooks of a table."""
+    """A broker or controller whose requests pass through the hooks of a table."""
 
     def __init__(self, table: HookTable, inner: Node) -> None:
         super().__init__(inner)
@@ -92,11 +92,11 @@ class HookedNode(Wrapper):
         self._timers: dict[int, InboundLink] = {}
         self._next_timer = 0
         self._looks = False
-        """The timer for what is held is set."""
+        """Whether the timer for held requests is set."""
         self._effects: list[Effect] = []
         self._ready: deque[HookedLink] = deque()
         self._closed: deque[InboundLink] = deque()
-        """Links that a hook closed, of which the node inside does not know yet."""
+        """Links closed by a hook that the inner node has not been notified of."""
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
@@ -121,25 +121,25 @@ class HookedNode(Wrapper):
         return effects
 
     def capped(self, versions: Versions) -> dict[int, tuple[int, int]]:
-        """Return what clients are offered of what the node serves."""
+        """Return the versions offered to clients, of those that the node serves."""
         found = {key: self.cap(key, range_) for key, range_ in versions.items()}
         return {key: range_ for key, range_ in found.items() if range_ is not None}
 
     def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
-        """Return what clients are offered of one API that the node serves; None if nothing is."""
+        """Return the versions of an API offered to clients, of the range that the node serves; None if none is."""
         first, last = range_
         last = min(last, self._table.caps.get(key, last))
         return (first, last) if first <= last else None
 
     def forget_held(self) -> None:
-        """Let hooks hold nothing of this node any more: it was killed."""
+        """Release the hooks' references to held requests: the node was killed."""
         for link in list(self._links):
             self._forget(link)
 
-    # -- the node inside ----------------------------------------------------------------------
+    # -- the inner node -----------------------------------------------------------------------
 
     def _pass(self, now: Instant, event: Event) -> None:
-        """Give an event to the node inside, and look through what it wants."""
+        """Pass an event to the inner node, and process its effects."""
         for effect in self.inner.handle(now, event):
             match effect:
                 case Reply(name):
@@ -154,7 +154,7 @@ class HookedNode(Wrapper):
 
     def _on_reply(self, now: Instant, link: HookedLink | None, reply: Reply) -> None:
         if link is None:
-            return  # The link was closed by a hook.
+            return  # A hook has closed the link.
         work = link.work
         if work is None:
             self._effects.append(reply)
@@ -167,7 +167,7 @@ class HookedNode(Wrapper):
             self._send_answer(now, link, work, self._rewritten(link, work, reply))
 
     def _rewritten(self, link: HookedLink, work: Work, reply: Reply) -> Reply:
-        """Return an answer of the node inside with what hooks have to say in it."""
+        """Return a response of the inner node with the changes of hooks."""
         if work.rewrite is None and not work.throttle_ms:
             return reply
         head = work.asked.head
@@ -189,7 +189,7 @@ class HookedNode(Wrapper):
             self._read(link, full=True)
 
     def _read(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
-        """Have the link read or not: neither this nor the node inside may want it to stop."""
+        """Start or stop reading the link: it is read only if neither this node nor the inner one has stopped it."""
         if link is None:
             return
         before = link.is_read
@@ -200,10 +200,10 @@ class HookedNode(Wrapper):
             self._effects.append(ResumeReading(name) if link.is_read else StopReading(name))
 
     def _next(self, now: Instant, link: HookedLink) -> None:
-        """Take up the next request of a link on which hooks have none in work.
+        """Start the next request of a link that has none in hooks.
 
-        Those in which hooks have no say go on at once, so that they may be under way together, as from client to
-        broker. One in which they have waits until all before it are answered.
+        Requests without hooks are passed on at once, so that several may be outstanding, as between client and broker.
+        One with hooks waits until all before it have responses.
         """
         if link.work is not None or not link.waiting.requests or link.client.link not in self._links:
             return
@@ -211,7 +211,7 @@ class HookedNode(Wrapper):
         try:
             head = peek_request(frame)
         except ProtocolError:
-            head = None  # The node inside says what is wrong with it.
+            head = None  # The inner node handles the error.
         if link.passing and self._concerns(head):
             return
         link.waiting.take()
@@ -230,7 +230,7 @@ class HookedNode(Wrapper):
             self._ready.append(link)
 
     def _concerns(self, head: RequestHead | None) -> bool:
-        """Return whether hooks or caps may have a say in a request."""
+        """Return whether hooks or caps may apply to a request."""
         return head is not None and (
             (bool(self._table.caps) and head.api_key == API_VERSIONS)
             or self._is_above_cap(head)
@@ -238,7 +238,7 @@ class HookedNode(Wrapper):
         )
 
     def _begun(self, now: Instant, link: HookedLink, frame: Chunk, head: RequestHead) -> Work | None:
-        """Return the work on a request; None if it cannot be decoded, of which the node inside has to tell."""
+        """Return the work on a request; None if it cannot be decoded, which the inner node will report."""
         try:
             asked = Asked(head, frame, self._node)
         except ProtocolError:
@@ -255,7 +255,7 @@ class HookedNode(Wrapper):
         return Work(asked, frame, request, self._node.is_of_node(head))
 
     def _hand_over(self, now: Instant, link: HookedLink, work: Work, frame: Chunk) -> None:
-        """Give a request that hooks had a say in to the node inside."""
+        """Pass a request that hooks have processed to the inner node."""
         self._pass(now, RequestReceived(link.client.link, frame))
         if work is link.work and work.is_unanswered and not work.is_silent:
             if work.closes and link.client.link in self._links:
@@ -268,7 +268,7 @@ class HookedNode(Wrapper):
             self._ready.append(link)
 
     def _answer(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:
-        """Answer a request without the node inside."""
+        """Respond to a request without the inner node."""
         self._send_answer(now, link, work, self._answered(link, work, answer))
 
     def _answered(self, link: HookedLink, work: Work, answer: Message) -> Reply:
@@ -279,7 +279,7 @@ class HookedNode(Wrapper):
         return Reply(link.client.link, tuple(chunks))
 
     def _send_answer(self, now: Instant, link: HookedLink, work: Work, reply: Reply) -> None:
-        """Send what is answered, as soon as no hook delays or holds it."""
+        """Send the response as soon as no hook delays or holds it."""
         work.answer = reply
         delay, work.answer_delay = work.answer_delay, 0
         if work.bytes_per_s is not None:
@@ -297,7 +297,7 @@ class HookedNode(Wrapper):
         self._finish(link)
 
     def _close(self, link: HookedLink) -> None:
-        """Close a link, for the node inside as if the client had."""
+        """Close a link; for the inner node it looks as if the client had closed it."""
         name = link.client.link
         self._forget(name)
         self._effects.append(CloseLink(name))
@@ -316,13 +316,13 @@ class HookedNode(Wrapper):
     # -- hooks --------------------------------------------------------------------------------
 
     def _is_above_cap(self, head: RequestHead) -> bool:
-        """Return whether a request has a version that clients are not offered."""
+        """Return whether a request has a version that is not offered to clients."""
         cap = self._table.caps.get(head.api_key)
         return cap is not None and head.api_version > cap and not self._node.is_of_node(head)
 
     def _refuse_version(self, link: HookedLink, head: RequestHead) -> None:
         cap = self._table.caps[head.api_key]
-        if head.api_key == API_VERSIONS:  # As any broker answers a newer one (KIP-511).
+        if head.api_key == API_VERSIONS:  # Like any broker for a newer version (KIP-511).
             rows = [ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=cap)]
             answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
             chunks = encode_response_chunks(answer, 0, correlation_id=head.correlation_id)
@@ -334,7 +334,7 @@ class HookedNode(Wrapper):
             self._close(link)
 
     def _go_on(self, now: Instant, link: HookedLink, work: Work) -> None:
-        """Ask the hooks that were not asked yet, until one lets the request wait or decides about all of it."""
+        """Apply the remaining hooks, until one delays the request or decides about all of it."""
         for hook in self._table.live():
             rows = work.open_rows()
             if work.rules and not rows:
@@ -386,7 +386,7 @@ class HookedNode(Wrapper):
         self._hand_over_rest(now, link, work)
 
     def _is_moot(self, work: Work, hook: Hook) -> bool:
-        """Return whether a request that names nothing has nothing that an error of this hook could be about."""
+        """Return whether a fetch without rows has nothing that the hook's error could apply to."""
         action = hook.action
         is_for_rows = isinstance(action, Answer) and action.error not in SESSION_ERRORS
         return is_for_rows and isinstance(work.request.body, FetchRequest)
@@ -409,7 +409,7 @@ class HookedNode(Wrapper):
             self._effects.append(SetTimer(HELD_TIMER, now + LOOK_EVERY))
 
     def _wake(self, now: Instant, what: object) -> None:
-        """Let go on what was delayed until now, or what was released meanwhile."""
+        """Continue requests whose delay is over, or whose hook was released."""
         if what != HELD_TIMER[1]:
             assert isinstance(what, int)
             link = self._links[self._timers.pop(what)]
@@ -430,7 +430,7 @@ class HookedNode(Wrapper):
             self._look_again(now)
 
     def _resume(self, now: Instant, link: HookedLink, work: Work) -> None:
-        """Go on with a request that waited, or with its answer."""
+        """Continue with a waiting request, or with its response."""
         if work.answer is None:
             self._go_on(now, link, work)
         else:
@@ -453,29 +453,29 @@ class HookedNode(Wrapper):
             self._close(link)
 
     def _is_for_rows(self, work: Work, hook: Hook, action: Answer) -> bool:
-        """Return whether an error belongs to rows of the answer, and not to the whole of it."""
+        """Return whether an error belongs to rows of the response rather than to all of it."""
         head, body = work.asked.head, work.request.body
         return can_split(by_key(head.api_key).response, head.api_version) and (
             hook.criteria.topic is not None
             or bool(work.rules)
-            or isinstance(body, MetadataRequest)  # Its answer names the brokers too.
+            or isinstance(body, MetadataRequest)  # Its response also lists the brokers.
             or (isinstance(body, FetchRequest) and action.error not in SESSION_ERRORS)
         )
 
     def _refuse(self, now: Instant, link: HookedLink, work: Work, action: Answer) -> None:
-        """Answer the whole request with an error."""
+        """Respond to the whole request with an error."""
         refused = refusal(work.request.body, work.request.version, action.error, action.message)
         if action.is_applied:
             work.closes = work.is_unanswered
             work.rewrite = lambda _: refused
             self._hand_over(now, link, work, work.frame)
         elif work.is_unanswered:
-            self._close(link)  # As Kafka does: a client that wants no answer hears of an error by this.
+            self._close(link)  # As in Kafka: a client without responses learns of an error this way.
         else:
             self._answer(now, link, work, refused)
 
     def _hand_over_rest(self, now: Instant, link: HookedLink, work: Work) -> None:
-        """Ask the node inside about all that no hook has answered, and put both answers together."""
+        """Pass the part of the request that hooks have not answered to the inner node, and join both responses."""
         asked, body = work.asked, work.request.body
         if isinstance(body, ApiVersionsRequest) and self._table.caps and not work.is_node:
             work.rewrite = self._show_caps
@@ -493,10 +493,10 @@ class HookedNode(Wrapper):
             self._hand_over(now, link, work, self._rest_of(work))
 
     def _rest_of(self, work: Work) -> Chunk:
-        """Return the frame of the request without the rows that hooks have answered."""
+        """Return the frame of the request without the rows answered by hooks."""
         asked, head = work.asked, work.asked.head
         if isinstance(work.request.body, FetchRequest):
-            # The session has to know all that was named; what is read for the rows with an error is not sent.
+            # The session must know all partitions of the request; the records read for rows with an error are not sent.
             rest = asked.without(lambda *_: True)
             assert isinstance(rest, FetchRequest)
             rest.max_wait_ms = 0
@@ -507,7 +507,7 @@ class HookedNode(Wrapper):
         return encode_request(rest, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id)
 
     def _show_caps(self, answer: Message) -> Message:
-        """Return what a node serves without the versions above the caps."""
+        """Return an ApiVersions response without the versions above the caps."""
         assert isinstance(answer, ApiVersionsResponse)
         known = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
         answer.api_keys = [
@@ -515,14 +515,14 @@ class HookedNode(Wrapper):
             for key, (first, last) in self.capped(known).items()
         ]
         if any(self._table.caps.get(key, last + 1) <= last for key, last in _BEFORE_TRANSACTIONS_V2.items()):
-            # A client that was told of the level would count on the versions.
+            # A client that sees the feature level would rely on those versions.
             answer.finalized_features = [row for row in answer.finalized_features if row.name != TRANSACTION_VERSION]
             answer.supported_features = [row for row in answer.supported_features if row.name != TRANSACTION_VERSION]
         return answer
 
 
 def _is_unanswered(frame: Chunk, head: RequestHead | None) -> bool:
-    """Return whether a node that takes a request says nothing to it."""
+    """Return whether a node sends no response to a valid request."""
     if head is None or head.api_key != PRODUCE:
         return False
     try:

@@ -1,4 +1,4 @@
-"""A request that came in, as hooks are told of it."""
+"""A received request, as passed to hooks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from kmirror.kernel.events import LinkOpened
 from kmirror.protocol.message import Message
 
 Row = tuple[str | None, int | None]
-"""A topic, None if nobody knows its id, and a partition, None in an API that asks of whole topics."""
+"""A topic, None if its id is unknown, and a partition, None in an API for whole topics."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """One request that came in, as hooks are told of it."""
+    """A received request, as passed to hooks."""
 
     node_id: int
-    """The node to which it came."""
+    """The node that received it."""
     at_ms: int
-    """When it was its turn on its link, in ms since 1970."""
+    """Start of its processing on its link, in ms since 1970."""
     client: LinkOpened
-    """The link: listener, principal and address of who asks."""
+    """The link: listener, principal and address of the client."""
     client_id: str | None
     correlation_id: int
     version: int
     body: Message
-    """The decoded request; do not change it."""
+    """The decoded request; it must not be changed."""

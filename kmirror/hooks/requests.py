@@ -1,8 +1,7 @@
-"""What is asked, and of which partitions? A request as hooks see it, for every API, from its schema alone.
+"""Topics and partitions of a request, for every API, derived from its schema.
 
-A row is a topic or, in an API that asks of partitions, a partition. Topics have names or, in newer versions, ids, which
-the node translates. What a null array or a fetch session stands for is looked up, so that a request that
-names no partition still has its rows.
+A row is a topic or, in an API for partitions, a partition. Topics have names or, in newer versions, ids, which the node
+resolves. A null array or a fetch session is expanded, so that a request that names no partition still has its rows.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Asked:
         named = list(_named(self._whole, head.api_version, self.names))
         self.asks_partitions = names_partitions(type(self.body))
         self.is_all = not named and _asks_all(self.body, head.api_version)
-        """Whether it asks for all that there is."""
+        """Whether it requests all topics."""
         self.rows: list[Row] = self._everything() if self.is_all else named
 
     @property
@@ -51,13 +50,13 @@ class Asked:
         return [(name, None) for name in topics]
 
     def only(self, rows: Container[Row]) -> Message:
-        """Return a request that asks of these rows alone; a fetch also of those that are in its session."""
+        """Return a request for these rows only, including those of a fetch session."""
         copy = self._node.whole(self._copy())
         _retain(copy, self.head.api_version, self.names, lambda topic, index: (topic, index) in rows)
         return copy
 
     def without(self, keep: Keep) -> Message:
-        """Return the request without the rows that `keep` does not keep."""
+        """Return the request without the rows that `keep` rejects."""
         copy = self._copy()
         _retain(copy, self.head.api_version, self.names, keep)
         return copy
@@ -72,7 +71,7 @@ def is_for_clients(request: type[Message]) -> bool:
 
 
 def names_topics(asked: type[Struct]) -> bool:
-    """Return whether any version of a request, or of an element of one, asks of topics."""
+    """Return whether any version of a request, or of its elements, names topics."""
     return any(
         _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
         for field in asked.FIELDS
@@ -81,7 +80,7 @@ def names_topics(asked: type[Struct]) -> bool:
 
 
 def names_partitions(asked: type[Struct]) -> bool:
-    """Return whether any version of a request, or of an element of one, asks of partitions."""
+    """Return whether any version of a request, or of its elements, names partitions."""
     if any(_is_topic(field) for field in asked.FIELDS):
         return any(field.attribute in PARTITIONS for field in asked.FIELDS)
     return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in asked.FIELDS)
@@ -119,7 +118,7 @@ def topic_name(field: Field) -> str | None:
 
 
 def topic_of(element: Struct, names: Mapping[Uuid, str]) -> str | None:
-    """Return the name of the topic that an element speaks of, None if only an id is there that nobody knows."""
+    """Return the topic name of an element, None if it has only an unknown id."""
     for field in type(element).FIELDS:
         if field.type == "string" and field.entity == TOPIC_NAME and getattr(element, field.attribute):
             return str(getattr(element, field.attribute))
@@ -128,7 +127,7 @@ def topic_of(element: Struct, names: Mapping[Uuid, str]) -> str | None:
 
 
 def index_of(element: Struct) -> int | None:
-    """Return the number of the partition that an element speaks of."""
+    """Return the partition index of an element."""
     for attribute in INDEXES:
         if hasattr(element, attribute):
             return int(getattr(element, attribute))
@@ -136,7 +135,7 @@ def index_of(element: Struct) -> int | None:
 
 
 def _partitions(element: Struct, version: int) -> Field | None:
-    """Return the array of a topic's element that names partitions."""
+    """Return the array of partitions in a topic's element."""
     fields = type(element).FIELDS
     return next((f for f in fields if f.attribute in PARTITIONS and within(version, f.versions)), None)
 
@@ -158,7 +157,7 @@ def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[R
 
 
 def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> None:
-    """Take out of a request what `keep` does not keep, and what has nothing left in it then."""
+    """Remove the rows that `keep` rejects from a request, and elements that become empty."""
     for field in type(struct).FIELDS:
         if not field.is_array or field.attribute in NOT_ANSWERED or not within(version, field.versions):
             continue
@@ -180,7 +179,7 @@ def _has_rows(element: Struct, version: int) -> bool:
 
 
 def _retain_partitions(element: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> bool:
-    """Take partitions out of a topic's element; return whether anything is left of it."""
+    """Remove partitions from a topic's element; return whether any are left."""
     topic, partitions = topic_of(element, names), _partitions(element, version)
     if partitions is None:
         return keep(topic, None)

@@ -1,4 +1,4 @@
-"""Which hooks and caps are there? What the nodes of a cluster share."""
+"""Table of hooks and caps, shared by the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kmirror.hooks.hook import Hook
 
 @dataclass(slots=True)
 class HookTable:
-    """All hooks and caps of some nodes. Only whoever adds replaces the tuple, so that another thread may walk it."""
+    """Hooks and caps of some nodes. Only adding a hook replaces the tuple, so another thread may iterate over it."""
 
     hooks: tuple[Hook, ...] = ()
     caps: dict[int, int] = field(default_factory=dict)
-    """API key to the last version that clients are offered."""
+    """API key to the last version offered to clients."""
     last_held: int = 0
 
     def live(self) -> tuple[Hook, ...]:
-        """Return the hooks that may still take something."""
+        """Return the hooks that may still take requests."""
         return tuple(hook for hook in self.hooks if not hook.is_over)
 
     def concerns(self, api_key: int) -> bool:

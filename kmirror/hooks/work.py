@@ -1,4 +1,4 @@
-"""How far is the work on the requests of a link?"""
+"""Progress of the hooked requests on a link."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 Rewrite = Callable[[Message], Message]
-"""Returns what is answered instead of the node's answer."""
+"""Returns the response that replaces the node's response."""
 
 
 @dataclass(slots=True)
 class Rule:
-    """What a hook has decided about some rows."""
+    """Decision of a hook about some rows."""
 
     hook: Hook
     action: Answer
@@ -31,7 +31,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Work:
-    """The request of a link that is in work."""
+    """The request of a link that hooks are processing."""
 
     asked: Asked
     frame: Chunk
@@ -44,42 +44,42 @@ class Work:
     held_as: int = 0
     timer: int = 0
     closes: bool = False
-    """Close the link instead of answering."""
+    """Whether the link is closed instead of responding."""
     is_silent: bool = False
-    """Nothing is answered, neither to it nor to what comes behind it."""
+    """Whether nothing is sent in response, neither to it nor to later requests."""
     rewrite: Rewrite | None = None
     throttle_ms: int = 0
-    """What the answer says of the time for which the client is throttled."""
+    """Throttle time in the response, in ms."""
     bytes_per_s: int | None = None
-    """How fast it and its answer go over the link."""
+    """Speed of the link for it and its response."""
     answer_delay: Duration = 0
     answer_held_by: list[Held] = field(default_factory=list)
     answer: Reply | None = None
-    """What is answered as soon as nothing delays or holds it any more."""
+    """The response, once nothing delays or holds it any more."""
 
     @property
     def is_unanswered(self) -> bool:
-        """Return whether the node inside says nothing to it."""
+        """Return whether the inner node sends no response."""
         return isinstance(self.request.body, ProduceRequest) and self.request.body.acks == Acks.NONE
 
     def rule_of(self, topic: str | None, index: int | None) -> Rule | None:
-        """Return what was decided about a row."""
+        """Return the decision about a row."""
         if index is None and self.asked.asks_partitions:
             return None
         return next((rule for rule in self.rules if rule.hook.takes_row((topic, index))), None)
 
     def error_at(self, topic: str | None, index: int | None) -> tuple[ErrorCode, str] | None:
-        """Return the error that was decided for a row."""
+        """Return the error decided for a row."""
         rule = self.rule_of(topic, index)
         return None if rule is None else (rule.action.error, rule.action.message)
 
     def goes_on(self, topic: str | None, index: int | None) -> bool:
-        """Return whether the node inside is asked about a row."""
+        """Return whether the row is passed to the inner node."""
         rule = self.rule_of(topic, index)
         return rule is None or rule.action.is_applied
 
     def open_rows(self) -> list[Row]:
-        """Return the rows about which nothing is decided."""
+        """Return the rows without a decision."""
         return [row for row in self.asked.rows if self.rule_of(*row) is None]
 
 
@@ -88,9 +88,9 @@ class HookedLink:
     client: LinkOpened
     waiting: LinkQueue[Chunk] = field(default_factory=LinkQueue)
     passing: int = 0
-    """Requests that are none of the hooks' business, and not answered yet."""
+    """Requests without hooks that have no response yet."""
     work: Work | None = None
-    """The request that hooks have a say in; alone on its link."""
+    """The request with hooks; no other of its link is processed at the same time."""
     inner_reads: bool = True
     is_full: bool = False
 
