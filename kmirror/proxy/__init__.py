@@ -1,1 +1,1 @@
-"""What may stand between any Kafka client and any broker? A proxy: transparent, but for the faults that rules order."""
+"""A proxy between any Kafka clients and any brokers, transparent except for the faults that rules define."""

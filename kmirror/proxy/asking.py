@@ -1,4 +1,4 @@
-"""What does the proxy ask by itself? Once, for the brokers and topics of the cluster."""
+"""The proxy's own request, sent once, for the brokers and topics of the cluster."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kmirror.protocol.message import Message
 
 CLIENT_ID = "kmirror-proxy"
 VERSIONS = (12, 1)
-"""One with topic ids, and the oldest in which null stands for all topics; a broker closes the link of one it lacks."""
+"""A version with topic ids, and the oldest one, where null means all topics; unknown versions close the link."""
 WITHIN_MS = 3_000
 
 
 async def ask_metadata(host: Host, servers: Sequence[Endpoint]) -> MetadataResponse | None:
-    """Return what the first server that answers says of the cluster; None if none does, as where SASL is wanted."""
+    """Return the first server's Metadata response; None if no server responds, for example because it requires SASL."""
     node = ClientNode(CLIENT_ID)
     host.add(CLIENT_ID, lambda: node)
     host.start(CLIENT_ID)

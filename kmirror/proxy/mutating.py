@@ -1,7 +1,7 @@
-"""How does a proxy become a fuzzer in the middle? It breaks every so manieth frame, to the broker or to the client.
+"""Fuzzing proxy: mutates every Nth frame in either direction.
 
-Every port draws from a stream of its own, made of the seed and the port's name. Which frames there are is up to the
-clients and the broker, so a seed alone does not bring back the same run; a story line says of each frame what was done.
+Each port has its own random stream, from the seed and the port's name. The order of frames depends on the clients and
+the broker, so a seed alone does not reproduce a run; each mutation is reported.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from kmirror.protocol.registry import find_key, find_request
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A frame that was broken on its way."""
+    """A frame that was mutated."""
 
     number: int
-    """Of the frames of its port that could have been, from 1 on."""
+    """Number of the frame among those of its port, from 1 on."""
     port: str
     to: str
-    """"broker" or "client"."""
+    """The receiver: "broker" or "client"."""
     what: str
     """The API and its version."""
     data: bytes
@@ -55,7 +55,7 @@ OnBroken = Callable[[Broken], object]
 
 
 class Mutating(Wrapper):
-    """A port whose frames are broken, one of `every`."""
+    """A port that mutates one of `every` frames."""
 
     def __init__(self, name: str, inner: Node, seed: int, every: int, on_broken: OnBroken) -> None:
         super().__init__(inner)
@@ -67,7 +67,7 @@ class Mutating(Wrapper):
         self._asked = Asked()
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return the effects of `event`, with some frames in them broken."""
+        """Return the effects of `event`, with some frames mutated."""
         match event:
             case RequestReceived(name, frame):
                 self._asked.add(name, find_head(frame))

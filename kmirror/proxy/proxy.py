@@ -1,4 +1,4 @@
-"""`Proxy`: stands between any Kafka clients and the brokers of a cluster, and does to their requests as it is told.
+"""`Proxy`: forwards requests between Kafka clients and the brokers of a cluster, and applies hooks to them.
 
 with Proxy("localhost:9092") as proxy:
     Producer({"bootstrap.servers": proxy.bootstrap_servers})      # of any library, in any language
@@ -38,18 +38,18 @@ from kmirror.spec.error_codes import ErrorCode
 HOST = "127.0.0.1"
 PORT_MAX = 65_535
 NEVER_IDLE = LinkOptions(idle_max=1 << 40)
-"""A link that nobody uses is closed by the broker, or by the client."""
+"""Idle links are closed by the broker or the client, not by the proxy."""
 
 
 class Proxy(RunningNodes):
-    """A proxy on ports of this machine, from `start` to `close`; any number of clients connect.
+    """A proxy on ports of this machine, from `start` to `close`; any number of clients can connect.
 
-    `bootstrap_servers` of the cluster are text as in a client's config; each gets a port of the proxy, `port` and those
-    after it, or free ones with 0. Each broker gets another one when it is first heard of, and keeps it. All
-    of them have to be at loopback unless `own_host` says that other hosts are the caller's own.
+    `bootstrap_servers` of the cluster is text as in a client's config; each server gets a port of the proxy, beginning
+    with `port`, or a free one for 0. Each broker gets another port when it is first named, and keeps it. All hosts must
+    be loopback unless `own_host` is set, which states that the other hosts belong to the caller.
 
-    `seed` names what happens with a probability. `interpose` wraps each port outside of the hooks, by its name:
-    "bootstrap 1", "broker 1", ...
+    `seed` is for the probabilities. `interpose` wraps each port outside of the hooks, by its name: "bootstrap 1",
+    "broker 1", ...
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Proxy(RunningNodes):
             for server in self._servers:
                 check_own(server.host)
         self.hooks = Hooks(seed)
-        """What is done to requests; `on`, `inject`, `cap`, `play` and `clear` are its."""
+        """Hooks on requests; `on`, `inject`, `cap`, `play` and `clear` use them."""
         self._first_port = port
         self._interpose = interpose
         self._ports: dict[str, Port] = {}
@@ -78,12 +78,12 @@ class Proxy(RunningNodes):
         self._routes = Routes(self._open_port)
         self._refused: set[Endpoint] = set()
 
-    # -- what is done to requests -------------------------------------------------------------
+    # -- hooks on requests --------------------------------------------------------------------
 
     def on(self, api: str | type[Message] | None = None, **chosen: Any) -> On:
-        """Choose requests, as `Hooks.on` does; an API may be given by its name, such as "Produce".
+        """Choose requests, like `Hooks.on`; an API may be given by its name, such as "Produce".
 
-        `node` is the id of the broker through whose port a request comes; the bootstrap ports have none.
+        `node` is the id of the broker whose port receives the request; the bootstrap ports have none.
         """
         return self.hooks.on(request_of(api), **chosen)
 
@@ -96,44 +96,45 @@ class Proxy(RunningNodes):
         applied: bool = False,
         **chosen: Any,
     ) -> Hook:
-        """Answer chosen requests with an error, as `Hooks.on(...).answer` does.
+        """Respond to chosen requests with an error, like `Hooks.on(...).answer`.
 
-        With `applied` the broker does what they ask for all the same.
+        With `applied` the broker applies the request first.
         """
         on = self.on(api, **chosen)
         return on.apply_then(error, message) if applied else on.answer(error, message)
 
     def cap(self, api: str | type[Message], version: int | None) -> None:
-        """Offer clients versions of an API up to `version`, as `Hooks.cap` does; None lifts the cap."""
+        """Offer clients versions of an API up to `version`, like `Hooks.cap`; None removes the cap."""
         request = request_of(api)
         assert request is not None, "None is no API"
         self.hooks.cap(request, version)
 
     def play(self, release: str) -> None:
-        """Offer clients the APIs and versions of an earlier release of Kafka, as `Hooks.play` does."""
+        """Offer clients the APIs and versions of an earlier release of Kafka, like `Hooks.play`."""
         self.hooks.play(release)
 
     def clear(self) -> None:
-        """Be transparent again: remove all hooks, release what they hold, and lift all caps."""
+        """Become transparent again: remove all hooks, release the held requests, and remove all caps."""
         self.hooks.clear()
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- lifecycle ----------------------------------------------------------------------------
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the ports of the proxy that stand for the bootstrap servers."""
+        """Return the addresses of the proxy's bootstrap ports."""
         self._running_host()
         return ",".join(str(self._ports[name].endpoint) for name in self._bootstrap)
 
     @property
     def brokers(self) -> dict[int, Endpoint]:
-        """Return the port of the proxy for each broker that is known, by id."""
+        """Return the port of the proxy for each known broker, by id."""
         return self._on_loop(lambda: self._routes.ports)
 
     def start(self) -> None:
-        """Listen for clients, and ask the cluster once for its brokers and topics. UsageError if a port cannot be had.
+        """Listen for clients, and request the cluster's metadata once. Raises UsageError if a port cannot be opened.
 
-        A cluster that does not answer, as one with SASL does not, is known when clients have asked it.
+        If the cluster does not respond, for example because it requires SASL, the metadata is learned from clients'
+        responses.
         """
         if self._host is not None:
             raise UsageError("the proxy runs already")
@@ -146,7 +147,7 @@ class Proxy(RunningNodes):
             raise
 
     def close(self) -> None:
-        """Close every link and give the ports back."""
+        """Close all links, and release the ports."""
         self._close_host(self._ports)
         if self._thread.loop is not None:
             self._thread.stop()
@@ -156,11 +157,11 @@ class Proxy(RunningNodes):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether a port has given up, which is a bug."""
+        """Return whether a port has failed, which is a bug."""
         return bool(self.given_up)
 
     def metrics(self) -> Metrics:
-        """Return no numbers: a proxy has none of a broker's."""
+        """Return no metrics: a proxy has none of a broker's."""
         return Metrics({})
 
     def _place(self) -> None:
@@ -173,7 +174,7 @@ class Proxy(RunningNodes):
             self._add(host, name, Port(HOST, wanted), -number, partial(_given, server))
 
     async def _ask_topics(self) -> None:
-        """Learn the topics, so that a rule about one takes the first request for all of them as well."""
+        """Learn the topics, so that a rule about a topic also takes the first request for all of them."""
         answer = await ask_metadata(self._running_host(), self._servers)
         if answer is not None:
             self._seen.learn(answer)
@@ -182,7 +183,7 @@ class Proxy(RunningNodes):
     def _add(
         self, host: Host, name: str, port: Port, node_id: int, upstream: Callable[[], Endpoint | None]
     ) -> Endpoint:
-        """Have a relay listen at a port; return where."""
+        """Open a relay at a port; return its address."""
         self._ports[name] = port
 
         def make() -> Node:
@@ -196,7 +197,7 @@ class Proxy(RunningNodes):
         return port.endpoint
 
     def _open_port(self, node_id: int) -> Endpoint:
-        """Listen for a broker: at the next port after those in use, if that is free, else at any free one."""
+        """Open a port for a broker: the one after those in use, if free, otherwise any free one."""
         assert self._host is not None, "a client was answered"
         wanted = self._first_port and self._first_port + len(self._ports)
         try:
@@ -206,7 +207,7 @@ class Proxy(RunningNodes):
         return self._add(self._host, f"broker {node_id}", port, node_id, lambda: self._upstream(node_id))
 
     def _upstream(self, node_id: int) -> Endpoint | None:
-        """Return where a broker is; None if it is not at loopback, and no link may be opened to it."""
+        """Return the address of a broker; None if it is not loopback, so that no link may be opened to it."""
         at = self._routes.broker(node_id)
         if self._own_host or is_loopback(at.host):
             return at
@@ -223,5 +224,5 @@ def _given(server: Endpoint) -> Endpoint:
 
 
 def request_of(api: str | type[Message] | None) -> type[Message] | None:
-    """Return the class of an API's requests; UsageError for a name that no API has."""
+    """Return the request class of an API; raises UsageError for an unknown name."""
     return by_api_name(api).request if isinstance(api, str) else api

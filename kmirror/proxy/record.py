@@ -1,7 +1,7 @@
-"""What did clients and brokers say? A record: JSON lines, one for each request with its answer.
+"""Recordings of traffic: JSON lines, one for each request with its response.
 
-A line has the request's whole frame, so that it can be asked again, and both messages decoded. What proves an identity
-or is the key to one (SASL tokens, SCRAM credentials, delegation tokens) is not written down.
+A line has the whole frame of the request, for a replay, and both messages decoded. Credentials and their proofs (SASL
+tokens, SCRAM credentials, delegation tokens) are not written.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ SECRET = frozenset(
         "DescribeDelegationToken",
     )
 )
-"""APIs of which only is told that they were asked."""
+"""APIs recorded without the content of their messages."""
 
 
 class Recorded(NamedTuple):
-    """A line of a record, as far as it is needed to ask again."""
+    """The fields of a line that a replay needs."""
 
     number: int
-    """Line in the file, from 1 on."""
+    """Line number in the file, from 1 on."""
     port: str
     link: int
     api: str
     version: int
     frame: bytes
-    """The whole request; empty for one that is not written down."""
+    """The whole request; empty if it was not written."""
     is_answered: bool
     is_cut: bool
-    """The link was closed while an answer was owed."""
+    """Whether the link was closed before an expected response."""
     errors: tuple[str, ...]
 
 
 class RecordFile:
-    """Writes exchanges to a file as they end; `close` at the end."""
+    """Writes exchanges to a file as they end; call `close` at the end."""
 
     def __init__(self, path: Path) -> None:
-        """Make the file; UsageError if that cannot be."""
+        """Create the file; raises UsageError if that fails."""
         try:
             self._file: TextIO = path.open("w", encoding="utf-8", newline="\n")
         except OSError as error:
@@ -63,12 +63,12 @@ class RecordFile:
         self._file.write(json.dumps(line_of(exchange), separators=(",", ":")) + "\n")
 
     def close(self) -> None:
-        """Write out what is still held."""
+        """Flush and close the file."""
         self._file.close()
 
 
 def line_of(exchange: Exchange) -> dict[str, Any]:
-    """Return what is written of an exchange. `at_us` is in microseconds since 1970, `latency_ms` in milliseconds."""
+    """Return the JSON of an exchange. `at_us` is in microseconds since 1970, `latency_ms` in milliseconds."""
     head = exchange.head
     said = {
         "at_us": exchange.at,
@@ -89,7 +89,7 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
     try:
         said["request"] = to_json(decode_body(exchange.frame, head), head.api_version, Records.SIZE, check=False)
     except KmirrorError:
-        said["request"] = None  # It cannot be decoded; its bytes are there.
+        said["request"] = None  # It cannot be decoded; its bytes are in request_bytes.
     if exchange.body is not None:
         said["response"] = to_json(exchange.body, head.api_version, Records.SIZE, check=False)
     elif exchange.answered_at is not None:
@@ -98,7 +98,7 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def read_record(path: Path) -> Iterator[Recorded]:
-    """Yield the lines of a record; UsageError says what is wrong in it, and in which line."""
+    """Yield the lines of a recording; raises UsageError with the line number and the error."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

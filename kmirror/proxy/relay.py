@@ -1,7 +1,7 @@
-"""What does one port of the proxy do? It hands each frame on, to the broker and back, and looks at as few as it can.
+"""One port of the proxy: forwards frames to the broker and back, and decodes as few as possible.
 
-A relay is a node: a runner gives it frames, hooks stand around it as around a broker of ours. For each link of a client
-it has one of its own to the broker. Requests go on at once, and answers come in their order, as from any broker.
+A relay is a node: a runner gives it frames, and hooks wrap it like a broker of kmirror. Each link of a client has its
+own link to the broker. Requests are forwarded at once, and responses in order, as by any broker.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 WAITING_MAX = 256
-"""Requests of a link that are not answered yet, at which it is not read any more."""
+"""Number of outstanding requests at which a link is not read any more."""
 WAITING_BYTES_MAX = 32 << 20
 LOOK_EVERY: Duration = 10 * MILLISECOND
-"""How often is looked whether a broker has taken what needs no answer."""
+"""Interval of the checks whether a broker has received requests without a response."""
 LINGER: Duration = 10 * SECOND
-"""How long a broker has to take what a client sent before it closed its link."""
+"""Time for a broker to receive requests sent before the client closed its link."""
 _FETCH = key_of(FetchRequest)
 _PRODUCE = key_of(ProduceRequest)
 _API_VERSIONS = key_of(ApiVersionsResponse)
@@ -78,7 +78,7 @@ _unpack_correlation = wire.fused("i")[0]
 
 
 class _Sent(NamedTuple):
-    """A request that the broker has not answered yet."""
+    """A request without a response yet."""
 
     head: RequestHead | None
     """None for a SASL token."""
@@ -91,14 +91,14 @@ class _Link:
     broker: OutboundLink
     waiting: LinkQueue[_Sent] = field(default_factory=lambda: LinkQueue(WAITING_MAX, WAITING_BYTES_MAX))
     has_tokens: bool = False
-    """A SaslHandshake v0 was answered: frames may be tokens without a header."""
+    """Whether a SaslHandshake v0 succeeded: frames may be tokens without a header."""
     is_read: bool = True
     is_gone: bool = False
-    """The client has closed it."""
+    """Whether the client has closed it."""
     may_be_unsent: bool = False
-    """A request without an answer was sent: nobody tells when the broker has it."""
+    """Whether a request without a response was sent, so that its arrival is not confirmed."""
     is_draining: bool = False
-    """Much of what needs no answer is on its way to the broker."""
+    """Whether too many bytes of requests without a response are still unsent."""
 
     @property
     def is_full(self) -> bool:
@@ -106,7 +106,7 @@ class _Link:
 
 
 class Relay(Inside):
-    """The port that stands for a broker, or for a bootstrap server whose id nobody has said (-1, -2, ...)."""
+    """The port of a broker, or of a bootstrap server whose id is not known (-1, -2, ...)."""
 
     def __init__(
         self,
@@ -116,7 +116,10 @@ class Relay(Inside):
         routes: Routes,
         seen: Seen,
     ) -> None:
-        """Take where the broker is, as of now, None if no link may be opened to it; and what is unsent on a link."""
+        """Set the callbacks: `upstream` returns the broker's address now, or None if no link may be opened to it.
+
+        `unsent` returns the unsent bytes of a link.
+        """
         self._node_id = node_id
         self._upstream = upstream
         self._unsent = unsent
@@ -135,7 +138,7 @@ class Relay(Inside):
             Stop: self._on_stop,
         }
 
-    # -- what hooks want to know --------------------------------------------------------------
+    # -- interface for hooks ------------------------------------------------------------------
 
     @property
     def node_id(self) -> int:
@@ -153,7 +156,7 @@ class Relay(Inside):
         return self._seen.fetched_by(session_id)
 
     def is_of_node(self, head: RequestHead) -> bool:
-        """Return False: whoever comes through the proxy is a client of it."""
+        """Return False: all senders are clients of the proxy."""
         return False
 
     # -- events -------------------------------------------------------------------------------
@@ -185,7 +188,7 @@ class Relay(Inside):
             try:
                 head = peek_request(frame)
             except ProtocolError:
-                pass  # The broker is to say what is wrong with it.
+                pass  # The broker reports the error.
         if head is not None and head.api_key == _PRODUCE and _is_unanswered(frame, head):
             link.may_be_unsent = True
             self._drain(now, link)
@@ -196,13 +199,13 @@ class Relay(Inside):
         self._adjust(link)
 
     def _drain(self, now: Instant, link: _Link) -> None:
-        """Wait for the broker where much that it does not answer is still to be sent, as a client would have to."""
+        """Stop reading from the client while too many bytes without a response are unsent."""
         if not link.is_draining and self._unsent(link.broker) >= WAITING_BYTES_MAX:
             link.is_draining = True
             self._effects.append(SetTimer((link.broker, _DRAIN), now + LOOK_EVERY))
 
     def _adjust(self, link: _Link) -> None:
-        """Read the client's requests as long as not too many are under way."""
+        """Read the client's requests unless too many are outstanding."""
         if link.is_read == link.is_full and not link.is_gone:
             link.is_read = not link.is_full
             self._effects.append(ResumeReading(link.client) if link.is_read else StopReading(link.client))
@@ -230,15 +233,15 @@ class Relay(Inside):
         self._effects.append(Reply(link.client, self._looked_through(link, sent, event.frame)))
 
     def _answered(self, link: _Link, frame: Chunk) -> _Sent | None:
-        """Return the request that a frame answers: the one whose turn it is, or a later one that has its number."""
+        """Return the request of a response: the oldest one, or a later one with its correlation id."""
         waiting = link.waiting
         if any(_answers(sent, frame) for sent, _ in waiting.requests):
             while not _answers(waiting.first, frame):
-                waiting.take()  # The broker had no answer to it.
+                waiting.take()  # The broker had no response to it.
         return waiting.take() if waiting.requests else None
 
     def _looked_through(self, link: _Link, sent: _Sent | None, frame: Chunk) -> tuple[Chunk, ...]:
-        """Return what the client is given of an answer."""
+        """Return the response for the client."""
         head = None if sent is None else sent.head
         if sent is None or head is None:
             return (frame,)
@@ -289,7 +292,7 @@ class Relay(Inside):
             return
         link.is_gone = True
         if link.waiting.requests or link.may_be_unsent:
-            # What a client sent before it left still comes to the broker, as without a proxy.
+            # Requests sent before the client left still reach the broker, as without a proxy.
             self._effects.append(SetTimer((link.broker,), now + LINGER))
         else:
             self._drop(link)
@@ -324,12 +327,12 @@ class Relay(Inside):
 
 
 def _answers(sent: _Sent, frame: Chunk) -> bool:
-    """Return whether a frame answers this request: by its number, which a token has not."""
+    """Return whether a response belongs to this request, by its correlation id; a token matches any."""
     return sent.head is None or (len(frame) >= 4 and _unpack_correlation(frame, 0)[0] == sent.head.correlation_id)
 
 
 def _is_unanswered(frame: Chunk, head: RequestHead) -> bool:
-    """Return whether a broker says nothing to a Produce request."""
+    """Return whether a broker sends no response to a Produce request."""
     try:
         return produce_acks(frame, head) == Acks.NONE
     except ProtocolError:

@@ -1,8 +1,8 @@
-"""Does a cluster answer the requests of a record as the one did before which it was made?
+"""Replay of a recording, to compare a cluster's responses with the recorded ones.
 
-The requests are asked again one after the other, in the order of the record, each connection of then by one of now.
-Error codes are compared, and whether there is an answer at all. Ids that a broker gave out (of producers, members,
-sessions) are asked for as they were: what depends on them differs, as for a client that has slept since then.
+The requests are sent one after the other, in the order of the recording, with one connection for each recorded one.
+Error codes are compared, and whether there is a response. Ids assigned by a broker (PIDs, member ids, session ids) are
+sent as recorded, so responses that depend on them differ.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from kmirror.proxy.traffic import errors_in
 from kmirror.spec.error_codes import ErrorCode
 
 WITHIN_S = 40.0
-"""Longer than any wait that clients ask brokers for by default."""
+"""Timeout in seconds, longer than the default waits of clients."""
 METADATA_VERSION = 4
 _PORT = re.compile(r"broker (\d+)")
 NOTHING = "no answer"
 
 
 class Replayed(NamedTuple):
-    """A request that was asked again."""
+    """A request that was sent again."""
 
     recorded: Recorded
     errors: tuple[str, ...]
-    """Names of the error codes in the answer of now; "no answer" alone if there was none."""
+    """Names of the error codes in the new response; only "no answer" if there was none."""
 
     @property
     def before(self) -> tuple[str, ...]:
-        """Return the same of then."""
+        """Return the same for the recorded response."""
         return self.recorded.errors if self.recorded.is_answered else (NOTHING,)
 
     @property
     def is_same(self) -> bool:
-        """Return whether both say the same."""
+        """Return whether both are equal."""
         return self.errors == self.before
 
 
 def replay(lines: Iterable[Recorded], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
-    """Yield each request of a record that has its bytes, asked again of the cluster at `bootstrap_servers`.
+    """Send each recorded request to the cluster at `bootstrap_servers`; yield the results.
 
-    What has no answer by itself (Produce with acks=0) is sent. UsageError for a host that is not loopback, unless
-    `own_host`; KafkaError if the cluster cannot be reached.
+    Requests without a frame are skipped; those without a response (Produce with acks=0) are only sent. Raises
+    UsageError for a host that is not loopback, unless `own_host` is set; KafkaError if the cluster cannot be reached.
     """
     server = parse_servers(checked_servers(bootstrap_servers))[0]
     with ExitStack() as stack:
@@ -88,7 +88,7 @@ def _brokers(server: Endpoint) -> dict[int, Endpoint]:
 
 
 class _Connection:
-    """A connection to a broker on which one request is under way at a time."""
+    """A connection to a broker with one outstanding request at a time."""
 
     def __init__(self, at: Endpoint) -> None:
         try:
@@ -104,7 +104,7 @@ class _Connection:
         self._socket.close()
 
     def ask(self, line: Recorded) -> tuple[str, ...]:
-        """Return the error codes of the answer to a recorded request."""
+        """Return the error codes in the response to a recorded request."""
         answer = self.exchange(line.frame, is_answered=line.is_answered or line.is_cut)
         if answer is None:
             return (NOTHING,)
@@ -116,7 +116,7 @@ class _Connection:
         return tuple(dict.fromkeys(errors_in(body, head.api_version)))
 
     def exchange(self, frame: bytes, *, is_answered: bool = True) -> bytes | None:
-        """Send a request and return its answer; None if the broker closes the connection, or none is owed."""
+        """Send a request and return its response; None if the broker closes the connection, or none is expected."""
         try:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
             return self._read(int.from_bytes(self._read(4), "big")) if is_answered else None

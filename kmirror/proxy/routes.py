@@ -1,7 +1,7 @@
-"""Where is each broker, and where does the proxy stand for it? And how is an answer made to say so?
+"""Addresses of the brokers and of their ports at the proxy, and the change of responses that contain them.
 
-A broker is named to clients by host and port in a few answers alone. Those of the leaders of partitions that have moved
-(KIP-951) are among them: in Produce, Fetch, ShareFetch and ShareAcknowledge.
+Few responses name brokers by host and port. Among them are those with the new leaders of moved partitions (KIP-951):
+Produce, Fetch, ShareFetch and ShareAcknowledge.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ NAMING_FROM = {
         ShareAcknowledgeResponse: 0,
     }.items()
 }
-"""API key to the first version whose answers may name brokers by host and port."""
+"""API key to the first version whose responses may name brokers by host and port."""
 OpenPort = Callable[[int], Endpoint]
-"""Has the proxy listen for a broker, by its id, and returns where."""
+"""Opens a port of the proxy for a broker id, and returns its address."""
 
 
 class Routes:
-    """The brokers that are known; each has a port of the proxy, from when it is first named to the end."""
+    """The known brokers; each has a port of the proxy, from the first response that names it."""
 
     def __init__(self, open_port: OpenPort) -> None:
         self._open_port = open_port
@@ -47,16 +47,16 @@ class Routes:
         self._ports: dict[int, Endpoint] = {}
 
     def broker(self, node_id: int) -> Endpoint:
-        """Return where a known broker was last said to be."""
+        """Return the last known address of a broker."""
         return self._brokers[node_id]
 
     @property
     def ports(self) -> dict[int, Endpoint]:
-        """Return where the proxy stands for each broker, by id."""
+        """Return the proxy's address for each broker, by id."""
         return dict(sorted(self._ports.items()))
 
     def port(self, node_id: int, broker: Endpoint) -> Endpoint:
-        """Note where a broker is, and return where the proxy stands for it."""
+        """Record the address of a broker, and return the proxy's address for it."""
         self._brokers[node_id] = broker
         found = self._ports.get(node_id)
         if found is None:
@@ -64,7 +64,7 @@ class Routes:
         return found
 
     def redirect(self, answer: Message) -> bool:
-        """Put the proxy's ports in the place of the brokers' in an answer; return whether any was named."""
+        """Replace the brokers' addresses in a response by the proxy's; return whether there were any."""
         named = False
         for row in _rows(answer):
             node_id = row.broker_id if isinstance(answer, DescribeClusterResponse) else row.node_id
@@ -75,7 +75,7 @@ class Routes:
 
 
 def _rows(answer: Message) -> list[Any]:
-    """Return the parts of an answer that name a broker."""
+    """Return the parts of a response that name a broker."""
     match answer:
         case MetadataResponse() | DescribeClusterResponse():
             return list(answer.brokers)
@@ -87,9 +87,9 @@ def _rows(answer: Message) -> list[Any]:
 
 
 def offer_known(answer: ApiVersionsResponse) -> bool:
-    """Take out of an answer the versions of APIs that name brokers and are newer than what is known here.
+    """Remove versions that are unknown here from an ApiVersions response, for APIs that name brokers.
 
-    A client that was told an address in such a version would leave the proxy aside. Returns whether there was one.
+    With an address from such a version a client would bypass the proxy. Returns whether there was one.
     """
     changed = False
     for row in answer.api_keys:

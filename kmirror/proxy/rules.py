@@ -1,4 +1,4 @@
-"""Which faults does a file of rules order? TOML, one table a rule, in the words of `Hooks`.
+"""Rule files of the proxy: TOML, one table for each rule, with the terms of `Hooks`.
 
 seed = 7
 
@@ -38,7 +38,7 @@ class Rule:
     number: int
     words: Words
     hook: Hook | None
-    """What takes requests; None for one that caps versions."""
+    """The hook of the rule; None for one that caps versions."""
 
     def __str__(self) -> str:
         told = ", ".join(f"{word} = {value}" for word, value in self.words.items())
@@ -93,19 +93,19 @@ ACTIONS: Mapping[str, tuple[Callable[[On, Words], Hook], tuple[str, ...]]] = {
     "throttle_ms": (lambda on, words: on.throttle(words["throttle_ms"]), ()),
     "bytes_per_s": (lambda on, words: on.slow(words["bytes_per_s"]), ()),
 }
-"""The word that says what a rule does, to how it does that and which words may go with it."""
+"""Key of the action to the function that adds it and the keys that may accompany it."""
 CHOICES = ("node", "topic", "partition", "client_id", "times", "probability", "nth", "every")
-"""Words that `Hooks.on` takes as they are."""
+"""Keys that `Hooks.on` takes unchanged."""
 CAPS = ("cap", "release")
 
 
 def read_rules(path: Path) -> tuple[int, list[Words]]:
-    """Return the seed and the rules of a file, which were tried; UsageError says what is wrong in it, and where."""
+    """Return the seed and the checked rules of a file; raises UsageError with the error and its place."""
     return read_toml(path, parse_rules)
 
 
 def parse_rules(table: Mapping[str, Any]) -> tuple[int, list[Words]]:
-    """Return the seed and the rules of a file's content; UsageError for what is none."""
+    """Return the seed and the checked rules of a file's content; raises UsageError for invalid content."""
     for key in table:
         if key not in ("seed", "rule"):
             raise UsageError(f"unknown key {key!r}: there are seed and [[rule]]")
@@ -117,7 +117,7 @@ def parse_rules(table: Mapping[str, Any]) -> tuple[int, list[Words]]:
 
 
 def order(hooks: Hooks, rules: list[Words]) -> list[Rule]:
-    """Add what the rules say to `hooks`, and return them; UsageError names the rule that cannot be."""
+    """Add the rules to `hooks`, and return them; raises UsageError with the number of an invalid rule."""
     found = []
     for number, words in enumerate(rules, 1):
         try:

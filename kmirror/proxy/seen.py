@@ -1,6 +1,6 @@
-"""What has the proxy learned of the cluster from what went through it? Topics by id, their partitions, fetch sessions.
+"""Cluster state learned from the traffic: topics by id, their partitions, fetch sessions.
 
-Rules name topics, and requests of newer versions name topic ids; a fetch within a session names nothing at all.
+Rules name topics, but requests of newer versions name topic ids, and a fetch within a session may name nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
 TELLING = frozenset(map(key_of, (MetadataResponse, CreateTopicsResponse, DescribeTopicPartitionsResponse)))
-"""Keys of the APIs whose answers tell of topics."""
+"""Keys of the APIs whose responses contain topics."""
 SESSIONS_MAX = 10_000
 """A broker keeps 1000 by default (`max.incremental.fetch.session.cache.slots`)."""
 NO_ID = Uuid(bytes(16))
 
 
 class Seen:
-    """What is known, by all ports of a proxy together."""
+    """Learned state, shared by all ports of a proxy."""
 
     def __init__(self) -> None:
         self.topic_names: dict[Uuid, str] = {}
@@ -34,7 +34,7 @@ class Seen:
         self._sessions: dict[int, dict[Fetched, None]] = {}
 
     def learn(self, answer: Message) -> None:
-        """Take up the topics that an answer tells of."""
+        """Record the topics in a response."""
         if isinstance(answer, MetadataResponse | DescribeTopicPartitionsResponse):
             for row in answer.topics:
                 if row.name and row.error_code == ErrorCode.NONE:
@@ -57,7 +57,7 @@ class Seen:
         return tuple(self._sessions.get(session_id, ()))
 
     def on_fetch(self, body: FetchRequest) -> dict[Fetched, None] | None:
-        """Follow a fetch that goes to a broker; return its partitions if its answer may open a session."""
+        """Follow a fetch to a broker; return its partitions if its response may open a session."""
         if body.session_epoch == FINAL_EPOCH:
             self._sessions.pop(body.session_id, None)
             return None
@@ -76,7 +76,7 @@ class Seen:
         return None
 
     def open_session(self, session_id: int, partitions: dict[Fetched, None]) -> None:
-        """Take up a session that a broker has opened; 0 is none."""
+        """Record a session that a broker has opened; 0 means none."""
         if session_id:
             while len(self._sessions) >= SESSIONS_MAX:
                 self._sessions.pop(next(iter(self._sessions)))

@@ -1,4 +1,4 @@
-"""Who asks what, in which version, how long does it take, and what is wrong with the answers? Told, and counted."""
+"""Traffic of the proxy, reported for each request and counted: client, API, version, latency, errors."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 STEPS = 16
-"""Buckets of a latency's histogram between a number and its double: an answer is true to 4.5 %."""
+"""Buckets of a latency histogram for each power of two: a value is accurate to 4.5 %."""
 TOKEN = "SASL token"
 _PRODUCE = key_of(ProduceRequest)
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A request, and what became of it."""
+    """A request and its response."""
 
     port: str
-    """The port of the proxy, such as "broker 1"."""
+    """Port of the proxy, such as "broker 1"."""
     client: Endpoint
     link: int
     """Number of the client's connection, from 1 on."""
     at: Instant
     head: RequestHead | None
-    """None for what is no request: a SASL token without a header."""
+    """None for a SASL token without a header."""
     frame: Chunk
     answered_at: Instant | None = None
-    """None if there was no answer: to a Produce with acks=0, or on a link that was closed."""
+    """None without a response: for a Produce with acks=0, or on a link that was closed."""
     answer: tuple[Chunk, ...] = ()
     body: Message | None = None
-    """The decoded answer; None if there is none, or if it cannot be decoded."""
+    """The decoded response; None if there is none, or if it cannot be decoded."""
     errors: tuple[str, ...] = ()
-    """Names of the error codes in the answer, each once."""
+    """Names of the error codes in the response, each once."""
     is_cut: bool = False
-    """The link was closed while an answer was owed."""
+    """Whether the link was closed before an expected response."""
 
     @property
     def api(self) -> str:
-        """Return the API's name, or its key as text if it is not known."""
+        """Return the name of the API, or its key as text if unknown."""
         if self.head is None:
             return TOKEN
         api = find_key(self.head.api_key)
@@ -72,7 +72,7 @@ class Exchange:
 
     @property
     def latency_ms(self) -> float | None:
-        """Return how long the client waited for the answer."""
+        """Return the time that the client waited for the response, in ms."""
         return None if self.answered_at is None else (self.answered_at - self.at) / MILLISECOND
 
 
@@ -80,7 +80,7 @@ OnExchange = Callable[[Exchange], object]
 
 
 class Watched(Wrapper):
-    """A port whose traffic is told: each exchange when it is over."""
+    """A port that reports each exchange when it is over."""
 
     def __init__(self, name: str, inner: Node, on_exchange: OnExchange) -> None:
         super().__init__(inner)
@@ -147,7 +147,7 @@ def _acks(frame: Chunk, head: RequestHead) -> int | None:
 
 
 def errors_in(struct: Struct, version: int) -> Iterator[str]:
-    """Yield the names of the error codes in a message, other than NONE; the number of one that has no name."""
+    """Yield the names of the error codes in a message other than NONE; the number of an unknown code."""
     for row in type(struct).FIELDS:
         if not within(version, row.versions):
             continue
@@ -161,7 +161,7 @@ def errors_in(struct: Struct, version: int) -> Iterator[str]:
 
 
 class Line(NamedTuple):
-    """What is counted together."""
+    """Key under which exchanges are counted."""
 
     api: str
     version: int
@@ -170,17 +170,17 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Counts:
-    """What came of the requests of a line."""
+    """Counts and latencies of the requests of a line."""
 
     requests: int = 0
     cut: int = 0
-    """Links that were closed before the answer."""
+    """Links closed before the response."""
     errors: Counter[str] = field(default_factory=Counter)
     latencies: Counter[int] = field(default_factory=Counter)
-    """Bucket to the number of answers in it."""
+    """Number of responses in each bucket."""
 
     def add(self, exchange: Exchange) -> None:
-        """Count one more."""
+        """Count an exchange."""
         self.requests += 1
         self.cut += exchange.is_cut
         self.errors.update(exchange.errors)
@@ -188,7 +188,7 @@ class Counts:
             self.latencies[_bucket(exchange.answered_at - exchange.at)] += 1
 
     def latency_ms(self, part: float) -> float | None:
-        """Return the latency below which this part of the answers came, in ms; None if there were none."""
+        """Return the latency in ms below which this share of the responses arrived; None if there were none."""
         left = part * self.latencies.total()
         for bucket, count in sorted(self.latencies.items()):
             left -= count
@@ -198,7 +198,7 @@ class Counts:
 
 
 def _bucket(span: int) -> int:
-    """Return the number of the bucket of a span in microseconds."""
+    """Return the bucket number of a span in microseconds."""
     if span < STEPS:
         return max(span, 0)
     power = span.bit_length() - STEPS.bit_length()
