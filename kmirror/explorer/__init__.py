@@ -1,1 +1,1 @@
-"""Does any order of events, within small bounds, break mirroring? A breadth-first search: `kmirror explore`."""
+"""Breadth-first search for an order of events, within small bounds, that breaks mirroring: `kmirror explore`."""

@@ -1,6 +1,6 @@
-"""The state of one cluster in a search: one partition, seen from its leader.
+"""State of one cluster in a search: one partition, as its leader sees it.
 
-The leader is replica 0; followers are sorted, so clusters that differ in the names of their replicas are one.
+The leader is replica 0; followers are sorted, so clusters that differ only in the names of their replicas are equal.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.states import MirrorState
 
 OWES_NOTHING = 1 << 10
-"""In place of a cut epoch: the replica, or the session, is not on D30's list."""
+"""Used instead of a cut epoch: the replica, or the session, is not on D30's list."""
 
 IDLE = 0
 DECIDED = 1
-"""PREPARING: the list is persisted, the leader's log not cut yet."""
+"""PREPARING: the list is persisted, the leader's log is not truncated yet."""
 CUT = 2
-"""PREPARING and STOPPING: this leader has cut its log."""
+"""PREPARING and STOPPING: this leader has truncated its log."""
 
 OWN_EPOCHS = (MirrorState.UNKNOWN, MirrorState.STOPPED)
-"""In these states the partition is writable, and the log carries the cluster's own leader epochs."""
+"""In these states the partition is writable, and the log has the cluster's own leader epochs."""
 
 
 class Replica(NamedTuple):
     log: int
     in_isr: bool
     heard: bool
-    """The leader knows its log end: it fetched since the election, and since the leader cut its own log."""
+    """Whether the leader knows its LEO: it fetched since the election, and since the leader truncated its own log."""
     paid: bool
-    """On the list, but a fetch has shown that it is cut: known to this leader, not persisted yet."""
+    """On the list, but a fetch has proved the truncation: known to this leader, not persisted yet."""
     owes: int
-    """Its row in D30's list, as persisted."""
+    """Its persisted row in D30's list."""
 
     @property
     def must_cut(self) -> bool:
@@ -40,16 +40,16 @@ class Replica(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """One cluster's whole state: what is persisted, what its leader knows, and what is left of its budgets."""
+    """State of one cluster: persisted values, the leader's knowledge, and the remaining budgets."""
 
     epoch: int
     hw: int
     committed: int
-    """The highest high watermark since the log was last cut by right; no leader may have less (ghost)."""
+    """The highest HW since the log was last truncated by the rules; no leader may have less (ghost)."""
     state: MirrorState
     lme: int
     session: int
-    """The row of SESSION: the least epoch that this session cut to; OWES_NOTHING until it touches the log."""
+    """The row of SESSION: the lowest epoch that this session truncated to; OWES_NOTHING until it changes the log."""
     phase: int
     cut_epoch: int
     appends: int
@@ -81,7 +81,7 @@ class Cluster(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One step of one cluster: what, by which replica (its place before), what comes out."""
+    """One step of one cluster: its kind, the place of the replica before it, and the cluster after it."""
 
     kind: str
     place: int
@@ -91,7 +91,7 @@ class Move(NamedTuple):
 
 
 def canonical(cluster: Cluster, places: Iterable[int]) -> tuple[Cluster, tuple[int, ...]]:
-    """Return the cluster with its followers in order and without what does not matter, and the places in that order."""
+    """Return the cluster with sorted followers and without irrelevant values, and the places in that order."""
     counts_all = cluster.state is MirrorState.PREPARING and cluster.phase == CUT
     leader, *followers = (
         (replica if replica.in_isr or counts_all or not replica.heard else replica._replace(heard=False), place)

@@ -1,7 +1,7 @@
-"""The engine's objects for the leader of a cluster; what D30 and D35 decide, they decide here too.
+"""Engine objects for the leader of a cluster, which decide D30 and D35 here as in the engine.
 
-Replica `place` of a cluster is broker `place` here, so the leader is broker 0. The persisted list and the state are
-those of a `MirrorPartition`; what the leader knows of its followers is in a `Partition`.
+Replica `place` of a cluster is broker `place` here, so the leader is broker 0. The persisted list and the state are in
+a `MirrorPartition`; the leader's knowledge of its followers is in a `Partition`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOW = 0
 
 
 class LeaderLog:
-    """What the engine asks of the leader's log: a model log, and the high watermark."""
+    """The leader's log as the engine uses it: a model log, and the HW."""
 
     __slots__ = ("epochs", "high_watermark", "log_end_offset")
     log_start_offset = 0
@@ -56,10 +56,11 @@ class LeaderLog:
 
 
 class Leader:
-    """The leader of one cluster, as the engine has it; what is done to it, `taken` reads back."""
+    """The leader of one cluster, built from engine objects; `taken` reads back its state."""
 
     def __init__(self, cluster: Cluster, log: ModelLog, ends: list[int], *, is_new: bool = False) -> None:
-        """Begin where `cluster` is; a new leader has read the persisted list only, and demands all cuts of it."""
+        """Start in the state of `cluster`; a new leader has read the persisted list only, and requires all truncations.
+        """
         self.log = LeaderLog(log, cluster.hw)
         self.partition = Partition(0, TP, Uuid.ZERO, cast("PartitionLog", self.log))
         isr, followers, owing = [], {}, {}
@@ -73,7 +74,7 @@ class Leader:
         places = tuple(range(len(cluster.replicas)))
         self.partition.image = PartitionImage(places, tuple(isr), 0, cluster.epoch, 0)
         self.partition.followers = followers
-        # The epoch's start is not in the model: until all of the ISR has fetched, it counts as the log end.
+        # The start of the epoch is not in the model: until the whole ISR has fetched, it counts as the LEO.
         self.partition.epoch_start_offset = 0 if cluster.has_heard_all else self.log.log_end_offset
         self.mp = MirrorPartition(TP, Uuid.ZERO, ASSIGNMENT, cluster.state, cluster.lme)
         if cluster.state is MirrorState.PREPARING and cluster.phase != IDLE:
@@ -84,15 +85,15 @@ class Leader:
             self.partition.must_cut = owing or NOTHING
 
     def ignore_list(self) -> None:
-        """Demand no cut and admit everybody, for rules by which the list is not in force."""
+        """Require no truncation and admit all replicas, for rules by which the list is not in force."""
         self.partition.must_cut, self.partition.not_admitted = NOTHING, NOBODY
 
     def persist(self, uncut: Uncut) -> None:
-        """Have the list persisted."""
+        """Set the persisted list."""
         apply_uncut(self.mp, self.partition, uncut)
 
     def reign_on(self, epoch: int) -> None:
-        """Lead on in a later epoch, and read the persisted state anew."""
+        """Continue as leader in a later epoch, and read the persisted state again."""
         state, uncut = self.mp.state, self.mp.uncut
         image = self.partition.image
         self.partition.apply(NOW, replace(image, leader_epoch=epoch, partition_epoch=image.partition_epoch + 1))
@@ -101,7 +102,7 @@ class Leader:
         apply_uncut(self.mp, self.partition, uncut)
 
     def taken(self, cluster: Cluster) -> Cluster:
-        """Return the cluster with what its leader knows now: the list, and who has confirmed."""
+        """Return the cluster with the leader's current knowledge: the list, and the replicas that have confirmed."""
         replicas = tuple(self._replica(place, replica) for place, replica in enumerate(cluster.replicas))
         return cluster._replace(replicas=replicas, session=self.mp.uncut.get(SESSION, OWES_NOTHING))
 

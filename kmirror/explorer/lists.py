@@ -1,4 +1,4 @@
-"""The list of D30 as each set of rules has it: the engine's, changed where the rules are others on purpose."""
+"""The list of D30 under each set of rules: the engine's, changed where the rules differ."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kmirror.mirror.uncut_replicas import still_uncut
 
 
 def may_cut(rules: Rules, leader: Leader, left: int) -> bool:
-    """Return whether a leader in PREPARING may cut its log to `left` records: it has to be listed first (D30)."""
+    """Return whether a leader in PREPARING may truncate its log to `left` records: the list must come first (D30)."""
     if rules.listing is Listing.EPOCH:
         return next_step(facts_of(leader.mp, leader.partition, "")) is PrepareStep.CUT
     return left == leader.log.log_end_offset
 
 
 def before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
-    """Return the list that PREPARING persists before the leader cuts its log to `left` records."""
+    """Return the list that PREPARING persists before the leader truncates its log to `left` records."""
     known, epoch = leader.mp.uncut, leader.mp.cut_epoch
     listed = list_of(leader.mp, leader.partition)
     if rules.listing is Listing.NOTHING:

@@ -1,10 +1,10 @@
-"""What do the logs of a search hold? Entries without bytes, under the engine's own epoch cache and truncation.
+"""Logs of a search: entries without bytes, with the engine's own epoch cache and truncation.
 
-An entry is one number: leader epoch, where it was first written, and whether it is a producer reset. Where it was
-written is the cluster and how many sessions that cluster had begun. Within one session a leader epoch has one leader,
-which writes each offset once, so two entries at one offset are the same record exactly if they are the same number.
+An entry is one number: leader epoch, origin, and whether it is a producer reset. The origin is the cluster that wrote
+it and the number of sessions that this cluster had begun. Within one session a leader epoch has one leader, which
+writes each offset once, so two entries at the same offset are the same record if and only if the numbers are equal.
 
-Logs are interned: a log is its index in `Logs`, and what is done to it is looked up after the first time.
+Logs are interned: a log is its index in `Logs`, and the results of operations are cached.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_reset(number: int) -> bool:
 
 
 class ModelLog:
-    """What the engine's functions ask of a log, without retention: it begins at offset 0."""
+    """A log as the engine's functions use it, without retention: it begins at offset 0."""
 
     __slots__ = ("entries", "epochs")
     log_start_offset = 0
@@ -65,12 +65,12 @@ class ModelLog:
 
 
 def last_epoch_of(log: ModelLog) -> int:
-    """Return the epoch that a fetch from the log end names."""
+    """Return the last fetched epoch that a fetch from the LEO contains."""
     return last_epoch(cast("PartitionLog", log))
 
 
 class Answer(IntEnum):
-    """How a fetch was answered."""
+    """Result of a fetch."""
 
     SERVED = 0
     DIVERGED = 1
@@ -78,12 +78,12 @@ class Answer(IntEnum):
 
 
 class Logs:
-    """All logs that a search has met."""
+    """All logs reached by a search."""
 
     def __init__(self) -> None:
         self.logs: list[ModelLog] = []
         self.ends: list[int] = []
-        """Log end offset of each log."""
+        """LEO of each log."""
         self._index: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], int] = {}
         self._cuts: dict[tuple[int, int], int] = {}
         self._fetches: dict[tuple[int, int, bool, int, bool], tuple[Answer, int]] = {}
@@ -99,7 +99,7 @@ class Logs:
         return found
 
     def of(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
-        """Return the log that holds `entries` and in which epochs begin at `starts`."""
+        """Return the log with `entries`, and epochs that begin at `starts`."""
         return self._intern(ModelLog(entries, starts))
 
     def append(self, log: int, numbers: Iterable[int]) -> int:
@@ -119,7 +119,7 @@ class Logs:
         return self._intern(after)
 
     def cut(self, log: int, offset: int) -> int:
-        """Return the log cut at `offset`; at its end or above only epochs without entries go."""
+        """Return the log truncated at `offset`; at its end or above only epochs without entries are removed."""
         found = self._cuts.get((log, offset))
         if found is None:
             before = self.logs[log]
@@ -130,18 +130,19 @@ class Logs:
         return found
 
     def cut_as_answered(self, log: int, epoch: int, end_offset: int) -> int:
-        """Return the log of a follower that was answered that `epoch` ends at `end_offset`."""
+        """Return the log of a follower after the response that `epoch` ends at `end_offset`."""
         return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
 
     def cut_as_ordered(self, log: int, leader: int, cut_epoch: int) -> int:
-        """Return the log of a follower that `leader` has cut to `cut_epoch` (D30)."""
+        """Return the log of a follower that `leader` has truncated to `cut_epoch` (D30)."""
         answer = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
         return self.cut_as_answered(log, answer.epoch, answer.end_offset)
 
     def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
-        """Return how `leader` answers a fetch from the end of `log`, and what `log` is after it.
+        """Return the response of `leader` to a fetch from the end of `log`, and `log` after it.
 
-        It is the whole exchange: divergence and range as the engine has them, then entries below `bound`, or `one`.
+        This is the whole exchange: the engine's checks of divergence and range, then the entries below `bound`, or
+        `one`.
         """
         key = (log, leader, foreign, bound, one)
         found = self._fetches.get(key)
@@ -153,7 +154,7 @@ class Logs:
         mine, theirs = self.logs[log], self.logs[leader]
         end, named = mine.log_end_offset, last_epoch_of(mine)
         if named >= 0:
-            # The engine's type is its log class; what it asks of it, a model log has.
+            # The engine's parameter is its log class; a model log has all that it uses.
             answer = divergence(cast("PartitionLog", theirs), named, end, foreign=foreign)
             if answer is not None and answer.epoch >= 0:
                 return Answer.DIVERGED, self.cut_as_answered(log, answer.epoch, answer.end_offset)

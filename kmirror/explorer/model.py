@@ -1,11 +1,10 @@
-"""What can two clusters that mirror each other do next, and is what they have come to still right?
+"""Model of two clusters that mirror each other: the possible steps, and the invariants of each state.
 
-A state is one integer: the index of cluster A, of cluster B, and of the records that must not vanish. All that one
-cluster does by itself depends on that cluster alone, and what it does with the other on little of that, so every step
-is worked out once and looked up after that.
+A state is one integer: the index of cluster A, of cluster B, and of the records that must not be lost. Local steps
+depend on one cluster only, steps between the clusters on little of the other one, so all steps are memoised.
 
-Both clusters run the same rules. A destination's question, and a fetch with its answer, are one step: answers that come
-late are not in the model. Neither are transactions, retention, and a mirror's deletion.
+Both clusters follow the same rules. A destination's question, and a fetch with its response, are one step: late
+responses are not modelled. Neither are transactions, retention, and the deletion of a mirror.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ ORDERS = ("add", "remove")
 
 State = int
 Kept = frozenset[tuple[int, int]]
-"""(offset, entry) of clients' records that both clusters had committed when an order came."""
+"""(offset, entry) of clients' records that both clusters had committed at the time of an order."""
 
 
 class Next(NamedTuple):
-    """One step of the whole: which cluster moves, how, and the state after it."""
+    """One step of the model: the cluster that moves, its move, and the state after it."""
 
     side: int
     move: Move
@@ -39,7 +38,7 @@ class Next(NamedTuple):
 
 
 class Local(NamedTuple):
-    """What one cluster can do, by index, in the order of `moves`."""
+    """Steps of one cluster, by index, in the order of `moves`."""
 
     moves: tuple[Move, ...]
     plain: tuple[int, ...]
@@ -49,7 +48,7 @@ class Local(NamedTuple):
 
 
 class Model:
-    """The steps and the judgement of one scope under one set of rules."""
+    """Steps and invariants of one scope under one set of rules."""
 
     def __init__(self, scope: Scope, rules: Rules) -> None:
         self.scope = scope
@@ -64,7 +63,7 @@ class Model:
         self._face_index: dict[tuple[int, int, int, MirrorState, int], int] = {}
         self._held: list[Kept] = []
         self.wrong: list[str] = []
-        """For each cluster what is wrong within it, or an empty string."""
+        """For each cluster the invariant violated within it, or an empty string."""
         self._pulls: dict[int, tuple[Move, int] | None] = {}
         self._kept: list[Kept] = [frozenset()]
         self._kept_index: dict[Kept, int] = {frozenset(): 0}
@@ -72,18 +71,18 @@ class Model:
         self._unequal: dict[int, str] = {}
 
     def first(self) -> State:
-        """Return the state before anything has happened."""
+        """Return the initial state."""
         return self._intern(0, self.steps.first(0)) | self._intern(1, self.steps.first(1)) << SHIFT
 
     def pair(self, state: State) -> tuple[Cluster, Cluster]:
         return self.clusters[state & MASK], self.clusters[state >> SHIFT & MASK]
 
     def kept(self, state: State) -> Kept:
-        """Return the records that must not vanish from here on."""
+        """Return the records that must not be lost from here on."""
         return self._kept[state >> 2 * SHIFT]
 
     def state(self, a: Cluster, b: Cluster, kept: Kept) -> State:
-        """Return the state that consists of these."""
+        """Return the state with these parts."""
         return self._kept_at(kept) << 2 * SHIFT | self._intern(1, b) << SHIFT | self._intern(0, a)
 
     # -- clusters by index --------------------------------------------------------------------
@@ -106,7 +105,7 @@ class Model:
         known = self._locals[index]
         if known is None:
             side = self._sides[index]
-            # A step that changes nothing, and a second way to the same, add nothing to the search.
+            # Steps without a change, and a second step to the same cluster, are left out.
             moves: dict[int, Move] = {}
             for move in self.steps.of(self.clusters[index], side):
                 moves.setdefault(self._intern(side, move.after), move)
@@ -121,7 +120,7 @@ class Model:
     # -- steps --------------------------------------------------------------------------------
 
     def successors(self, state: State) -> list[State]:
-        """Return the states after one step, some of them twice."""
+        """Return the states after one step, possibly with duplicates."""
         a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
         mine, theirs = self._local(a), self._local(b)
         found = [state - a + after for after in mine.plain]
@@ -133,7 +132,7 @@ class Model:
             if theirs.orders:
                 base = self._keep(kept, b, a) << 2 * SHIFT | a
                 found += [base | after << SHIFT for after in theirs.orders]
-        # After an unclean election nothing that is lost is the rules' fault.
+        # After an unclean election the rules are not to blame for a loss.
         if mine.unclean and self._may_be_unclean(a, b):
             found += [b << SHIFT | after for after in mine.unclean]
         if theirs.unclean and self._may_be_unclean(b, a):
@@ -147,7 +146,7 @@ class Model:
         return found
 
     def steps_of(self, state: State) -> list[Next]:
-        """Return the same steps with what they are: for stories, not for speed."""
+        """Return the same steps with their descriptions: for stories, not for speed."""
         a, b = state & MASK, state >> SHIFT & MASK
         reached = dict.fromkeys(self.successors(state))
         found = []
@@ -168,7 +167,7 @@ class Model:
         return self.clusters[index].state in OWN_EPOCHS and self.clusters[other].state is MirrorState.STOPPED
 
     def _may_be_added(self, a: int, b: int) -> bool:
-        """May A be given the order that is next? Add is one of them in the states in which it is writable."""
+        """Return whether A may get its next order. Add is one of them in the states in which it is writable."""
         other = self.clusters[b]
         has_mirrored = other.state is MirrorState.STOPPED and other.lme >= 0
         return has_mirrored or not self.scope.b_is_new or self.clusters[a].is_foreign
@@ -176,7 +175,7 @@ class Model:
     # -- between clusters ---------------------------------------------------------------------
 
     def _pull(self, index: int, other: int) -> tuple[Move, int] | None:
-        """Return what the destination `index` does with the source `other`, a question or a fetch, or None."""
+        """Return the step of destination `index` with source `other`, a question or a fetch, or None."""
         state = self.clusters[index].state
         if state is not MirrorState.PREPARING and state is not MirrorState.MIRRORING:
             return None
@@ -202,7 +201,7 @@ class Model:
         return self.steps.move("mirror-cut", 0, self.steps.led_before(self.steps.shortened(cluster, log), epoch))
 
     def _loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
-        """Return whether a cut to our own last mirrored epoch takes nothing that the source does not have (D25)."""
+        """Return whether truncating to our own LME removes nothing that the source lacks (D25)."""
         ours, theirs = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
         if not ours.entries:
             return True
@@ -223,10 +222,10 @@ class Model:
     # -- records that both had ----------------------------------------------------------------
 
     def _keep(self, kept: int, index: int, other: int) -> int:
-        """Return the index of what must not vanish once `index` was given an order in this state.
+        """Return the index of the records that must not be lost once `index` gets an order in this state.
 
-        That is what both have. If `index` shall mirror a cluster that has stopped, and neither ever mirrored the other,
-        it is also what it has by itself: no other cluster can have it (D25).
+        These are the records that both have. If `index` will mirror a cluster that has stopped, and neither ever
+        mirrored the other, they include its own records: no other cluster can have them (D25).
         """
         if not self.scope.copies:
             return kept
@@ -258,7 +257,7 @@ class Model:
     # -- judgement ----------------------------------------------------------------------------
 
     def verdict(self, state: State) -> str:
-        """Return what is wrong with a state, or an empty string."""
+        """Return the invariant that a state violates, or an empty string."""
         a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
         return (
             self.wrong[a] or self.wrong[b] or self._wrong_between(a, b) or self._wrong_between(b, a)
@@ -275,7 +274,7 @@ class Model:
         return ""
 
     def _wrong_between(self, index: int, other: int) -> str:
-        """Return whether a destination that the protocol holds for caught up differs from its source."""
+        """Return the violation if a destination that counts as caught up differs from its source."""
         cluster = self.clusters[index]
         if cluster.state is not MirrorState.MIRRORING:
             return ""

@@ -1,7 +1,7 @@
-"""What is a state to another process? Bytes that are equal where the states are, whichever process made them.
+"""States as bytes for other processes; equal states have equal bytes in every process.
 
-In a `Model` a state is an index into tables that were filled in the order of that search. Packed, it holds the logs
-themselves, and followers stand in an order that does not come from such tables.
+In a `Model` a state consists of indexes into tables that depend on the order of the search. A packed state contains the
+logs themselves, and the order of its followers does not depend on those tables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kmirror.explorer.model import Model, State
 from kmirror.mirror.states import MirrorState
 
 MARSHAL_VERSION = 2
-"""The last protocol without back references, which would make bytes depend on how a state came to be."""
+"""The last version without back references, which would make the bytes depend on the origin of a state."""
 
 PackedLog = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 PackedReplica = tuple[PackedLog, int, int, int, int]
@@ -28,7 +28,7 @@ def pack(model: Model, state: State) -> bytes:
 
 
 def unpack(model: Model, data: bytes) -> State:
-    """Return the state that `data` holds, as a model of the same scope and rules has it."""
+    """Return the state in `data`, for a model with the same scope and rules."""
     a, b, kept = marshal.loads(data)
     return model.state(_unpacked(model, a), _unpacked(model, b), frozenset(kept))
 

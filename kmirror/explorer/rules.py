@@ -1,7 +1,7 @@
-"""Which rules does a search take for granted? The decided ones, the KIP's text alone, or some put wrong on purpose.
+"""Rules of a search: the decided ones, the KIP's text alone, or deliberately wrong ones.
 
-`Rules` is a row of switches. The functions below decide what the engine decides in the course of a flow, as pure
-functions of what is known there; where the engine has one already (kmirror/mirror/cut_rules.py), it is called.
+`Rules` is a row of switches. The functions below make the engine's decisions as pure functions of their inputs; where
+the engine has such a function (kmirror/mirror/cut_rules.py), it is called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kmirror.mirror.states import MirrorState
 
 
 class Listing(Enum):
-    """What D30 keeps for a replica that missed a cut."""
+    """The value that D30 keeps for a replica that missed a truncation."""
 
     NOTHING = "nothing"
     EPOCH = "the cut epoch"
@@ -25,7 +25,7 @@ class Listing(Enum):
 
 
 class Written(Enum):
-    """When D30's list is written: always before a cut that removes anything from the leader's log, and ..."""
+    """Times at which D30's list is written: always before a cut that removes anything from the leader's log, and ..."""
 
     AT_EVERY_CUT = "for all replicas, also if the leader has nothing to cut"
     WITH_MIRRORING = "with MIRRORING, for those that have not confirmed"
@@ -34,41 +34,41 @@ class Written(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One set of rules; the defaults are what is decided."""
+    """One set of rules; the defaults are those of the decisions."""
 
     listing: Listing = Listing.EPOCH
     """D30."""
     only_mirroring: bool = False
-    """Wrong on purpose: D30's list is in force in MIRRORING only."""
+    """Deliberately wrong: D30's list is in force in MIRRORING only."""
     replaced: bool = False
-    """Wrong on purpose: the next session's list takes the place of the last one's."""
+    """Deliberately wrong: the next session's list replaces the last one's."""
     written: Written = Written.WITH_MIRRORING
     stop_strikes_leader: bool = True
-    """Whatever state is written after its cut takes the leader off the list, so also a stop out of PREPARING."""
+    """Every state written after its truncation removes the leader from the list, also a stop from PREPARING."""
     fetches_confirm: bool = True
-    """D35; else a log end at or below the leader's is enough."""
+    """D35; otherwise a LEO at or below the leader's is enough."""
     always_bumps: bool = True
-    """D36; else only where the leader epoch is not above the last mirrored one."""
+    """D36; otherwise only if the leader epoch is not above the LME."""
     stop_waits: bool = True
-    """D37: a stop cuts only when every ISR member has fetched from this leader."""
+    """D37: a stop truncates only after every ISR member has fetched from this leader."""
     prepared_stop_settles: bool = False
-    """Not D37: a stop out of PREPARING settles an epoch of its own."""
+    """Not D37: a stop from PREPARING settles an epoch of its own."""
     untouched_stays: bool = True
-    """D33: a stop cuts nothing of a log that the session has neither cut nor fed."""
+    """D33: a stop does not truncate a log that the session has neither truncated nor appended to."""
     only_copy_waits: bool = True
-    """D25: no cut from scratch for a source that has stopped and never mirrored anything."""
+    """D25: no truncation from scratch for a source that has stopped and never mirrored anything."""
     own_epoch: bool = True
-    """D31: added again in the same direction, our own last mirrored epoch serves where the source has none."""
+    """D31: when a topic is added again in the same direction, our own LME is used where the source has none."""
     greatest_epoch: bool = True
-    """D39: the greater of the source's and our own last mirrored epoch, not the source's first."""
+    """D39: the greater of the source's and our own LME, not the source's first."""
     shared_copy_goes_on: bool = True
-    """D25: no wait for an only copy if the cut to our own last mirrored epoch takes only resets of ours."""
+    """D25: no wait for an only copy if truncating to our own LME removes only resets of ours."""
     own_epoch_suffices: bool = False
-    """A cluster that has a last mirrored epoch of its own need not wait for an only copy (D25)."""
+    """A cluster with an LME of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True
     """D14: the local leader epoch reaches the source's before anything is appended."""
     removes_anywhere: bool = True
-    """D6: a topic can be removed out of PREPARING; the KIP wants it MIRRORING."""
+    """D6: a topic can be removed from PREPARING; the KIP requires MIRRORING."""
     all_replicas: bool = False
     """`mirror.support.unclean.leader.election`: PREPARING waits for every assigned replica."""
 
@@ -122,7 +122,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
 
 
 def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
-    """Return a named set of rules less some decisions; `UsageError` for an unknown name."""
+    """Return a named set of rules without some decisions; raises `UsageError` for an unknown name."""
     if name not in NAMED:
         raise UsageError(f"no rules are called {name!r}; there are {', '.join(NAMED)}")
     rules = NAMED[name][0]
@@ -136,10 +136,10 @@ def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = Fals
 def cut_epoch_for(
     rules: Rules, source_state: MirrorState, source_epoch: int, own_epoch: int, *, loses_nothing: bool
 ) -> int | None:
-    """Return the epoch that PREPARING cuts to, None if it has to wait (D11, D25, D31, D39).
+    """Return the epoch that PREPARING truncates to, None if it must wait (D11, D25, D31, D39).
 
-    `source_epoch` and `own_epoch` are the last mirrored epochs that the source and we have settled, below 0 for none.
-    `loses_nothing` says that there is nothing here, or nothing of our own that the source lacks (D25).
+    `source_epoch` and `own_epoch` are the LMEs settled by the source and by us, below 0 for none. `loses_nothing` means
+    that our log is empty, or has nothing of our own that the source lacks (D25).
     """
     if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
         return None
@@ -153,7 +153,7 @@ def cut_epoch_for(
 
 
 def settled_epoch(last_epoch: int) -> int:
-    """Return what a stop persists for a log whose last epoch this is (D10)."""
+    """Return the value that a stop persists for a log with this last epoch (D10)."""
     return NEVER_MIRRORED if last_epoch < 0 else last_epoch
 
 

@@ -1,8 +1,8 @@
-"""How large is the world of a search? Scopes as rows.
+"""Scopes: the bounds of a search.
 
-A pair is (cluster A, cluster B). Records are local appends; the producer reset of each stop comes on top. Elections and
-sessions are budgets: every order of events within them is looked at. An election without the word unclean takes a
-member of the ISR, which may be the leader itself (a restart).
+A pair is (cluster A, cluster B). Records are local appends; the producer reset of each stop comes in addition.
+Elections and sessions are budgets: every order of events within them is explored. A clean election chooses a member of
+the ISR, which may be the leader itself (a restart).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ NONE: Pair = (0, 0)
 
 
 class Scope(NamedTuple):
-    """One world; `about` says what it is there for."""
+    """Bounds of one search; `about` is their purpose."""
 
     name: str
     about: str
     replicas: Pair
     appends: Pair
     sessions: Pair
-    """How many times each cluster is added to the mirror as the destination."""
+    """Number of times that each cluster is added to the mirror as the destination."""
     clean: Pair = NONE
     unclean: Pair = NONE
     unclean_while_stopped: bool = False
-    """Unclean elections only while the other cluster is STOPPED and the one in question is idle: stop to failback."""
+    """Unclean elections only while the other cluster is STOPPED and this one is idle: stop to failback."""
     b_is_new: bool = False
     """B has no local records before its first stop, and A is added only while B is STOPPED with something mirrored."""
     one_by_one: bool = False
-    """A fetch brings one record, so that every partial copy is met; else all there is."""
+    """A fetch returns one record, so that every partial copy is reached; otherwise all available records."""
     copies: bool = True
-    """Remember what both clusters had at each order (last-copy-lost); costs states."""
+    """Remember the records that both clusters had at each order (last-copy-lost); increases the number of states."""
 
 
 SCOPES: tuple[Scope, ...] = (
@@ -66,7 +66,7 @@ SCOPES: tuple[Scope, ...] = (
 
 
 def scope_named(name: str) -> Scope:
-    """Return a scope; `UsageError` for an unknown name."""
+    """Return a scope; raises `UsageError` for an unknown name."""
     for scope in SCOPES:
         if scope.name == name:
             return scope

@@ -1,7 +1,7 @@
-"""Is there a state that breaks an invariant, and which is the shortest way there? Breadth-first over the whole scope.
+"""Breadth-first search for a state that violates an invariant, with a shortest path to it.
 
-Every state is looked at once, in the order of its distance from the beginning, so the first that is wrong is as near as
-any. "Exhausted" means that nothing was left to look at.
+Every state is visited once, in order of its distance from the initial state, so the first violation found is a nearest
+one. "Exhausted" means that all states were visited.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 from kmirror.explorer.model import Model, State
 
 LOOK_EVERY = 4096
-"""After how many states the bounds are looked at."""
+"""Number of states between checks of the bounds."""
 
 
 class Ending(Enum):
@@ -24,20 +24,20 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a search ended; `path` leads to the wrong state, both ends included."""
+    """Result of a search; `path` leads to the violating state, both ends included."""
 
     ending: Ending
     states: int
-    """Distinct states that were reached."""
+    """Number of distinct states reached."""
     transitions: int
     depth: int
-    """Steps from the beginning to the last state looked at."""
+    """Steps from the initial state to the last state visited."""
     anomaly: str = ""
     path: tuple[State, ...] = ()
 
 
 def explore(model: Model, may_go_on: Callable[[int], bool] = lambda states: True) -> Outcome:
-    """Search all states of the model; `may_go_on` is asked now and then, with the number of states reached."""
+    """Search all states of the model; `may_go_on` is called regularly with the number of states reached."""
     first = model.first()
     parents: dict[State, State] = {first: -1}
     frontier, depth, transitions, looked = [first], 0, 0, 0

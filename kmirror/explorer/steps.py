@@ -1,12 +1,12 @@
-"""What can one cluster do by itself? Appends, fetches of followers, elections, and the steps of a mirrored partition.
+"""Local steps of one cluster: appends, fetches of followers, elections, and the steps of a mirrored partition.
 
-A step is what lies between two writes to `__mirror_state`, so a leader may be gone between
-any two of them; a write and what it says are one step. What D30 and D35 decide, the engine's own objects decide
-(`leader`): the list that a write persists, who has confirmed a cut, and what PREPARING does next.
+A step is the work between two writes to `__mirror_state`, so a leader may fail between any two of them; a write and its
+effect are one step. The engine's own objects decide D30 and D35 (`leader`): the list that a write persists, the
+replicas that have confirmed a truncation, and the next step of PREPARING.
 
-The high watermark is that of the leader. A new leader's is 0 until every ISR member has fetched from it: as low as one
-can be that a follower got with its last fetch. Otherwise it is the least log end in the ISR at once, without the extra
-fetch. A stop cuts to it: there are no transactions here, and what lies above it stands for what lies above the LSO.
+The HW is the leader's. A new leader's is 0 until every ISR member has fetched from it, which is the lowest HW that a
+follower can have from its last fetch. Otherwise it is at once the lowest LEO in the ISR, without the extra fetch. A
+stop truncates to the HW: there are no transactions here, so records above the HW represent those above the LSO.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Steps:
         self._high_watermarks: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def first(self, side: int) -> Cluster:
-        """Return cluster `side` before anything happened: nothing was written, all replicas are in the ISR."""
+        """Return the initial state of cluster `side`: nothing was written, all replicas are in the ISR."""
         scope = self.scope
         log = self.logs.enter(EMPTY, 0)
         return Cluster(
@@ -59,7 +59,7 @@ class Steps:
         )  # fmt: skip
 
     def of(self, cluster: Cluster, side: int) -> Iterator[Move]:
-        """Yield every step that the cluster can take by itself."""
+        """Yield every local step of the cluster."""
         yield from self._appends(cluster, side)
         yield from self._follows(cluster)
         yield from self._leaves(cluster)
@@ -77,7 +77,7 @@ class Steps:
         return Move(kind, place, after, order_after)
 
     def _raised(self, cluster: Cluster) -> Cluster:
-        """Return the cluster with its high watermark raised as far as the ISR allows."""
+        """Return the cluster with its HW raised as far as the ISR allows."""
         ends = self.logs.ends
         known = tuple(ends[row.log] if row.heard else -1 for row in cluster.replicas if row.in_isr)
         key = (cluster.hw, (ends[cluster.leader.log], *known))
@@ -94,7 +94,7 @@ class Steps:
         return Leader(cluster, self.logs.logs[cluster.leader.log], self.logs.ends, is_new=is_new)
 
     def _enforcing(self, cluster: Cluster) -> Leader:
-        """Return the leader as it enforces the list where the rules have it in force."""
+        """Return the leader, with the list ignored where it is not in force by the rules."""
         leader = self._leader(cluster)
         if not self._is_in_force(cluster):
             leader.ignore_list()
@@ -104,24 +104,24 @@ class Steps:
         return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
 
     def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
-        """Return whether a follower is answered with a cut, and not with records."""
+        """Return whether the response to a follower is a truncation rather than records."""
         return replica.must_cut and self._is_in_force(cluster)
 
     def has_news(self, cluster: Cluster) -> bool:
-        """Return whether a row of the list is to be struck off."""
+        """Return whether a row must be removed from the list."""
         if not any(replica.paid for replica in cluster.replicas):
             return False
         leader = self._leader(cluster)
         return has_new_confirmation(leader.mp, leader.partition)
 
     def _written(self, cluster: Cluster, state: MirrorState) -> Cluster:
-        """Return the cluster once its leader has persisted `state`, and with it who is still on the list."""
+        """Return the cluster after its leader has persisted `state` with the remaining list."""
         leader = self._leader(cluster)
         leader.persist(written_with(self.rules, leader, state))
         return leader.taken(cluster)._replace(state=state)
 
     def led_before(self, cluster: Cluster, epoch: int) -> Cluster:
-        """Return the cluster in another leader epoch of the same leader, which reads the list anew."""
+        """Return the cluster in another leader epoch of the same leader, which reads the list again."""
         if epoch == cluster.epoch:
             return cluster
         leader = self._leader(cluster)
@@ -142,14 +142,14 @@ class Steps:
 
     def _follows(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.phase == DECIDED:
-            return  # The leader cuts its own log before it serves anybody.
+            return  # The leader truncates its own log before it responds to any fetch.
         for place in range(1, len(cluster.replicas)):
             kind, after = self._follow(cluster, place)
             if after != cluster:
                 yield self.move(kind, place, after)
 
     def _follow(self, cluster: Cluster, place: int) -> tuple[str, Cluster]:
-        """Return what a fetch of a follower is, and the cluster after it."""
+        """Return the kind of a follower's fetch, and the cluster after it."""
         replica, leader_log = cluster.replicas[place], cluster.leader.log
         if self._must_cut(cluster, replica) and not self._is_cut(replica):
             return "ordered", _with(cluster, place, replica._replace(log=self._as_ordered(cluster, replica)))
@@ -196,9 +196,9 @@ class Steps:
                 yield self.move("unclean", place, self._elected(after, place), _first(place, len(cluster.replicas)))
 
     def _elected(self, cluster: Cluster, place: int) -> Cluster:
-        """Return the cluster led by the replica at `place`, which knows nothing but what is persisted.
+        """Return the cluster led by the replica at `place`, which knows only persisted values.
 
-        A leader that has missed a cut makes up for it before it serves anything, and is struck off the list (D30).
+        A leader that missed a truncation performs it before it serves anything, and is removed from the list (D30).
         """
         chosen = cluster.replicas[place]
         log, committed, epoch, owes = chosen.log, cluster.committed, cluster.epoch + 1, chosen.owes
@@ -221,7 +221,7 @@ class Steps:
         return self._cut_at_epoch(log, owes)
 
     def _cut_at_epoch(self, log: int, cut_epoch: int) -> int:
-        # As in the engine, a cut from scratch takes epochs without records too.
+        # As in the engine, a truncation from scratch removes epochs without records too.
         return EMPTY if cut_epoch < 0 else self.logs.cut(log, cut_offset(self.logs.logs[log], cut_epoch))
 
     # -- orders -------------------------------------------------------------------------------
@@ -245,9 +245,9 @@ class Steps:
     # -- PREPARING ----------------------------------------------------------------------------
 
     def decided(self, cluster: Cluster, cut_epoch: int) -> Cluster:
-        """Return the cluster once the cut epoch is known: replicas that have to cut are listed, persistently (D30).
+        """Return the cluster once the cut epoch is known: replicas that must truncate are listed persistently (D30).
 
-        Where the leader has nothing to cut, or all are listed, nothing is written, unless the rules say so.
+        If the leader has nothing to truncate, or all are listed, nothing is written, unless the rules require it.
         """
         after = cluster._replace(phase=DECIDED, cut_epoch=cut_epoch)
         leader, left = self._leader(after), self.logs.ends[self._cut_at_epoch(cluster.leader.log, cut_epoch)]
@@ -257,7 +257,7 @@ class Steps:
         return leader.taken(after)
 
     def _cut(self, cluster: Cluster) -> Cluster:
-        """Return the cluster after the leader's cut; a fetch from before it confirms nothing (D35)."""
+        """Return the cluster after the leader's truncation; an earlier fetch confirms nothing (D35)."""
         log = self._cut_at_epoch(cluster.leader.log, cluster.cut_epoch)
         return self._log_was_cut(self.shortened(cluster, log))._replace(phase=CUT)
 
@@ -271,7 +271,8 @@ class Steps:
             yield self.move("mirroring", 0, after._replace(lme=NOT_SETTLED, phase=IDLE, cut_epoch=0))
 
     def shortened(self, cluster: Cluster, log: int) -> Cluster:
-        """Return the cluster after its leader cut its log to `log`; if that removed records, no follower is known."""
+        """Return the cluster with its leader's log truncated to `log`; if that removed records, no follower is known.
+        """
         end = self.logs.ends[log]
         after = _with_leader(cluster, log)._replace(hw=min(cluster.hw, end), committed=min(cluster.committed, end))
         return after if end == self.logs.ends[cluster.leader.log] else self._log_was_cut(after)
@@ -282,7 +283,7 @@ class Steps:
         return leader.taken(cluster)
 
     def _is_all_cut(self, cluster: Cluster) -> bool:
-        """Return whether every replica that must has confirmed the cut."""
+        """Return whether every replica that must confirm the truncation has done so."""
         all_replicas = self.rules.all_replicas
         if self.rules.fetches_confirm:
             leader = self._enforcing(cluster)
@@ -311,16 +312,16 @@ class Steps:
             yield self.move("reset", 0, self._reset(cluster, side))
 
     def _is_behind(self, cluster: Cluster) -> bool:
-        """Return whether a member of the ISR has less or more than the leader, as far as the leader knows (D37)."""
+        """Return whether an ISR member is not level with the leader, as far as the leader knows (D37)."""
         return bool(reason_not_level(self._enforcing(cluster).partition))
 
     def _stop_cut(self, cluster: Cluster) -> Cluster:
-        """Return the cluster cut to its high watermark; what was committed above it stays on record (ghost)."""
+        """Return the cluster truncated to its HW; `committed` still counts the records above it (ghost)."""
         after = self.shortened(cluster, self.logs.cut(cluster.leader.log, cluster.hw))
         return after._replace(phase=CUT, committed=cluster.committed)
 
     def _is_reset(self, cluster: Cluster) -> bool:
-        """Return whether the log ends in our own producer reset, in an epoch above all of this session."""
+        """Return whether the log ends with our own producer reset, in an epoch above all of this session."""
         entries = self.logs.logs[cluster.leader.log].entries
         before = cluster.lme if cluster.session == OWES_NOTHING else max(cluster.lme, cluster.session)
         return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before

@@ -1,8 +1,7 @@
-"""How did it come to this? The way to a state as numbered sentences, each with the logs of all replicas after it.
+"""Stories: the path to a state as numbered sentences, each with the logs of all replicas after it.
 
-In a search replicas have no names: followers are in whatever order makes equal states equal. Here each keeps the name
-that it began with, and records are named by cluster in the order in which they are written: a1, a2, b1; a producer
-reset is R.
+In a search replicas have no names: followers are sorted to make equal states equal. Here each keeps its initial name,
+and records are named by cluster in the order of writing: a1, a2, b1; a producer reset is R.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ NO_EPOCH = {NOT_SETTLED: "-", NEVER_MIRRORED: "never mirrored"}
 
 
 class ReplicaRow(NamedTuple):
-    """One replica's log."""
+    """Log of one replica."""
 
     replica: str
     is_leader: bool
     in_isr: bool
     uncut: int | None
-    """What it owes by D30's list: a cut epoch (in rules that are wrong on purpose an offset), -1 from scratch."""
+    """Its row in D30's list: a cut epoch (an offset under some deliberately wrong rules), -1 from scratch."""
     cells: tuple[str, ...]
     """`epoch:record` for each offset."""
 
@@ -53,7 +52,7 @@ class StoryStep(NamedTuple):
 
 
 class _Names:
-    """The names of replicas and records along one path."""
+    """Names of replicas and records along one path."""
 
     def __init__(self, model: Model, first: State) -> None:
         self.model = model
@@ -89,7 +88,7 @@ class _Names:
 
 
 class _Scene(NamedTuple):
-    """What a sentence can speak of: a step, before and after."""
+    """A step before and after, as the sentences need it."""
 
     model: Model
     names: _Names
@@ -183,7 +182,7 @@ SENTENCES: dict[str, Callable[[_Scene], str]] = {
 
 
 def tell(model: Model, path: Sequence[State]) -> list[StoryStep]:
-    """Return the story that leads along `path`."""
+    """Return the story along `path`."""
     names = _Names(model, path[0])
     story = []
     for number, (state, target) in enumerate(pairwise(path), 1):
@@ -207,7 +206,7 @@ def _scene(model: Model, names: _Names, state: State, step: Next) -> _Scene:
 
 
 def draw(step: StoryStep) -> list[str]:
-    """Return a step as lines: its sentence, then every replica's log, one column an offset."""
+    """Return a step as lines: its sentence, then the log of every replica, one column per offset."""
     lines = [f"{step.number:>3}. {step.text}"]
     count = max((len(row.cells) for picture in step.pictures for row in picture.rows), default=0)
     width = max((len(cell) for picture in step.pictures for row in picture.rows for cell in row.cells), default=1)
