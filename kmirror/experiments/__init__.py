@@ -1,1 +1,1 @@
-"""Whole runs and what they come to: the demo, the failover experiment, sweep files, results, estimates."""
+"""Whole runs and their results: the demo, the failover experiment, sweep files, results, estimates."""

@@ -1,7 +1,7 @@
-"""The main job, as a script: mirror real logs, prove it, fail over, fail back, prove it again.
+"""The demo: mirror real logs, verify them, fail over, fail back, verify again.
 
-Everything that is asked of a cluster goes through encoded requests; only the proofs look inside.
-An `Observer` is called with what happens, so the script neither prints nor knows how it is shown.
+All access to a cluster uses encoded requests; only the verification reads internal state. An `Observer` is notified of
+progress, so the script prints nothing itself.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ PATIENCE_SECONDS = 600
 CONFIGS: Mapping[str, str] = {
     "transaction.state.log.num.partitions": "3",
     "min.insync.replicas": "2",
-    "log.retention.ms": "-1",  # The logs are of years before the simulated clock's; Kafka would delete them.
+    "log.retention.ms": "-1",  # The logs are years older than the simulated clock; Kafka would delete them.
 }
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 
 
 class NotEqual(SimulationFailure):
-    """The proof failed; `difference` is the first place where the logs differ."""
+    """The verification failed; `difference` is the first difference of the logs."""
 
     def __init__(self, what: str, difference: Difference, simulation: Simulation) -> None:
         self.difference = difference
@@ -53,7 +53,7 @@ class NotEqual(SimulationFailure):
 
 @dataclass(frozen=True, slots=True)
 class Failover:
-    """What failover did to one partition; `log_end_offset` is the end before the cut."""
+    """Failover of one partition; `log_end_offset` is the LEO before the truncation."""
 
     tp: TopicPartition
     log_end_offset: int
@@ -65,9 +65,9 @@ class Failover:
 
 @dataclass(frozen=True, slots=True)
 class Failback:
-    """What failback did to one partition; the lost range is [lost_first_offset, lost_end_offset).
+    """Failback of one partition; the lost range is [lost_first_offset, lost_end_offset).
 
-    The cut may go deeper than the loss: what it took and the source has was fetched again.
+    The truncation may reach below the loss: removed records that the source has are fetched again.
     """
 
     tp: TopicPartition
@@ -78,7 +78,7 @@ class Failback:
 
 
 class Stage(NamedTuple):
-    """A part of the job, with the virtual time from the start of the run to its beginning."""
+    """A stage of the demo, with the virtual time between the start of the run and the stage."""
 
     began_ms: int
     title: str
@@ -86,7 +86,7 @@ class Stage(NamedTuple):
 
 @dataclass(slots=True)
 class DemoReport:
-    """What a run of the demo came to."""
+    """Results of a run of the demo."""
 
     seed: int
     stages: list[Stage] = field(default_factory=list)
@@ -100,7 +100,7 @@ class DemoReport:
     events: int = 0
 
     def as_json(self) -> dict[str, object]:
-        """Return the report in the form that `-o json` prints."""
+        """Return the report as printed by `-o json`."""
         return {
             "seed": self.seed,
             "digest": self.digest,
@@ -137,26 +137,26 @@ class DemoReport:
 
 
 class Observer:
-    """Called as the run goes on; override the methods of interest."""
+    """Callbacks for progress; override those of interest."""
 
     def stage(self, title: str) -> None:
-        """Take note that a new part of the job begins."""
+        """Called at the start of a stage."""
 
     def say(self, text: str) -> None:
-        """Take note of something that people want to know."""
+        """Called with a message for people."""
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
-        """Take the table of DescribeMirrors, whenever it was asked for; `partitions` is how many there will be."""
+        """Called with each DescribeMirrors table; `partitions` is the final number of rows."""
 
     def failover(self, rows: Sequence[Failover]) -> None:
-        """Take what failover did, a row a partition."""
+        """Called with the results of failover, one row for each partition."""
 
     def failback(self, rows: Sequence[Failback]) -> None:
-        """Take what failback did, a row a partition."""
+        """Called with the results of failback, one row for each partition."""
 
 
 class Demo:
-    """One run of the main job; `run` returns the report or raises what went wrong."""
+    """One run of the demo; `run` returns the report or raises the failure."""
 
     def __init__(self, logs: Logs, *, seed: int = 0, faults: bool = False, observer: Observer | None = None) -> None:
         self.observer = observer or Observer()
@@ -178,7 +178,7 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
-        """Run the job and return what it came to; raises `NotEqual` where a proof fails."""
+        """Run the demo and return the report; raises `NotEqual` if a verification fails."""
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
@@ -200,7 +200,7 @@ class Demo:
         return self.report
 
     def _tell_of_nodes(self) -> None:
-        """Say of each node when it dies, is fenced and is back: until it is fenced others wait for it."""
+        """Report when nodes are killed, fenced and started: until a node is fenced, others wait for it."""
 
         def say(seen: Seen[object], text: str) -> None:
             self.observer.say(f"{seen.at_ms / 1000:.3f} s: {text}")
@@ -302,7 +302,7 @@ class Demo:
     def _prove(self, when: str, mirror: Mirror) -> Compared:
         source, destination = mirror.source, mirror.destination
         self._settle(source, destination)
-        # A source leader that restarted may have answered with a low end for a while; the proof waits for the true one.
+        # A source leader that restarted may have reported a low LEO for a while; wait until it is right.
         mirror.catch_up(within_s=PATIENCE_SECONDS)
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)
@@ -335,8 +335,8 @@ class Demo:
     def _write_while_mirroring(self) -> None:
         """Leave b with an undecided transaction in one partition of each topic (KIP-1279, Exactly-Once Semantics).
 
-        One transaction is decided above the first record of another that stays open. The source serves
-        committed readers up to that record: b gets the first transaction's data and not its marker.
+        One transaction is decided above the first record of another that stays open. The source serves read_committed
+        consumers up to that record: b gets the first transaction's data without its marker.
         """
         Producer(self.a, compression=self._rng.choice(CODECS)).send(self._records("a, while mirroring", 3))
         chosen = {tp: rows for tp, rows in self._records("a, in a transaction", 2).items() if tp.partition == 0}
@@ -359,14 +359,14 @@ class Demo:
         return producer_id not in leader.log.producers.ongoing.values()
 
     def _write_beyond_the_mirror(self) -> None:
-        """Records that only a has: some in the epoch that b knows, some in one that b never hears of."""
+        """Write records that only a has: some in an epoch that b knows, some in one that b never learns."""
         producer = Producer(self.a, compression=self._rng.choice(CODECS))
         producer.send(self._records("only on a, same epoch", 3))
         victim = self._rng.choice(self.a.living())
         self.a.kill(victim)
         self.simulation.run_for(
             span_s=12
-        )  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
+        )  # Longer than broker.session.timeout.ms: other brokers lead its partitions now.
         producer.send(self._records("only on a, after an election", 2))
         self.a.restart(victim)
         self._settle(self.a)
@@ -416,7 +416,7 @@ class Demo:
         return leader is not None and leader.log.last_stable_offset == leader.log.log_end_offset
 
     def _reset(self, tp: TopicPartition, log: PartitionLog) -> AnyBatch:
-        """Return the batch that reset the producers: the last one of a log that has just stopped."""
+        """Return the producer reset, which is the last batch of a log that has just stopped."""
         for batch in log.any_batches(max(log.log_start_offset, log.log_end_offset - 1)):
             record = batch.control() if batch.is_control else None
             if record is not None and record.type is ControlType.MIRROR_PID_RESET:
@@ -432,7 +432,7 @@ class Demo:
 
 
 def first_lost(before: Sequence[AnyBatch], after: PartitionLog, end: int) -> int:
-    """Return the first offset of `before` that `after` does not hold as it was; `end` if nothing was lost."""
+    """Return the first offset of `before` that `after` does not hold unchanged; `end` if nothing was lost."""
     kept = {batch.last_offset: batch.view for batch in after.any_batches()}
     for batch in before:
         if kept.get(batch.last_offset) != batch.view:

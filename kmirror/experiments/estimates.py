@@ -1,4 +1,4 @@
-"""Means with the uncertainty they have."""
+"""Means with their uncertainty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, quantiles, stdev
 
-# Student's t for 95 % on both sides, by degrees of freedom; from 30 on 1.96 is near enough.
+# Student's t for a two-sided 95 % interval, by degrees of freedom; from 30 on 1.96 is close enough.
 T_95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
@@ -16,7 +16,7 @@ T_95 = (
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean, half the width of its 95 % confidence interval (None for one value), and the greatest."""
+    """A mean, half the width of its 95 % confidence interval (None for one value), 95th percentile, and maximum."""
 
     count: int
     mean: float
@@ -29,7 +29,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return what at least one value says about the mean of the distribution that it is drawn from."""
+    """Return the estimate of the mean from at least one value."""
     count = len(values)
     half = None
     if count > 1:
@@ -39,7 +39,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Return the value below which `percent` of all lie, 1 to 99; between two neighbours in proportion."""
+    """Return the percentile of the values, 1 to 99, interpolated linearly."""
     if len(values) == 1:
-        return values[0]  # Before Python 3.13 `quantiles` wants two.
+        return values[0]  # Before Python 3.13 `quantiles` needs two values.
     return quantiles(values, n=100, method="inclusive")[percent - 1]

@@ -1,16 +1,16 @@
-"""One run of the question that sweeps ask: what does a failover cost, and what does the way back take away?
+"""The failover experiment: one run that measures the cost of a failover, and the loss at failback.
 
-Cluster a is written to while cluster b mirrors it. At a chosen instant a fails: its line goes down, or its brokers
-die. After a while the failover is ordered; producers turn to b as soon as b lets them. Later a comes back and
-mirrors from b. What is measured is in `Figures`; what must hold in any run is judged by name, and a run that
-breaks one of these rules ends as usual and says so.
+Clients write to cluster a while cluster b mirrors it. At a chosen instant a fails: its line goes down, or its brokers
+die. After a while the failover is ordered; producers switch to b as soon as b accepts writes. Later a returns and
+mirrors from b. The measurements are in `Figures`; the rules that must hold in any run are checked by name, and a run
+that breaks one ends as usual and reports it.
 
     t=0 load begins   failure_ms + up to failure_spread_ms: a fails   + detect_ms: failover ordered   ...
     + after_ms of load on b: failback
 
 The clusters idle for a while before the load begins, and a fails some time after `failure_ms`: both spans are drawn
-from the seed, as are the producers' phases. So seeds differ in where they meet the cycles of fetches, producers,
-transactions and timers, and the interval of a mean over seeds has that in it.
+from the seed, as are the producers' phases. So seeds differ in their phase relative to the cycles of fetches,
+producers, transactions and timers, and the confidence interval of a mean over seeds includes that.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ class Experiment:
     # -- stages -------------------------------------------------------------------------------
 
     def _until_failure(self) -> Instant:
-        """Write to a, let it fail, go on until the failover is ordered, and return when a failed."""
+        """Write to a, make it fail, run until the failover is ordered, and return the time of the failure."""
         options, world, figures = self.options, self.simulation.world, self.figures
-        # Nothing in a cluster has a longer cycle than the refresh of its metadata.
+        # Nothing in a cluster has a longer cycle than the metadata refresh.
         world.run_for(span_us=self._drawn(min(options.refresh_ms, IDLE_MS_MAX), "idle"))
         began = world.now
         fails_at = began + options.failure_ms * MILLISECOND + self._drawn(options.failure_spread_ms, "failure")
@@ -148,7 +148,7 @@ class Experiment:
         self._there.remove_topics([TOPIC])
         after.start()
         rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=PATIENCE_SECONDS)
-        # Of the others b mirrored nothing, so a has the only copy, and a failback waits rightly (D25).
+        # b mirrored nothing of the others, so a has the only copy, and a failback rightly waits (D25).
         self._mirrored = [row.tp for row in rows if row.last_mirrored_epoch >= 0]
         self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to take writes in every partition")
         figures.rto_ms = (max(after.first_ack.values()) - failed_at) // MILLISECOND
@@ -230,7 +230,7 @@ class Experiment:
         return {tp: content(self._log(cluster, tp)) for tp in wanted}
 
     def _cut_at(self, cluster: Cluster, tp: TopicPartition, end: int) -> int:
-        """Return where a replica of `cluster` was cut deepest, or `end` if none was cut below that."""
+        """Return the lowest offset to which a replica of `cluster` was truncated, or `end` if none is below it."""
         cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith(f"{cluster.name}-")]
         return min(cuts, default=end)
 
@@ -238,7 +238,7 @@ class Experiment:
         return sum(max(end - self._cut_at(cluster, tp, end), 0) for tp, end in ends.items())
 
     def _watch_marks(self) -> None:
-        """Look at every replica's marks and epochs ten times a virtual second."""
+        """Check the offsets and epochs of every replica ten times per virtual second."""
         world = self.simulation.world
         self._began_ms = world.now // MILLISECOND
 
@@ -270,7 +270,7 @@ class Experiment:
         return total
 
     def _sample_lag(self, began: Instant) -> None:
-        """Note the lag some forty times before the earliest instant at which a may fail."""
+        """Record the lag some forty times before the earliest instant at which a may fail."""
         world, figures = self.simulation.world, self.figures
         span = self.options.failure_ms * MILLISECOND
         step = max(span // 40, 10 * MILLISECOND)
@@ -285,14 +285,14 @@ class Experiment:
         sample()
 
     def _follow(self, cluster: str, fact: StateEntered) -> None:
-        """Count how long a partition was in the state that it leaves."""
+        """Add the time that a partition spent in the state that it leaves."""
         if fact.tp.topic != TOPIC:
             return
         now = self.simulation.world.now
         before = self._states.get((cluster, fact.tp))
         if before is not None:
             if before[0] is fact.state:
-                return  # A new leader has read what the one before it wrote.
+                return  # A new leader has read the state written by the former one.
             self._spent(*before, now)
         self._states[cluster, fact.tp] = (fact.state, now)
 
@@ -303,11 +303,11 @@ class Experiment:
     # -- steps --------------------------------------------------------------------------------
 
     def _drawn(self, span_ms: int, what: str) -> Duration:
-        """Return a part of a span, to the microsecond, from a stream of the seed's of its own."""
+        """Return a random part of a span, in microseconds, from a random stream of its own."""
         return self._rng.split(what).below(max(span_ms * MILLISECOND, 1))
 
     def _load(self, cluster: Cluster) -> Load:
-        """Return producers at a cluster's site that have their ids: those of b stand by from the beginning."""
+        """Return producers at a cluster's site that have their PIDs: those of b are ready from the start."""
         options = self.options
         what = LoadOptions(
             producers=options.producers, transactional=options.transactional_producers,
@@ -320,7 +320,7 @@ class Experiment:
         return load
 
     def _plan_faults(self, fails_at: Instant) -> None:
-        """Kill a broker at some time before the failure, for longer than its session lasts."""
+        """Kill a broker at some time before the failure, for longer than its session timeout."""
         if self.options.fault == "none":
             return
         world = self.simulation.world
@@ -335,7 +335,7 @@ class Experiment:
             world.at(up, lambda c=cluster, v=victim: self._start_again(c, v))  # type: ignore[misc]
 
     def _start_again(self, cluster: Cluster, broker_id: int) -> None:
-        # Nobody starts a broker at a site that is down; with the failback all of them start.
+        # Brokers of a site that is down stay down; the failback starts all of them.
         if not cluster.runs(broker_id) and not (cluster is self.a and self._is_site_down):
             cluster.restart(broker_id)
 
@@ -350,7 +350,7 @@ class Experiment:
         return [self._log(cluster, tp) for tp in self.partitions]
 
     def _is_back(self, tp: TopicPartition) -> bool:
-        """Does a have all that b has, up to the epoch in which b took writes?"""
+        """Return whether a has all records of b, up to the epoch in which b accepted writes."""
         ours, theirs = self.a.leader(tp), self.b.leader(tp)
         return (
             ours is not None
@@ -367,9 +367,9 @@ class Experiment:
 
 
 def run(options: ExperimentOptions) -> Outcome:
-    """Return the outcome of the run that `options` name; the same options give the same digest.
+    """Return the outcome of the run with these options; the same options give the same digest.
 
-    UsageError for options of which no run can be made.
+    Raises UsageError for invalid options.
     """
     problem = options.problem()
     if problem is not None:

@@ -1,4 +1,4 @@
-"""What does a run of the failover experiment come to? What was measured, and the rules that did not hold."""
+"""Results of a run of the failover experiment: measurements, and broken rules."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from kmirror.experiments.failover_options import ExperimentOptions
 
 @dataclass(slots=True)
 class Figures:
-    """What a run showed. Times are virtual milliseconds.
+    """Measurements of a run. Times are virtual milliseconds.
 
-    A record is acknowledged when its batch was, and one in a transaction when the commit was. It is on a cluster if a
-    committed reader gets it there.
+    A record counts as acknowledged when its batch was, or, in a transaction, when the commit was. It counts as on a
+    cluster if a read_committed consumer gets it there.
     """
 
     mirrored_bytes: int = 0
-    """Size of the record batches that b had after the failover's cut."""
+    """Bytes of the record batches that b had after the failover's truncation."""
     mirrored_batches: int = 0
-    """How many batches that were."""
+    """Number of those batches."""
     mirrored_records: int = 0
-    """How many records were in them."""
+    """Number of their records."""
     lag_max: int = 0
-    """Offsets below a's high watermark that b did not have, at most, before the failure; undecided ones too (D22)."""
+    """Most offsets below a's HW that b did not have before the failure, including undecided ones (D22)."""
     lag_at_failure: int = 0
-    """The same at the instant of the failure."""
+    """The same at the time of the failure."""
     lag: list[tuple[int, int]] = field(default_factory=list)
     """(ms since the load began, offsets), up to the earliest instant at which a may fail."""
     open_transaction_ms: int = 0
-    """How long the oldest transaction that was open at the failure had been open by then."""
+    """Time that the oldest transaction open at the failure had been open."""
     undecided_at_failure: int = 0
-    """Offsets between a's last stable offset and its high watermark: no mirror is given these."""
+    """Offsets between a's LSO and its HW, which no mirror gets."""
     rpo_records: int = 0
-    """Acknowledged by a before it failed, and not on b."""
+    """Records acknowledged by a before it failed, and not on b."""
     rpo_ms: int = 0
-    """From the earliest acknowledgement of one of these to the failure."""
+    """Time from the earliest acknowledgement of one of these to the failure."""
     rpo_transactional_records: int = 0
     """Those of `rpo_records` that were in transactions."""
     lost_transactions: int = 0
-    """Commits that a acknowledged before it failed, of whose records b does not have all."""
+    """Commits that a acknowledged before it failed, and whose records are not all on b."""
     torn_transactions: int = 0
-    """Those of `lost_transactions` of which b has some records: whole in one partition, missing in another."""
+    """Those of `lost_transactions` with some records on b: complete in one partition, missing in another."""
     rto_ms: int = 0
-    """From the failure to the first batch that b took, in the slowest partition; its commit may come later."""
+    """Time from the failure to the first batch accepted by b, in the slowest partition; its commit may come later."""
     stop_ms: int = 0
-    """From the order to fail over until the last partition is STOPPED, so that b lets producers in."""
+    """Time from the failover order until the last partition is STOPPED, so that b accepts writes."""
     failover_cut_records: int = 0
-    """Offsets that b's leaders cut: what was undecided there, and what came after it."""
+    """Offsets truncated by b's leaders: undecided records there, and those after them."""
     failback_cut_records: int = 0
-    """Offsets that the failback cut from a."""
+    """Offsets that the failback truncated from a."""
     failback_lost_records: int = 0
-    """Acknowledged by a, and nowhere after the failback."""
+    """Records acknowledged by a that no cluster has after the failback."""
     failback_ms: int = 0
-    """From the order to fail back until a has all that b has; where b never mirrored anything a keeps its own (D25)."""
+    """Time from the failback order until a has all records of b; if b never mirrored anything a keeps its own (D25)."""
     wire_bytes: int = 0
-    """Sent between the clusters, both ways."""
+    """Bytes sent between the clusters, in both directions."""
     acked_records: int = 0
-    """Acknowledged by a and b together, over the whole run."""
+    """Records acknowledged by a and b together, over the whole run."""
     refused_produces: int = 0
-    """Batches that b answered with an error."""
+    """Batches that b refused with an error."""
     state_ms: dict[str, int] = field(default_factory=dict)
-    """How long a partition spent in a state, summed over partitions and both mirrors."""
+    """Time that partitions spent in a state, summed over partitions and both mirrors."""
     virtual_ms: int = 0
-    """How long the run was, from the beginning of the load."""
+    """Length of the run, from the beginning of the load."""
     events: int = 0
-    """How many events the simulator handled; a measure of the work that a run is."""
+    """Events handled by the simulator, as a measure of the work of a run."""
 
 
 @dataclass(slots=True)
@@ -74,5 +74,5 @@ class Outcome:
     options: ExperimentOptions
     figures: Figures
     broken: list[str]
-    """Rules that did not hold, each with where; empty in a good run."""
+    """Broken rules, each with its place; empty in a good run."""
     digest: str

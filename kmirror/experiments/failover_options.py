@@ -1,4 +1,4 @@
-"""What can a sweep vary, in which bounds?"""
+"""Options that a sweep can vary, and their bounds."""
 
 from __future__ import annotations
 
@@ -13,63 +13,66 @@ FAULTS = ("none", "source_broker", "destination_broker", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentOptions:
-    """What a sweep varies; all numbers are whole, units last. WAN is the line between the clusters."""
+    """Options of a sweep; all numbers are integers, with the unit as suffix. WAN is the line between the clusters."""
 
     seed: int = 0
-    """Names the run among those with the same other options; in a sweep file it is given as `seeds`."""
+    """Distinguishes runs with the same other options; a sweep file sets it with `seeds`."""
     brokers: int = 1
-    """In each cluster; they hold min(brokers, 3) replicas."""
+    """Brokers in each cluster; they hold min(brokers, 3) replicas."""
     partitions: int = 2
-    """Of the one topic that is mirrored."""
+    """Partitions of the one mirrored topic."""
     latency_ms: int = 25
-    """One way, on the WAN."""
+    """One-way latency of the WAN."""
     jitter_ms: int = 5
-    """A frame on the WAN takes `latency_ms` more or less up to this much, drawn evenly."""
+    """Each frame on the WAN takes `latency_ms` plus or minus up to this value, uniformly distributed."""
     bandwidth_kbps: int = 0
-    """Of the WAN, in each direction, in kilobits per second; 0 stands for no limit."""
+    """Bandwidth of the WAN in each direction, in kilobits per second; 0 means unlimited."""
     loss_ppm: int = 0
     """Packets lost on the WAN, per million."""
     reorder_ppm: int = 0
-    """Frames on the WAN, per million, that are held up by up to 50 ms, so that those of other connections overtake."""
+    """Frames on the WAN, per million, that are delayed by up to 50 ms, so that other connections overtake them."""
     batch_records: int = 10
     """Records in each batch that a producer sends."""
     record_bytes: int = 200
-    """Key and value."""
+    """Size of key and value together."""
     records_per_second: int = 500
-    """Of all producers, into all partitions together."""
+    """Rate of all producers together, over all partitions."""
     producers: int = 4
-    """Each writes to all partitions in turn; when each begins is drawn from the seed."""
+    """Number of producers. Each writes to all partitions in turn; its start is drawn from the seed."""
     transaction_ms: int = 0
-    """How long a transaction stays open before its commit is asked for; 0 stands for no transactions."""
+    """Time between the start of a transaction and its commit; 0 means no transactions."""
     transactional_percent: int = 100
-    """Of the producers, rounded up: they have one transaction after another, if `transaction_ms` is not 0."""
+    """Share of the producers, rounded up, that use one transaction after another, if `transaction_ms` is not 0."""
     codec: str = "none"
-    """With which the producers compress."""
+    """Compression codec of the producers."""
     fetchers: int = 1
     """`mirror.num.replica.fetchers`: fetchers of a mirror for each broker of the source."""
     refresh_ms: int = 30_000
-    """`mirror.metadata.refresh.interval.ms`: how often a mirror looks at its source's metadata."""
+    """`mirror.metadata.refresh.interval.ms`: interval at which a mirror refreshes its source's metadata."""
     failure: str = "network"
-    """How a fails: its line to b goes down while producers go on writing to it, or all its brokers die."""
+    """Kind of the failure of a: its line to b goes down while producers still write to it, or all its brokers die."""
     failure_ms: int = 3_000
-    """How long a is written to, at least, before it fails."""
+    """Least time of writing to a before it fails."""
     failure_spread_ms: int = 1_000
-    """a fails up to this much later, which is drawn from the seed: no two runs fail at the same instant of the cycles
-    that fetches, producers and timers have. It should be longer than a round trip and the pause between two batches."""
+    """Most extra time before a fails; the actual time is drawn from the seed.
+
+    So runs fail at different phases of the cycles of fetches, producers and timers. It should be longer than a round
+    trip and the pause between two batches.
+    """
     detect_ms: int = 1_000
-    """From the failure to the order to fail over; while the line is down, producers go on writing to a."""
+    """Time from the failure to the failover order; while the line is down, producers still write to a."""
     after_ms: int = 2_000
-    """How long b is written to before the failback."""
+    """Time of writing to b before the failback."""
     fault: str = "none"
-    """A broker of that cluster is killed during the load, and restarted."""
+    """The cluster with a broker that is killed during the load, and restarted."""
 
     @property
     def transactional_producers(self) -> int:
-        """Return how many of the producers use transactions."""
+        """Return the number of producers that use transactions."""
         return -(-self.producers * self.transactional_percent // 100) if self.transaction_ms else 0
 
     def problem(self) -> str | None:
-        """Say what is wrong with these options, or None."""
+        """Return the error in these options, or None."""
         for name, choices in (("codec", CODECS), ("failure", FAILURES), ("fault", FAULTS)):
             if getattr(self, name) not in choices:
                 return f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"

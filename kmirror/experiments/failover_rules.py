@@ -1,6 +1,6 @@
-"""What became of what was acknowledged, and which rules does that break? Each function answers for one moment of a run.
+"""Rules about acknowledged records in a run; each function checks one of them at one moment.
 
-A rule that did not hold comes back as a line of text that begins with the rule's name and says where.
+A broken rule is returned as a line of text that begins with the rule's name and gives the place.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Content:
     """The batches of a load in one log, by their keys."""
 
     offsets: Mapping[bytes, int]
-    """Of all that is in the log, whether anybody sees it or not."""
+    """Offsets of all batches in the log, visible or not."""
     read: frozenset[bytes]
-    """What a committed reader gets."""
+    """Keys of the batches that a read_committed consumer gets."""
 
 
 Contents = Mapping[TopicPartition, Content]
 
 
 def content(log: PartitionLog) -> Content:
-    """Return what `log`, which begins at offset 0, holds of a load."""
+    """Return the content of `log`, which begins at offset 0, that belongs to a load."""
     walk = CommittedWalk()
     data = []
     for batch in log.batches():
@@ -43,7 +43,7 @@ def content(log: PartitionLog) -> Content:
 
 
 def missing(acked: Iterable[AckedBatch], contents: Contents) -> list[AckedBatch]:
-    """Return what a committed reader does not get of what was acknowledged."""
+    """Return the acknowledged batches that a read_committed consumer does not get."""
     return [batch for batch in acked if batch.key not in contents[batch.tp].read]
 
 
@@ -57,7 +57,7 @@ def transactions(acked: Iterable[AckedBatch]) -> dict[str, list[AckedBatch]]:
 
 
 def keeps_a_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
-    """Of each log that was mirrored the failover leaves a beginning: nothing is missing below what is there."""
+    """Check that the failover keeps a prefix of each mirrored log: nothing is missing below existing records."""
     for tp, held in contents.items():
         mine = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
         gone = [batch.base_offset for batch in mine if held.offsets.get(batch.key) != batch.base_offset]
@@ -67,7 +67,7 @@ def keeps_a_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[
 
 
 def is_whole_in_a_partition(acked: Iterable[AckedBatch], contents: Contents) -> Iterator[str]:
-    """A partition shows all records of a committed transaction or none (D29)."""
+    """Check that a partition shows all records of a committed transaction or none (D29)."""
     for name, batches in transactions(acked).items():
         for tp in dict.fromkeys(batch.tp for batch in batches):
             here = [batch for batch in batches if batch.tp == tp]
@@ -77,7 +77,7 @@ def is_whole_in_a_partition(acked: Iterable[AckedBatch], contents: Contents) -> 
 
 
 def is_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[str]:
-    """Nobody reads a record of a transaction whose commit was not asked for."""
+    """Check that no record of a transaction is read whose commit was not requested."""
     hidden = frozenset(uncommitted)
     for tp, held in contents.items():
         for key in sorted(held.read & hidden):
@@ -85,14 +85,14 @@ def is_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[s
 
 
 def stays(acked: Iterable[AckedBatch], contents: Contents, where: str) -> Iterator[str]:
-    """What was acknowledged in these partitions is there at the end."""
+    """Check that all records acknowledged in these partitions exist at the end."""
     gone = missing((batch for batch in acked if batch.tp in contents), contents)
     if gone:
         yield f"what b acknowledged stays: {gone[0].tp} offset {gone[0].base_offset} is not on {where}"
 
 
 def is_decided(logs: Iterable[PartitionLog], where: str) -> Iterator[str]:
-    """No transaction is left open where nobody writes any more."""
+    """Check that no transaction is left open in logs without writers."""
     for log in logs:
         if log.last_stable_offset != log.log_end_offset:
             yield f"nothing stays undecided: {where} {log}"

@@ -1,4 +1,4 @@
-"""What does one history come to? Needs nothing but kmirror itself, wherever it runs."""
+"""Execution of one history. Needs nothing but kmirror, so it runs anywhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RunSeed = Callable[..., Outcome]
 
 
 def execute_history(run: RunSeed, seed: int, profile: str) -> dict[str, Any]:
-    """Run one history and return its row, with `cpu_seconds` of this process in it.
+    """Run one history and return its row, with `cpu_seconds` of this process.
 
-    What it raises becomes part of the row, as a crash does: of thousands the others go on.
+    An exception becomes part of the row, like a crash, so that the other histories continue.
     """
     began = time.process_time()
     try:
@@ -29,7 +29,7 @@ def execute_history(run: RunSeed, seed: int, profile: str) -> dict[str, Any]:
 
 
 def _raised(seed: int, profile: str, trace: str) -> dict[str, Any]:
-    """Return the row of a history of which nothing is known but that the runner itself raised."""
+    """Return the row of a history whose runner raised an exception."""
     return {
         "seed": seed, "profile": profile, "exit": int(Exit.CRASH), "verdict": Exit.CRASH.name.lower(), "anomalies": [],
         "accepted": [], "crash": trace, "steps": 0, "acked": 0, "read": 0, "digest": "", "events": 0,

@@ -1,4 +1,4 @@
-"""What does one run of a sweep come to? Needs nothing but kmirror itself, wherever it runs."""
+"""Execution of one run of a sweep. Needs nothing but kmirror, so it runs anywhere."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kmirror.experiments.failover import run
 from kmirror.experiments.sweep_file import Run
 
 OK, BROKEN, FAILED = "ok", "broken", "failed"
-# The archive that kmirror was imported from, whose name is a digest of its content; empty where it is installed.
+# The archive that kmirror was imported from, named by a digest of its content; empty if kmirror is installed.
 PACKAGE = next((part for part in Path(__file__).parts if part.endswith(".zip")), "")
 
 
 def provenance() -> dict[str, str]:
-    """Return the columns that say which program a row comes from."""
+    """Return the columns that identify the program of a row."""
     return {"kmirror_version": __version__, "python_version": platform.python_version(), "package": PACKAGE}
 
 
 def execute(sweep: str, item: Run) -> dict[str, Any]:
-    """Run one simulation and return its row; what it raises becomes part of the row."""
+    """Run one simulation and return its row; an exception becomes part of the row."""
     began = time.perf_counter()
     row: dict[str, Any] = {
         "run_id": item.run_id,

@@ -1,4 +1,4 @@
-"""Which plan of a history does a file hold, and can it be run?"""
+"""Files with the plan of a history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.histories.plan_check import problem
 
 
 def read_plan(file: Path) -> Plan:
-    """Return the plan in a file; `UsageError` says in one line why there is none, or why it cannot be run."""
+    """Return the plan in a file; raises `UsageError` if there is none, or if it cannot be run."""
     try:
         plan = Plan.from_json(file.read_text("utf-8"))
     except OSError as error:

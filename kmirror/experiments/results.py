@@ -1,12 +1,12 @@
-"""What is kept of a run: one row of the results, and the file it is written to.
+"""Results of runs: one row for each, and the files that they are written to.
 
-    RESULTS/runs/ID.parquet        one run, written whole or not at all as soon as it ended
-    RESULTS/runs/all-DIGEST.parquet   many of them together, once a sweep is through
+    RESULTS/runs/ID.parquet        one run, written atomically as soon as it ended
+    RESULTS/runs/all-DIGEST.parquet   many runs together, at the end of a sweep
     RESULTS/runs/.writing/            files being written; exists while a sweep runs
 
-A row has the options, the figures, what was broken, and where it comes from: seed, digest, version, Python. A
-run that raised has its traceback instead of figures. Writing goes through Arrow's file systems, so RESULTS may
-be a path or a URI that every executor can write to. No Spark in here.
+A row has the options, the figures, broken rules, and its origin: seed, digest, version, Python. A run that raised has
+its traceback instead of figures. Writing uses Arrow's file systems, so RESULTS may be a path or a URI that every
+executor can write to. This module does not need Spark.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ SCHEMA = pa.schema(
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Turn what Arrow says of a file that cannot be read, or is no Parquet, into one line."""
+    """Turn Arrow's error for an unreadable file, or one that is not Parquet, into one line."""
     try:
         yield
     except OSError as error:
@@ -97,14 +97,14 @@ def _writing(path: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what an error of Arrow says, on one line; of one that came from the operating system that one's words."""
+    """Return the text of an Arrow error on one line; for an error of the operating system only its own text."""
     text = " ".join(str(error).split())
     _, found, detail = text.partition("Detail: ")
     return re.sub(r"^\[errno \d+\] ", "", detail if found else text, flags=re.IGNORECASE)[:_REASON_MAX]
 
 
 class Results:
-    """The folder of a sweep's results; `schema` has run_id, status and wall_ms, and what else a row holds."""
+    """The folder of a sweep's results; `schema` has run_id, status and wall_ms, and the other columns of a row."""
 
     def __init__(self, location: str, schema: Any = SCHEMA) -> None:
         self._schema = schema
@@ -119,9 +119,9 @@ class Results:
         self._staging = f"{self._runs}/.writing"
 
     def prepare(self) -> None:
-        """Make the folder, or see that what it holds can be added to; from here to `gather` runs can be written.
+        """Create the folder, or check that rows can be added; runs can be written from here until `gather`.
 
-        Raises `Unreadable` where it, or a file in it, cannot be written, and `UsageError` as `check` does.
+        Raises `Unreadable` if the folder or a file in it cannot be written, and `UsageError` like `check`.
         """
         with _writing(self._runs):
             self._fs.create_dir(self._staging, recursive=True)
@@ -131,20 +131,20 @@ class Results:
         self.check()
 
     def prepare_for(self, run_ids: Collection[str]) -> None:
-        """Make the folder if it lacks one of these runs; raises as `prepare`, and `ProtocolError` for damaged results.
+        """Create the folder if one of these runs is missing; raises like `prepare`, or `ProtocolError` for damage.
 
-        To ask this first saves starting a Spark for nothing.
+        Checking this first avoids starting Spark for nothing.
         """
         if not self.finished().issuperset(run_ids):
             self.prepare()
 
     def check(self) -> None:
-        """Raise `UsageError` if a file here has other columns than this version writes: it would be misread."""
+        """Raise `UsageError` if the columns of a file differ from those of this version, as it would be misread."""
         for path in self.files():
             self._check(path, self._schema_of(path))
 
     def holds(self, column: str) -> bool:
-        """Return whether a file here has such a column."""
+        """Return whether a file here has this column."""
         return any(column in self._schema_of(path).names for path in self.files())
 
     def _schema_of(self, path: str) -> Any:
@@ -165,7 +165,7 @@ class Results:
             )
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
-        """Write rows as one file, which appears in the folder whole or not at all.
+        """Write rows as one file, which appears in the folder atomically.
 
         Raises `Unreadable` if the file cannot be written, also after `gather`: the Python worker of a killed executor
         may end its run only then, and another executor has repeated that run.
@@ -173,7 +173,7 @@ class Results:
         self._write(pa.Table.from_pylist(list(rows), schema=self._schema), name, self._staging)
 
     def _write(self, table: Any, name: str, folder: str) -> None:
-        # A unique name: the worker of a killed executor may still run beside its replacement.
+        # Unique, as the worker of a killed executor may still run next to its replacement.
         fresh = f"{folder}/.{name}.{uuid4().hex}"
         with _writing(self._runs):
             with self._fs.open_output_stream(fresh) as stream:
@@ -188,7 +188,7 @@ class Results:
         return sorted(path for path in names if not PurePosixPath(path).name.startswith("."))
 
     def kept(self, run_id: str) -> tuple[str, int] | None:
-        """Return status and milliseconds of a run that was finished since the sweep started, or None."""
+        """Return status and milliseconds of a run that finished since the sweep started, or None."""
         path = f"{self._runs}/{run_id}.parquet"
         if not self._fs.get_file_info(path).is_file:
             return None
@@ -226,7 +226,7 @@ class Results:
         return table if len(seen) == len(table) else table.take(list(seen.values()))
 
     def gather(self) -> int:
-        """Put the files of single runs into one and return how many runs it has. A kill in between loses nothing.
+        """Merge the files of single runs into one and return its number of runs. A kill in between loses nothing.
 
         Nothing can be written after it until `prepare` is called.
         """
@@ -243,19 +243,19 @@ class Results:
         return len(table)
 
     def _end_writing(self) -> None:
-        """Delete the folder of files being written, so that no move out of it can follow."""
+        """Delete the folder of files being written, so that none can be moved from it later."""
         with _writing(self._staging):
             while self._fs.get_file_info(self._staging).type != pafs.FileType.NotFound:
                 try:
                     self._fs.delete_dir(self._staging)
                 except OSError as error:
-                    # A late writer made a file after the folder was emptied, or deleted one first.
+                    # A late writer created a file after the folder was emptied, or deleted one first.
                     if error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                         raise
 
 
 def read_rows(location: str) -> list[Row]:
-    """Return the rows of a sweep's results in the order of their ids; `UsageError` if there are none."""
+    """Return the rows of a sweep's results, sorted by id; raises `UsageError` if there are none."""
     results = Results(location)
     if results.holds("verdict"):
         raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
@@ -267,9 +267,9 @@ def read_rows(location: str) -> list[Row]:
 
 
 def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:
-    """Execute `items`, keep the row of each at once, and yield its (run id, status, milliseconds).
+    """Execute `items`, store the row of each at once, and yield its (run id, status, milliseconds).
 
-    What a task's attempt before this one has finished is not run again.
+    Items finished by an earlier attempt of the task are not run again.
     """
     for run_id, item in items.items():
         known = results.kept(run_id)
@@ -282,10 +282,10 @@ def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], R
 
 
 def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
-    """Run simulations of a sweep, as `keep_each` does."""
+    """Run simulations of a sweep, like `keep_each`."""
     return keep_each(Results(location), {item.run_id: item for item in items}, partial(execute, sweep))
 
 
 def run_sweep_part(location: str, sweep: str, part: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Run what a task of a sweep was dealt: run ids with the options of each."""
+    """Run the part of a sweep assigned to a task: run ids with their options."""
     return run_all(location, sweep, [Run(run_id, ExperimentOptions(**options)) for run_id, options in part.items()])

@@ -1,8 +1,8 @@
-"""Which runs does a sweep file ask for?
+"""Sweep files, and the runs that they define.
 
     name = "wan"                      # optional: the file's name
     seeds = 5                         # seeds 0 to 4 for each point; or a list; default 1
-    draws = 100                       # how many random points, if there is a [random] table
+    draws = 100                       # number of random points, if there is a [random] table
 
     [fixed]                           # the same in every run
     brokers = 3
@@ -10,13 +10,13 @@
     [grid]                            # every combination of these
     latency_ms = [5, 25, 100]
 
-    [random]                          # drawn anew for each point, from the point's number alone
+    [random]                          # drawn for each point, from the point's number alone
     loss_ppm = { min = 10, max = 20000, scale = "log" }
     codec = ["none", "lz4"]           # one of
 
 Names are fields of `kmirror.experiments.failover_options.ExperimentOptions`. With both tables each point of the grid
-gets `draws` random points. A run is named by its options and the version of kmirror, so a file may grow: what was
-run before is not run again.
+gets `draws` random points. A run is identified by its options and the version of kmirror, so a file may grow: finished
+runs are not repeated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DRAW_SEED = 1279
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a sweep; `run_id` names options and version."""
+    """One run of a sweep; `run_id` identifies options and version."""
 
     run_id: str
     options: ExperimentOptions
@@ -53,7 +53,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep file, read; `axes` are the options that differ between its runs, the seed left out."""
+    """A parsed sweep file; `axes` are the options that differ between its runs, without the seed."""
 
     name: str
     axes: tuple[str, ...]
@@ -61,12 +61,12 @@ class Sweep:
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Return the runs of the file at `path`; `UsageError` says what is wrong with it, and where."""
+    """Return the runs of the file at `path`; raises `UsageError` with the error and its place."""
     return read_toml(path, lambda table: parse_sweep(table, path.stem))
 
 
 def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
-    """Return the runs of a sweep file's content; `UsageError` for what is none."""
+    """Return the runs of a sweep file's content; raises `UsageError` for invalid content."""
     if not isinstance(table, Mapping):
         raise UsageError(f"a sweep is a table of keys, such as [grid], not {shown(table)}")
     for key in table:
@@ -96,7 +96,7 @@ def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
 
 
 def run_id(options: ExperimentOptions) -> str:
-    """Return 16 hex digits that name a run."""
+    """Return 16 hex digits that identify a run."""
     text = json.dumps({"kmirror": __version__, **asdict(options)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

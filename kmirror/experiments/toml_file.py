@@ -1,4 +1,4 @@
-"""What does a TOML file of the user's say? What is wrong in it is told with its path."""
+"""TOML files of users; errors are reported with the path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def read_toml(path: Path, parse: Callable[[Mapping[str, Any]], T]) -> T:
-    """Return what `parse` makes of the file's table; `UsageError` names the file, also for what `parse` refuses."""
+    """Return the result of `parse` for the file's table; `UsageError` names the file, also for errors of `parse`."""
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
