@@ -59,8 +59,7 @@ class Leader:
     """The leader of one cluster, built from engine objects; `taken` reads back its state."""
 
     def __init__(self, cluster: Cluster, log: ModelLog, ends: list[int], *, is_new: bool = False) -> None:
-        """Start in the state of `cluster`; a new leader has read the persisted list only, and requires all truncations.
-        """
+        """Start in the state of `cluster`; a new leader has read only the persisted list, and requires all its cuts."""
         self.log = LeaderLog(log, cluster.hw)
         self.partition = Partition(0, TP, Uuid.ZERO, cast("PartitionLog", self.log))
         isr, followers, owing = [], {}, {}

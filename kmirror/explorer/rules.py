@@ -62,7 +62,7 @@ class Rules:
     greatest_epoch: bool = True
     """D39: the greater of the source's and our own LME, not the source's first."""
     shared_copy_goes_on: bool = True
-    """D25: no wait for an only copy if truncating to our own LME removes only resets of ours."""
+    """D25: no wait for an only copy if truncating to our own LME removes only our own resets."""
     own_epoch_suffices: bool = False
     """A cluster with an LME of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True

@@ -271,8 +271,7 @@ class Steps:
             yield self.move("mirroring", 0, after._replace(lme=NOT_SETTLED, phase=IDLE, cut_epoch=0))
 
     def shortened(self, cluster: Cluster, log: int) -> Cluster:
-        """Return the cluster with its leader's log truncated to `log`; if that removed records, no follower is known.
-        """
+        """Return the cluster with its leader's log truncated to `log`; with records removed, no follower is known."""
         end = self.logs.ends[log]
         after = _with_leader(cluster, log)._replace(hw=min(cluster.hw, end), committed=min(cluster.committed, end))
         return after if end == self.logs.ends[cluster.leader.log] else self._log_was_cut(after)

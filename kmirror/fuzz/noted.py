@@ -89,7 +89,7 @@ def places_of(message: type[Message], frame: Buffer, version: int, position: int
 
 
 def answer_spots(frame: Buffer, key: int, version: int) -> list[RawSpot]:
-    """Return the parts of an answer to a request of this API, without its header; one of all bytes for an unknown."""
+    """Return the spots of a response of this API, without its header; one for all bytes if the API is unknown."""
     response, api = find_response(key), find_key(key)
     if response is None or api is None:
         return [(Kind.BYTES, 0, len(frame), None)]

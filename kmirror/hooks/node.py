@@ -475,7 +475,7 @@ class HookedNode(Wrapper):
             self._answer(now, link, work, refused)
 
     def _hand_over_rest(self, now: Instant, link: HookedLink, work: Work) -> None:
-        """Pass the part of the request that hooks have not answered to the inner node, and join both responses."""
+        """Pass the rows of the request without a hook's error to the inner node, and join both responses."""
         asked, body = work.asked, work.request.body
         if isinstance(body, ApiVersionsRequest) and self._table.caps and not work.is_node:
             work.rewrite = self._show_caps
@@ -493,7 +493,7 @@ class HookedNode(Wrapper):
             self._hand_over(now, link, work, self._rest_of(work))
 
     def _rest_of(self, work: Work) -> Chunk:
-        """Return the frame of the request without the rows answered by hooks."""
+        """Return the frame of the request without the rows that have a hook's error."""
         asked, head = work.asked, work.asked.head
         if isinstance(work.request.body, FetchRequest):
             # The session must know all partitions of the request; the records read for rows with an error are not sent.

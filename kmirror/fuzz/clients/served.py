@@ -1,4 +1,4 @@
-"""Source of valid responses for a client: a cluster of ours with a topic and some records."""
+"""Source of valid responses for a client: a kmirror cluster with a topic and some records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Front(Protocol):
 
 
 class OwnCluster(TcpCluster):
-    """A broker of ours in memory, with the topic `TOPIC`, listening at `host` and `port`."""
+    """A kmirror broker in memory, with the topic `TOPIC`, listening at `host` and `port`."""
 
     def __init__(self, door: Door, *, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(

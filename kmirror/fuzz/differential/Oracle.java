@@ -1,11 +1,11 @@
-// What do Kafka's own classes make of it? Reads a JSON object a line and answers with one.
-//   {"m", "v", "hex"}   -> {"hex", "json"}   the bytes read, written back, and as Kafka's converter shows them
-//   {"m", "v", "json"}  -> {"hex"}           the bytes of the message that the converter reads
-//   {"m"}               -> {"versions"}      the first and the last version that there is
-//   {"batches": hex}    -> {"batches"}       the record batches read, of all formats, with their records
+// Runs Kafka's own classes on messages and batches. Each line of stdin is a JSON object, and so is each response.
+//   {"m", "v", "hex"}   -> {"hex", "json"}   the bytes decoded, then encoded again, and as JSON of Kafka's converter
+//   {"m", "v", "json"}  -> {"hex"}           the bytes of the message in JSON
+//   {"m"}               -> {"versions"}      the first and the last version
+//   {"batches": hex}    -> {"batches"}       the record batches, of all formats, with their records
 //   {"errors": true}    -> {"errors": [[name, code, retriable], ...]}
-//   {"version": true}   -> {"version"}       of Kafka
-// and with {"error"} where Kafka throws: beside "json" if it cannot write what it has read.
+//   {"version": true}   -> {"version"}       the version of Kafka
+// and {"error"} if Kafka throws; together with "json" if it cannot encode the decoded message.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -145,7 +145,7 @@ public final class Oracle {
         return found;
     }
 
-    // Each message has a converter beside it, whatever its package.
+    // Each message has a converter in its own package.
     private static void findClasses() throws Exception {
         for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
             if (!path.endsWith(".jar")) continue;

@@ -185,7 +185,7 @@ class Form(NamedTuple):
 
 
 def plain(field: Field, value: Any) -> Any:
-    """Return a scalar of ours as JSON."""
+    """Return a scalar of a kmirror message as JSON."""
     if field.type in ("bytes", "records"):
         return base64.b64encode(value).decode("ascii")
     if field.type == "uuid":
@@ -206,7 +206,7 @@ class _Row(NamedTuple):
 
 
 def fields_of(cls: Any, version: int) -> tuple[Field, ...]:
-    """Return the fields of our struct in a version, in schema order."""
+    """Return the fields of a kmirror struct in a version, in schema order."""
     return _fields_of(cls, version)
 
 

@@ -398,7 +398,7 @@ MACHINE = Fetches()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours; half of them have few session slots."""
+    """Return a kmirror broker; half of them have few session slots."""
     configs = {SLOTS: str(FEW_SLOTS)} if choose.chance(0.5) else {}
     return simulated_broker(seed, configs)
 

@@ -203,7 +203,7 @@ _COMMIT_MAX = 9
 
 
 def _commit(known: Known, choose: Choose) -> Step | None:
-    """Draw a commit of a member, or of a client that is none."""
+    """Draw a commit of a member, or of a client that is not a member."""
     client = _client(known, choose, joined=choose.chance(0.8))
     if client is None:
         return None
@@ -542,5 +542,5 @@ MACHINE = GroupMachine()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours with a group coordinator."""
+    """Return a kmirror broker with a group coordinator."""
     return simulated_broker(seed, {"group.initial.rebalance.delay.ms": choose.pick(("0", "0", "3000"))})

@@ -1,6 +1,6 @@
 """Links of a session to a broker: each outstanding request has a link of its own.
 
-The same session runs against a broker of ours in the simulator, where time can be moved, and against any broker behind
+The same session runs against a kmirror broker in the simulator, where time can be moved, and against any broker behind
 a port.
 """
 

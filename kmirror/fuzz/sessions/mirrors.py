@@ -76,7 +76,7 @@ _STATE_NAMES = {
 
 
 class Mirrors:
-    """Two clusters of ours and one topic."""
+    """Two kmirror clusters and one topic."""
 
     name = "mirrors"
     aged: frozenset[str] = frozenset()
@@ -192,7 +192,7 @@ MACHINE = Mirrors()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return two clusters of ours with one or two brokers each."""
+    """Return two kmirror clusters with one or two brokers each."""
     simulation = Simulation(seed=seed)
     endpoints = {}
     for name in CLUSTERS:

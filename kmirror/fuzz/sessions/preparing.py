@@ -1,4 +1,4 @@
-"""Preparation of a session: a broker of ours, working coordinators, and a topic."""
+"""Preparation of a session: a kmirror broker, working coordinators, and a topic."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from kmirror.fuzz.sessions.machine import AnyMachine, Choose
 
 
 class MachineRow(NamedTuple):
-    """A machine: `MACHINE` of the module, and its function `simulated(seed, choose)` for a suitable broker of ours."""
+    """A machine: `MACHINE` of the module, and its function `simulated(seed, choose)` for a suitable kmirror broker."""
 
     name: str
     module: str

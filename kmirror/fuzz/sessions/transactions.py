@@ -508,5 +508,5 @@ MACHINE = TransactionMachine()
 
 
 def simulated(seed: int, choose: Choose) -> SimulatedLink:
-    """Return a broker of ours with a transaction coordinator, for one of the transaction versions."""
+    """Return a kmirror broker with a transaction coordinator, for one of the transaction versions."""
     return simulated_broker(seed, {}, transaction_version=choose.pick((2, 0, 2, 1)))

@@ -1,4 +1,4 @@
-"""Target: a broker of ours next to another one; both get the same requests, and their responses are compared.
+"""Target: a kmirror broker next to another one; both get the same requests, and their responses are compared.
 
 A round is a number of frames that use names new to both brokers. After a difference the brokers may be in different
 states, so the next frame begins another round, and its consequences are not reported as new findings.
@@ -281,7 +281,7 @@ def _only(some: Versions, others: Versions) -> list[str]:
 
 
 def open_target(wanted: Wanted) -> tuple[BrokersTarget, Stream]:
-    """Return a broker of ours, started here, with the one at `wanted.bootstrap_server`, and requests for both.
+    """Return a kmirror broker, started here, with the one at `wanted.bootstrap_server`, and requests for both.
 
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set, and for one that is not alone or has
     topics.

@@ -1,4 +1,4 @@
-"""Target: a whole broker of ours in the simulator, with all its APIs, and the effects of refused requests.
+"""Target: a whole kmirror broker in the simulator, with all its APIs, and the effects of refused requests.
 
 Each request gets a response or its link is closed, at once or when its wait is over; a valid one gets a response.
 Nothing is raised, in this broker or in the controller. A broker that refuses a request has the same logs, metadata and

@@ -1,4 +1,4 @@
-"""Target: a broker behind a port, either one of ours that is started here, or any on loopback.
+"""Target: a broker behind a port, either a kmirror broker that is started here, or any on loopback.
 
 Each request gets a response or its link is closed, a valid one gets a response, and the broker still serves other
 links. With ours, memory stays bounded, and the effect of an accepted request shows in later responses. The next frame
@@ -38,7 +38,7 @@ WAITS_S = 0.05
 EFFECT_S = 5.0
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
-"""Most resident memory of a broker of ours."""
+"""Most resident memory of a kmirror broker."""
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
@@ -177,7 +177,7 @@ class ServedTarget(BrokerTarget):
 
 
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
-    """Return a broker of ours, started here, and requests about its topic."""
+    """Return a kmirror broker, started here, and requests about its topic."""
     target = ServedTarget()
     try:
         return target, _requests(target, wanted)
