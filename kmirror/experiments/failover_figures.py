@@ -22,7 +22,7 @@ class Figures:
     mirrored_records: int = 0
     """Number of their records."""
     lag_max: int = 0
-    """Most offsets below a's HW that b did not have before the failure, including undecided ones (D22)."""
+    """Maximum number of offsets below a's HW that b lacked before the failure, including undecided ones (D22)."""
     lag_at_failure: int = 0
     """The same at the time of the failure."""
     lag: list[tuple[int, int]] = field(default_factory=list)

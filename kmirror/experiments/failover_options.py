@@ -52,15 +52,15 @@ class ExperimentOptions:
     failure: str = "network"
     """Kind of the failure of a: its line to b goes down while producers still write to it, or all its brokers die."""
     failure_ms: int = 3_000
-    """Least time of writing to a before it fails."""
+    """Minimum time that clients write to a before it fails."""
     failure_spread_ms: int = 1_000
-    """Most extra time before a fails; the actual time is drawn from the seed.
+    """Maximum extra time before a fails; the actual time is drawn from the seed.
 
     So runs fail at different phases of the cycles of fetches, producers and timers. It should be longer than a round
     trip and the pause between two batches.
     """
     detect_ms: int = 1_000
-    """Time from the failure to the failover order; while the line is down, producers still write to a."""
+    """Time that clients write to b before the failback."""
     after_ms: int = 2_000
     """Time of writing to b before the failback."""
     fault: str = "none"

@@ -28,7 +28,7 @@ BLOCK_FRAMES = 32
 
 
 class Frame(NamedTuple):
-    """Bytes to try, with their number in the stream. Valid if there are no steps.
+    """Bytes to try, with their `number` in the stream. Valid if there are no steps.
 
     `name` is the message's, as in FetchRequest, or that of another kind of frame, as in RecordBatch, whose `version` is
     its magic. `message` is the message class, None for anything else. `is_canonical` means that a writer must write

@@ -8,7 +8,7 @@ from typing import Protocol
 from kmirror.fuzz.stream import Frame
 
 TAKEN = "taken"
-"""First word of the outcome of a frame that was accepted."""
+"""Prefix of the outcome that `judge` returns for an accepted frame."""
 
 
 def without_numbers(text: str, words: int = 10) -> str:

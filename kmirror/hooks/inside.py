@@ -34,12 +34,12 @@ class Inside(ABC):
     @property
     @abstractmethod
     def topic_names(self) -> Mapping[Uuid, str]:
-        """Return topic id to name."""
+        """Return the mapping of topic id to name."""
 
     @property
     @abstractmethod
     def partitions(self) -> Mapping[str, Iterable[int]]:
-        """Return topic to the indexes of its partitions."""
+        """Return the mapping of topic to its partition indexes."""
 
     @abstractmethod
     def fetched_by(self, session_id: int) -> Iterable[Fetched]:

@@ -40,7 +40,7 @@ class Asked:
 
     @property
     def names(self) -> Mapping[Uuid, str]:
-        """Return topic id to name."""
+        """Return the mapping of topic id to name."""
         return self._node.topic_names
 
     def _everything(self) -> list[Row]:

@@ -33,7 +33,7 @@ CONFIRM_TRIES = 3
 REPLAY_TRIES = 5
 _TRIES_MAX = 60
 _SHRINK_S = 240.0
-"""Most wall-clock seconds spent on shrinking a finding."""
+"""Maximum wall-clock time spent on shrinking a finding, in seconds."""
 _SETTLE_S = 0.2
 _STORM_TIMES = 10
 _STORM_MIN = 500

@@ -24,7 +24,7 @@ from kmirror.kernel.events import (
 )
 
 HELD = 300 * MILLISECOND
-"""Most time that a response waits for the next one, with which it changes places."""
+"""Maximum time that a response waits for the next one, with which it changes places."""
 _PIECE_PAUSE = MILLISECOND
 _SINGLE_BYTES = 128
 _PIECES = 64

@@ -16,7 +16,7 @@ from kmirror.kernel.events import InboundLink
 from kmirror.protocol.headers import RequestHead
 
 BROKEN_MAX = 500
-"""Most broken responses in a session: a client that asks for ever gets valid ones after that."""
+"""Maximum number of broken responses in a session: a client that never stops asking gets valid ones after that."""
 LATE_S = 3.0
 _ONE_SHARE = 0.5
 _ONE_API_SHARE = 0.5

@@ -19,7 +19,7 @@ Draw = Callable[[], float]
 _NUMBER_BYTES = 4
 _INT32_MAX = 2**31 - 1
 _LONGER_MAX = 400
-"""Most extra bytes that a client waits for after a response; it takes them from the next one."""
+"""Maximum number of extra bytes that a client waits for after a response; it takes them from the next one."""
 
 
 class Way(IntEnum):

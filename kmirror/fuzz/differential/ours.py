@@ -13,7 +13,7 @@ from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 LIMIT_BYTES = 1 << 24
-"""Most bytes that a batch may decompress to here, as frames are small."""
+"""Maximum size of a decompressed batch here, in bytes, as frames are small."""
 
 
 class OurReader:

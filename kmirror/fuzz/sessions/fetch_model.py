@@ -160,7 +160,7 @@ class Broker:
     sessions: Table[Symbol, Cache]
     waiting: tuple[Waiting, ...]
     slots: int
-    """Most sessions that may be open."""
+    """Maximum number of open sessions."""
 
     def place(self, key: Key) -> Place | None:
         """Return the partition of a request's key; None for an unknown topic id."""

@@ -18,7 +18,7 @@ Protocols = tuple[tuple[str, bytes], ...]
 Answers = Mapping[int, Expected]
 NOTHING: Answers = {}
 _MORE_GENERATIONS = 5
-"""Most generations that may begin and end while all sessions expire."""
+"""Maximum number of generations that may begin and end while all sessions expire."""
 
 
 @dataclass(frozen=True)

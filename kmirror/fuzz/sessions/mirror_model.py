@@ -91,7 +91,7 @@ class Side:
     has_own: bool = True
     """Whether that log may still exist."""
     seen: int = 0
-    """Least number of the source's batches in the log."""
+    """Minimum number of the source's batches in the log."""
     is_still: bool = False
     """Whether it is PAUSED, so that there are no more than those."""
     is_settled: bool = True

@@ -29,7 +29,7 @@ from kmirror.records.record import Record
 from kmirror.records.views import iter_views
 
 LIMIT_BYTES = 1 << 20
-"""Most bytes that a batch may decompress to here, as frames are small."""
+"""Maximum size of a decompressed batch here, in bytes, as frames are small."""
 _VIEWS_EVERY = 4
 _VARINT_MAX = 5
 
@@ -59,7 +59,7 @@ class BatchTarget(Stateless):
         return TAKEN
 
     def _check_lengths(self, frame: Frame) -> None:
-        """Raise `Fault` for an accepted batch with a record length of more than five bytes."""
+        """Raise `Fault` for an accepted batch with a record length whose varint is longer than five bytes."""
         steps = [step for step in frame.steps if isinstance(step, Step)]
         if len(steps) == 1 and steps[0].mutation.name == "varint made longer":
             _, start, end, _ = steps[0].spot

@@ -43,7 +43,7 @@ NODE_ID = 1
 _WAITS_S = 0.3
 """A request that may wait counts as waiting if it has no response after this time."""
 _LATE_S = 2.0
-"""Most time by which one broker may respond later than the other."""
+"""Maximum time by which one broker may respond later than the other."""
 _PAUSES_S = (0.02, 0.1, 0.4)
 """Pauses before asking again, where time alone may change a response."""
 _AGAIN = frozenset(

@@ -35,7 +35,7 @@ AT_ONCE_US = 2 * SECOND
 PATIENCE_US = 120 * SECOND
 STEP_S_MAX = 5.0
 EFFECT_US = 5 * SECOND
-"""Most time until the broker has applied a change, in virtual microseconds."""
+"""Maximum time until the broker has applied a change, in virtual microseconds."""
 _EFFECT_STEP_S = 0.1
 _PEER = "fuzz"
 _CLOSED = "closed"

@@ -38,7 +38,7 @@ WAITS_S = 0.05
 EFFECT_S = 5.0
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
-"""Most resident memory of a kmirror broker."""
+"""Maximum resident memory of a kmirror broker."""
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
