@@ -103,7 +103,7 @@ Moves = Iterator[tuple[Group, Answers]]
 
 
 def rebalanced(group: Group, answers: Answers) -> Moves:
-    """Yield the group after a trigger for a rebalance, which may also complete it."""
+    """Yield the group after an event that starts a rebalance, or may complete the current one."""
     if group.phase == PREPARING:
         if not group.is_first and group.all_have_joined:
             yield from completed(group, answers)
