@@ -59,7 +59,7 @@ class FolderPreview:
         if not any(True for _ in _state_folders(self._source)):
             text = f"{self._source} holds no {MIRROR_STATE_TOPIC}: what the source knows of its mirror stands there"
             raise UsageError(f"{text}; give the folder of another broker, or ask the clusters")
-        known = dict.fromkeys(key.mirror for states in (self._theirs, self._ours) for key in states.keys())
+        known = dict.fromkeys(key.mirror for key in (*self._theirs.keys(), *self._ours.keys()))
         if self._mirror not in known:
             raise UsageError(no_mirror(self._mirror, known))
         return {ours.tp: self._of(ours, theirs) for ours, theirs in self._pairs.both if is_wanted(ours.tp.topic)}
