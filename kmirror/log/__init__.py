@@ -1,1 +1,1 @@
-"""One partition: segments, leader epochs, producer state, and the rules of appending and cutting."""
+"""Storage of one partition: segments, leader epochs, producer state, appends and truncation."""

@@ -1,6 +1,6 @@
-"""What of a compacted log would be cleaned now, and is that worth a run?
+"""The cleanable part of a compacted log, and whether it justifies a run of the cleaner.
 
-Facts as LogCleanerManager and LogToClean of Kafka 4.3.1 have them.
+Follows LogCleanerManager and LogToClean of Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kmirror.log.segment_list import SegmentList
 
 
 class Cleanable(NamedTuple):
-    """Which offsets the next run would deal with, and how many bytes of segments that is."""
+    """Offset range that the next run would process, and its size in bytes of segments."""
 
     log_start_offset: int
     first_dirty_offset: int
@@ -20,18 +20,21 @@ class Cleanable(NamedTuple):
     clean_bytes: int
     dirty_bytes: int
     is_overdue: bool
-    """Is a dirty record older than `max.compaction.lag.ms`?"""
+    """True if a dirty record is older than `max.compaction.lag.ms`."""
     is_mirrored: bool = False
-    """Another cluster feeds the log: the delete horizons of dirty batches are those of its cleaner (D73)."""
+    """True if another cluster feeds the log: its cleaner set the delete horizons of the dirty batches (D73)."""
 
     @property
     def dirty_ratio(self) -> float:
-        """Return which share of the bytes is dirty, 0 of none."""
+        """Dirty share of the bytes, 0 if there are none."""
         total = self.clean_bytes + self.dirty_bytes
         return self.dirty_bytes / total if total else 0.0
 
     def is_dirty_enough(self, min_ratio: float) -> bool:
-        """Is the dirty share above `min.cleanable.dirty.ratio`, or must it be cleaned at any share?"""
+        """Return whether the log has dirty bytes that are overdue, or whose share is above `min_ratio`.
+
+        `min_ratio` is the config `min.cleanable.dirty.ratio`.
+        """
         return self.dirty_bytes > 0 and (self.is_overdue or self.dirty_ratio > min_ratio)
 
 
@@ -45,10 +48,10 @@ def cleanable(
     now_ms: int,
     is_mirrored: bool = False,
 ) -> Cleanable:
-    """Return what a run that begins where the last one ended (None for the first) would clean."""
+    """Return the range that a run starting at the end of the last run (None if there was none) would clean."""
     dirty = log_start_offset if last_end_offset is None else last_end_offset
     if not log_start_offset <= dirty <= segments.end_offset:
-        dirty = log_start_offset  # The log was cut or deleted under the checkpoint.
+        dirty = log_start_offset  # The log was truncated or deleted below the checkpoint.
     bounds = [last_stable_offset, segments.active.base_offset]
     sealed = [segment for segment in segments.reaching(dirty) if segment is not segments.active]
     if config.min_compaction_lag_ms > 0:
@@ -56,7 +59,7 @@ def cleanable(
         too_young = (segment.base_offset for segment in sealed if segment.largest_timestamp > earliest)
         bounds.append(next(too_young, bounds[-1]))
     bound = max(dirty, min(bounds))
-    # Only whole segments are cleaned, so the bound is where the one that holds it begins.
+    # Only whole segments are cleaned: round down to the base offset of the segment that contains the bound.
     uncleanable = segments.reaching(bound)[0].base_offset
     until_ms = now_ms - config.max_compaction_lag_ms
     return Cleanable(

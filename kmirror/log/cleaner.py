@@ -1,20 +1,20 @@
-"""What is left of a compacted log when the cleaner has been there?
+"""Log cleaner: compaction of a log up to its first uncleanable offset.
 
-The log up to the first uncleanable offset is rewritten, segment by segment, small neighbours merged into one.
-The part above the first dirty offset, where the last run ended, says which offset is a key's latest; from
-there and from below, records that a later one of the same key supersedes are dropped.
+The segments below that offset are rewritten one by one, and small neighbours are merged. The records from the first
+dirty offset on (the end of the last run) give the latest offset of each key. A record with a smaller offset than the
+latest of its key is dropped.
 
     kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
-    tombstones         stay for `delete.retention.ms` after the first run that has seen them: that run writes the
-                       delete horizon in place of the base timestamp. The horizon that a mirrored batch brings
-                       along is not this log's: the first run here writes its own
+    tombstones         stay for `delete.retention.ms` after the first run that reads them: that run writes the
+                       delete horizon in place of the base timestamp. The horizon in a mirrored batch was set by
+                       the source's cleaner, so the first run here writes its own
     aborted records    are dropped; their marker stays until none is left, and then as long as a tombstone
     commit markers     likewise, once no record of the transaction is left
-    empty batches      stay as a bare header where the batch is the last of a producer that is still known, because
+    empty batches      stay as a bare header if the batch is the last of a producer that is still known, because
                        it holds the producer's sequence number and epoch, and at the very end of the run
-    PID resets, and other control records that end no transaction, stay for ever
+    PID resets and other control records that end no transaction are kept forever
 
-The active segment is never touched, nor anything above the last stable offset.
+The active segment and everything above the last stable offset are never changed.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from kmirror.records.layout import TimestampType
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
 from kmirror.records.record import Record, RecordData
 
-# Kafka's default: a dedupe buffer of 128 MiB, 24 bytes to a key, filled to nine tenths.
+# Kafka's default: a dedupe buffer of 128 MiB, 24 bytes per key, filled to nine tenths.
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
 
 class CompactionResult(NamedTuple):
-    """What a run of the cleaner over a log came to."""
+    """Result of one run of the cleaner."""
 
-    end_offset: int  # Where the next run begins.
+    end_offset: int  # Start of the next run.
     bytes_before: int
     bytes_after: int
     segments_before: int
@@ -59,24 +59,24 @@ class CompactionResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What a run needs of a segment; it stays true whatever happens to the log meanwhile."""
+    """The parts of a segment that a run needs; they stay valid if the log changes during the run."""
 
     base_offset: int
     view: memoryview
-    rows: int  # Of the offset index.
+    rows: int  # Rows in the offset index.
     time_rows: int
     modified_ms: int
 
     @classmethod
     def of(cls, segment: Segment) -> Sealed:
-        """Return a segment as it is now; it must not change as long as this is used."""
+        """Return a snapshot of the segment; its bytes must not change while the snapshot is used."""
         rows, time_rows = len(segment.offsets), len(segment.times)
         return cls(segment.base_offset, segment.view(), rows, time_rows, segment.modified_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What is left of neighbouring segments, in one that is staged in the store."""
+    """Rewritten content of neighbouring segments: one segment, staged in the store."""
 
     base_offsets: list[int]
     segment: Segment
@@ -84,7 +84,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a run made of the log; it counts when `swap_in` has put it there."""
+    """Output of a run; it takes effect with `swap_in`."""
 
     end_offset: int
     bytes_before: int
@@ -92,7 +92,7 @@ class Rewrite:
 
 
 class Compaction:
-    """A run over what was cleanable of a log: a job for its disk, which reads what does not change and writes aside."""
+    """One run over the cleanable part of a log: a disk job that reads immutable data and writes to staged files."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class Compaction:
         self.what = what
         self.config = config
         self.now_ms = now_ms
-        self.keys_max = keys_max  # With more keys than these, the run goes as far as they reach.
+        self.keys_max = keys_max  # With more distinct keys than this, the run ends where the map is full.
         self.store = segments.store
         self.sealed = [Sealed.of(segment) for segment in segments if segment.base_offset < end]
         self.dirty_position = segments.reaching(start)[0].offsets.position_for(start)
-        # A transaction may end behind the range, so the whole log's indexes are asked.
+        # A transaction may end above the cleaned range, so the indexes of all segments are needed.
         self.aborted = [(segment.base_offset, tuple(segment.aborted)) for segment in segments]
         self.last_of_producers = {
             producer_id: (entry.last_data_offset, entry.producer_epoch)
@@ -120,7 +120,7 @@ class Compaction:
         }
 
     def run(self) -> Rewrite:
-        """Stage what is left of each group of segments; raises CorruptBatch and OSError, and the log is as it was."""
+        """Stage the rewritten groups of segments. Raises CorruptBatch and OSError; the log is then unchanged."""
         offsets = _map_offsets(self)
         end_offset = offsets.latest_offset + 1
         old = [segment for segment in self.sealed if segment.base_offset < end_offset]
@@ -138,14 +138,14 @@ class Compaction:
             cleaned.modified_ms = group[-1].modified_ms
             cleaned.close()
             groups.append(Rewritten(bases, cleaned))
-        # The checkpoint comes after the segments, and a crash in between is not to hide how far this run looked (D63).
+        # The checkpoint is written after the segments. A crash in between must not hide how far this run read (D63).
         self.store.write_safe_file(CLEANER_RUN, b"%d" % end_offset)
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 
     def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:
-        """Return the aborted transactions with records between log start and `end`, by the index of one segment.
+        """Return the aborted transactions with records between the log start and `end`.
 
-        It is the one that holds offset `reaching`, or one after it.
+        The lookup starts in the transaction index of the segment that contains offset `reaching`.
         """
         found: list[AbortedTxn] = []
         first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
@@ -159,10 +159,10 @@ class Compaction:
 
 
 def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
-    """Put what a run staged in the place of the segments that it read."""
+    """Replace the segments that a run read by those that it staged."""
     for group in done.groups:
         for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
-            segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
+            segment.delete_files()  # Without index files, a segment is scanned again after a power cut.
         segments.store.replace(group.base_offsets)
         for base_offset in group.base_offsets[1:]:
             segments.store.delete_file(file_name(base_offset, SNAPSHOT_SUFFIX))
@@ -174,26 +174,26 @@ def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
 
 
 def discard(store: PartitionStore, done: Rewrite) -> None:
-    """Remove what a run staged for a log that was cut meanwhile."""
+    """Remove the staged files of a run over a log that was truncated in the meantime."""
     for group in done.groups:
         store.unstage(group.base_offsets[0])
 
 
 @dataclass(slots=True)
 class _Offsets:
-    """Key -> its latest offset in the dirty part, as far as that was read."""
+    """Map from key to its latest offset in the dirty part, as far as that was read."""
 
     latest: dict[bytes, int] = field(default_factory=dict)
     latest_offset: int = -1
 
 
 class _Transactions:
-    """Which transaction is the batch at hand part of? Fed with the batches in log order."""
+    """Tracks the transaction that the current batch belongs to; the batches are passed in log order."""
 
     def __init__(self) -> None:
-        self._committed: dict[int, None] = {}  # Producers with committed records in what was read.
+        self._committed: dict[int, None] = {}  # Producers with committed records in the batches read so far.
         self._aborted: dict[int, AbortedTxn] = {}
-        self._met: dict[int, None] = {}  # Producers with aborted records in what was read.
+        self._met: dict[int, None] = {}  # Producers with aborted records in the batches read so far.
         self._ahead: list[tuple[int, AbortedTxn]] = []
 
     def expect(self, aborted: Iterable[AbortedTxn]) -> None:
@@ -217,7 +217,7 @@ class _Transactions:
         return False
 
     def end(self, batch: Batch) -> tuple[bool, AbortedTxn | None]:
-        """Return whether the control batch may go in time, and the aborted transaction it ends if records are left."""
+        """Return whether the control batch may be deleted, and the aborted transaction it ends if records are left."""
         self._reach(batch.last_offset)
         record = next(batch.records(), None) if batch.record_count else None
         if record is None:
@@ -239,7 +239,7 @@ class _Transactions:
 
 
 def _map_offsets(job: Compaction) -> _Offsets:
-    """Read the dirty part; stops where the keys are too many, before the record that would be one more."""
+    """Read the dirty part. Stops before the record whose key would exceed `keys_max`."""
     found = _Offsets()
     state = _Transactions()
     start, end, noted = job.what.first_dirty_offset, job.what.first_uncleanable_offset, -1
@@ -254,7 +254,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= job.keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
+                            found.latest_offset = max(found.latest_offset, noted)  # This offset may lie inside a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
@@ -266,7 +266,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
 
 
 def _groups(segments: list[Sealed], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Sealed]]:
-    """Yield the neighbours that fit one segment together, by bytes, index and range of offsets."""
+    """Yield groups of neighbours that fit into one segment by bytes, index size and offset range."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
     group: list[Sealed] = []
     size = rows = time_rows = 0
@@ -287,7 +287,7 @@ def _groups(segments: list[Sealed], config: LogConfig, uncleanable_offset: int) 
 
 
 class _Run:
-    """The rewriting of groups of segments, one after the other."""
+    """Rewrites the groups of segments, one after the other."""
 
     def __init__(self, job: Compaction, offsets: _Offsets) -> None:
         self.job = job
@@ -298,12 +298,12 @@ class _Run:
         for segment in job.sealed:
             if segment.base_offset < job.what.first_dirty_offset:
                 clean_before = segment.modified_ms
-        self.horizon_ms = job.now_ms + retention_ms  # What gets a delete horizon in this run is deleted at that time.
+        self.horizon_ms = job.now_ms + retention_ms  # Horizon that this run gives to tombstones and markers.
         self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
-        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
+        self.aborted: list[AbortedTxn] = []  # Aborted transactions of the current group whose markers stay.
 
     def clean_group(self, group: list[Sealed]) -> tuple[bytes, list[AbortedTxn]]:
-        """Return the bytes that take the group's place, and their transaction index."""
+        """Return the bytes that replace the group, and their transaction index."""
         out: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
@@ -321,7 +321,7 @@ class _Run:
         return b"".join(out), self.aborted
 
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
-        """Return what is left of the batch; None if nothing is."""
+        """Return the rest of the batch, or None if nothing remains."""
         discardable, is_over = self._judge(batch)
         must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.job.what.first_uncleanable_offset
         if discardable and not must_stay:
@@ -340,9 +340,10 @@ class _Run:
         return _rebuilt(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
-        """Return what is left of legacy messages, as batches: Kafka's cleaner converts them.
+        """Return the rest of legacy messages, converted to batches of format 2, as Kafka's cleaner does.
 
-        They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
+        They have no delete horizon. Their tombstones stay while the segment was modified less than
+        `delete.retention.ms` before the last cleaned segment.
         """
         keeps_tombstones = segment.modified_ms > self.legacy_horizon_ms
         kept = [
@@ -365,7 +366,7 @@ class _Run:
         )
 
     def _judge(self, batch: Batch) -> tuple[bool, bool]:
-        """Return whether all records of the batch may go, and whether it ends a transaction that has none left."""
+        """Return whether all records of the batch may be deleted, and whether it ends a transaction without records."""
         if not batch.is_control:
             return self.state.is_aborted(batch), False
         is_over, txn = self.state.end(batch)
@@ -375,7 +376,7 @@ class _Run:
         return is_over and horizon is not None and horizon <= self.now_ms, is_over
 
     def _horizon_of(self, batch: Batch) -> int | None:
-        """Return when tombstones and markers of a batch may go; None if no run here has seen them yet (D73)."""
+        """Return when tombstones and markers of a batch may be deleted; None before a run here has read them (D73)."""
         what = self.job.what
         is_new = what.is_mirrored and batch.last_offset >= what.first_dirty_offset
         return None if is_new else batch.delete_horizon_ms
@@ -402,7 +403,7 @@ class _Run:
 
 
 def _kept_fields(batch: Batch) -> dict[str, Any]:
-    """Return the header fields that a batch keeps whatever becomes of its records, as arguments of `build_batch`."""
+    """Return the header fields that a batch keeps in any case, as arguments of `build_batch`."""
     return {
         "base_offset": batch.base_offset,
         "partition_leader_epoch": batch.partition_leader_epoch,
@@ -417,7 +418,7 @@ def _kept_fields(batch: Batch) -> dict[str, Any]:
 
 
 def _empty(batch: Batch) -> bytes:
-    """Return the batch's header with no records under it."""
+    """Return the header of the batch, without records."""
     return build_batch(
         [],
         **_kept_fields(batch),
@@ -428,7 +429,7 @@ def _empty(batch: Batch) -> bytes:
 
 
 def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
-    """Return the batch with the records that are kept, at the offsets they have."""
+    """Return the batch with only the kept records, at their offsets."""
     stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],

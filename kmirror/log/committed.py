@@ -1,15 +1,15 @@
-"""Which records of a log does a committed reader see?
+"""Records of a log that a `read_committed` consumer sees.
 
-Those below the last stable offset that belong to no aborted transaction. Both follow from one walk over the batches in
-log order, which keeps what is open and what was aborted, and nothing else of the log.
+These are the records below the last stable offset that belong to no aborted transaction. Both are computed by one pass
+over the batches in log order, which keeps only the open and the aborted transactions.
 
 Rule 1: a transaction is open from its producer's first transactional batch to the next marker of that producer. A
-MIRROR_PID_RESET (D15) ends every transaction and aborts none.
-Rule 2: where a producer snapshot was taken, it says what is open there. The log may begin inside of a transaction, and
-the cleaner takes markers away in time and leaves the records that they committed.
-Rule 3: the cleaner never passes what is undecided. What began below its checkpoint, and has no end, is committed.
+MIRROR_PID_RESET (D15) ends every transaction and aborts none. Rule 2: at the offset of a producer snapshot, the
+snapshot defines the open transactions. The log may begin inside a transaction, and the cleaner eventually removes
+markers but keeps the records that they committed. Rule 3: the cleaner never passes an undecided transaction. One that
+began below its checkpoint and has no end is committed.
 
-`producers` follows the same in a log that is appended to; `tests/property/log/test_committed.py` holds them together.
+`producers` tracks the same state while a log is appended to; `tests/property/log/test_committed.py` compares both.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ _NEVER: Final = 1 << 63  # Above every offset.
 _NOT_PLAIN: Final = layout.CONTROL_FLAG | layout.TRANSACTIONAL_FLAG
 
 Ranges = list[tuple[int, int]]
-"""First and last offset of transactions of one producer, ascending; the last one is the marker's."""
+"""First and last offset of each transaction of one producer, ascending; the last offset is the marker's."""
 
 OpenAt = Callable[[int], Mapping[int, int] | None]
-"""Tells which transactions the snapshot of an offset has open, producer id to first offset; None if it says nothing."""
+"""Returns the transactions open in the snapshot of an offset, as {producer id: first offset}; None if unreadable."""
 
 
 AnyBatchT = TypeVar("AnyBatchT", bound=AnyBatch)
 
 
 def with_aborted(batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]]) -> Iterator[tuple[AnyBatchT, bool]]:
-    """Yield each batch of a fetch's answer, and whether it is data of an aborted transaction.
+    """Yield each batch of a fetch response, and whether it is data of an aborted transaction.
 
-    `aborted` is (producer id, first offset) as the answer has it: a transaction counts as aborted from there to its
-    ABORT marker.
+    `aborted` holds pairs (producer id, first offset) from the response: a transaction is aborted from that offset to
+    its ABORT marker.
     """
     waiting = sorted(aborted, key=lambda row: row[1], reverse=True)
     hidden: dict[int, None] = {}
     for batch in batches:
         while waiting and waiting[-1][1] <= batch.last_offset:
             hidden[waiting.pop()[0]] = None
-        if not hidden:  # As in most answers: then no marker has anything to end.
+        if not hidden:  # The usual case: no aborted transaction is open, so no marker matters.
             yield batch, False
             continue
         if batch.is_control and (record := batch.control()) is not None and record.type is ControlType.ABORT:
@@ -58,13 +58,13 @@ def with_aborted(batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a committed reader leaves out: the aborted transactions of each producer, and all from an offset on."""
+    """Data hidden from committed readers: aborted transactions per producer, and everything from an offset on."""
 
     aborted: Mapping[int, Ranges] = field(default_factory=dict)
     first_undecided_offset: int | None = None
 
     def hides(self, batch: AnyBatch) -> bool:
-        """Return whether a committed reader does not see this batch of data."""
+        """Return whether committed readers do not see this data batch."""
         if self.first_undecided_offset is not None and batch.last_offset >= self.first_undecided_offset:
             return True
         if not batch.is_transactional:
@@ -77,7 +77,7 @@ class Committed:
         return number > 0 and offset <= ranges[number - 1][1]
 
     def between(self, first: int, end: int | None) -> Committed:
-        """Return the part that touches offsets [first, end)."""
+        """Return the part that overlaps the offsets [first, end)."""
         kept: dict[int, Ranges] = {}
         for producer_id, ranges in self.aborted.items():
             touching = [pair for pair in ranges if pair[1] >= first and (end is None or pair[0] < end)]
@@ -87,10 +87,10 @@ class Committed:
 
 
 class CommittedWalk:
-    """Give it every batch in log order, then ask for the end.
+    """Finds aborted and open transactions: call `add` for every batch in log order, then `finish`.
 
-    `snapshots` are the offsets of the producer snapshots from the log's first batch on, ascending; `cleaned_offset`
-    is the cleaner's checkpoint.
+    `snapshots` are the offsets of the producer snapshots from the log's first batch on, ascending. `cleaned_offset` is
+    the cleaner's checkpoint.
     """
 
     __slots__ = ("_aborted", "_cleaned_offset", "_next_snapshot", "_open", "_open_above", "_open_at", "_waiting")
@@ -104,12 +104,12 @@ class CommittedWalk:
         self._next_snapshot = snapshots[0] if snapshots else _NEVER
         self._cleaned_offset = cleaned_offset
         self._open: dict[int, int] = {}  # Producer id -> first offset.
-        # The same, at or above the cleaner's checkpoint, of transactions that are open below it already.
+        # First offset at or above the cleaner's checkpoint of transactions that were already open below it.
         self._open_above: dict[int, int] = {}
         self._aborted: dict[int, Ranges] = {}
 
     def add(self, batch: AnyBatch) -> None:
-        """Take in the next batch; raises `CorruptBatch` for a control record that is none."""
+        """Process the next batch; raises `CorruptBatch` for a malformed control record."""
         if type(batch) is not Batch or not (attributes := batch.attributes & _NOT_PLAIN):
             return
         offset = batch.base_offset
@@ -129,14 +129,14 @@ class CommittedWalk:
             self._open.clear()
             self._open_above.clear()
         elif kind in (ControlType.ABORT, ControlType.COMMIT) or (control is None and batch.is_transactional):
-            # The cleaner empties a marker when no record is left that it aborts, so an empty one committed.
+            # The cleaner empties a marker when no aborted record of it remains, so an empty marker is a commit.
             first = self._open.pop(batch.producer_id, None)
             self._open_above.pop(batch.producer_id, None)
             if first is not None and kind is ControlType.ABORT:
                 self._aborted.setdefault(batch.producer_id, []).append((first, batch.last_offset))
 
     def _reach(self, offset: int) -> None:
-        """Believe the newest snapshot at or below `offset`; one that cannot be read changes nothing."""
+        """Take the open transactions from the newest readable snapshot at or below `offset`."""
         assert self._open_at is not None, "there are snapshots"
         while self._waiting and self._waiting[-1] <= offset:
             found = self._open_at(self._waiting.pop())
@@ -146,7 +146,7 @@ class CommittedWalk:
         self._next_snapshot = self._waiting[-1] if self._waiting else _NEVER
 
     def finish(self, end_offset: int) -> Committed:
-        """Return what the transactions below `end_offset`, where the log or the walk ends, came to."""
+        """Return the result for the batches below `end_offset`, the end of the log or of the pass."""
         if end_offset >= self._next_snapshot:
             self._reach(end_offset)
         undecided = [

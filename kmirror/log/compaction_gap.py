@@ -1,8 +1,8 @@
-"""Where do two logs of a compacted topic differ by more than compaction explains (D46)?
+"""First difference between two logs of a compacted topic that compaction does not explain (D46).
 
-Each side is cleaned by itself. So a record that only one side has is explained if a later record of its key is on
-either side, if it is a tombstone, if its transaction was aborted, or if it has no key. Records that both sides have at
-an offset are the same. Control records, and how records are put into batches, do not count.
+Each log is compacted independently. So a record that only one log has is explained if either log has a later record
+with the same key, if it is a tombstone, if its transaction was aborted, or if it has no key. Records with the same
+offset in both logs must be equal. Control records and the division into batches are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOTHING = "nothing"
 
 
 class Gap(NamedTuple):
-    """The first record that differs, or that one side lacks without a reason."""
+    """The first record that differs or is missing on one side without an explanation."""
 
     offset: int
     expected: str
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
 class _Side:
     rows: dict[int, _Row] = field(default_factory=dict)
     aborted: dict[int, None] = field(default_factory=dict)
-    """Offsets of records whose transaction a marker has aborted."""
+    """Offsets of records in transactions with an ABORT marker."""
 
 
 def _read(batches: Iterable[AnyBatch]) -> _Side:
@@ -62,9 +62,9 @@ def _read(batches: Iterable[AnyBatch]) -> _Side:
 
 
 def gap(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Gap | None:
-    """Return the first difference between two logs that compaction does not explain; None if there is none.
+    """Return the first difference between two logs that compaction does not explain, or None.
 
-    Both sides are read as a whole into memory. Raises `CorruptBatch` as the batches do.
+    Both logs are read into memory completely. Raises `CorruptBatch` as the batches do.
     """
     sides = _read(expected), _read(found)
     aborted = sides[0].aborted | sides[1].aborted

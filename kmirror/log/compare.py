@@ -1,14 +1,13 @@
-"""Where do two sequences of batches part?
+"""Comparison of two sequences of batches.
 
-What was expected is walked in log order, and what was found beside it. As long as the same bytes come next on both
-sides that is all there is to say; where they do not, offsets tell which batch stands beside which.
+The expected batches are read in log order, next to the found ones. While the bytes are equal, no batch has to be
+decoded; otherwise offsets decide which batches are compared with each other.
 
-Rule 1: a batch that begins at the same offset on both sides is one batch that differs; else the side that begins lower
-has one that the other side lacks.
-Rule 2: what differs in two batches is for `kmirror.log.parting` to say.
+Rule 1: batches with the same base offset on both sides are one batch that differs. Otherwise the batch with the lower
+base offset is missing on the other side. Rule 2: `kmirror.log.parting` describes the difference between two batches.
 
-Where batches come from and up to which offset they are compared is for the caller: the simulator (`sim.checkers`),
-`kmirror diff` (`logdir.compare`) and `kmirror spark-verify` (`spark.compare`).
+The callers choose the batches and the end offset: the simulator (`sim.checkers`), `kmirror diff` (`logdir.compare`) and
+`kmirror spark-verify` (`spark.compare`).
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ from kmirror.records.layout import COMPRESSION_MASK, Buffer
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 
 FLIPPED_BITS_MAX: Final = 16
-"""So many bits at most a damage flips; with more it is another batch."""
+"""Maximum number of flipped bits that count as damage; with more it is a different batch."""
 _FLIPS_TOGETHER: Final = 4096
 
 
 class Match(Enum):
-    """How what was found stands to what was expected."""
+    """Relation of the found batch to the expected one."""
 
     EQUAL = "equal"
-    FLIPPED = "flipped"  # The same batch but for some bits.
-    UNLIKE = "unlike"  # Another batch at the same offset.
-    MISSING = "missing"  # Only expected.
-    EXTRA = "extra"  # Only found.
+    FLIPPED = "flipped"  # The same batch apart from a few bits.
+    UNLIKE = "unlike"  # A different batch at the same offset.
+    MISSING = "missing"  # Only among the expected batches.
+    EXTRA = "extra"  # Only among the found batches.
 
 
 class Step(NamedTuple):
-    """What comes next on both sides, None where a side is at its end.
+    """The next batch of both sides, None for a side that is at its end.
 
-    `found` is also None where it need not be read as a batch: where both are EQUAL, and where it is FLIPPED.
+    `found` is also None if it was not decoded: for EQUAL and FLIPPED.
     """
 
     match: Match
@@ -49,20 +48,20 @@ class Step(NamedTuple):
 
 
 class Cursor(Protocol):
-    """A place in the log that was found."""
+    """Read position in the found log."""
 
     def match(self, batch: AnyBatch) -> Match | None:
-        """Return EQUAL or FLIPPED if this batch comes next, None where what comes next has to be read."""
+        """Return EQUAL or FLIPPED if `batch` is next; None if the next batch must be decoded."""
 
     def batch(self) -> AnyBatch | None:
-        """Return the batch that comes next, None at the end; raises `CorruptBatch` where none can be."""
+        """Return the next batch, None at the end; raises `CorruptBatch` if the bytes are no batch."""
 
     def skip(self, batch: AnyBatch) -> None:
-        """Pass a batch of this size."""
+        """Advance by the size of `batch`."""
 
 
 def steps(expected: Iterable[AnyBatch], found: Cursor) -> Iterator[Step]:
-    """Yield what both sides have, in log order; while a step is looked at, `found` is still before its batch.
+    """Yield the steps of both sides in log order. While the caller handles a step, `found` is still before its batch.
 
     Raises `CorruptBatch` as `expected` and `found` do.
     """
@@ -83,14 +82,14 @@ def steps(expected: Iterable[AnyBatch], found: Cursor) -> Iterator[Step]:
 
 
 def _beside(batch: AnyBatch, other: AnyBatch | None) -> Match:
-    """Return how a batch that was found stands to one that is not the same."""
+    """Return the relation of a found batch to an expected one with different bytes."""
     if other is None or header_offset(other) > header_offset(batch):
         return Match.MISSING
     return Match.UNLIKE if header_offset(other) == header_offset(batch) else Match.EXTRA
 
 
 def parting(step: Step) -> Parting:
-    """Say in what the two sides of a step differ whose batches were read and are not equal."""
+    """Return the difference in a step whose batches were decoded and are not equal."""
     one, other = step.expected, step.found
     if one is not None and other is not None:
         return part(one, other)
@@ -99,34 +98,34 @@ def parting(step: Step) -> Parting:
     return lacking(batch, is_expected=other is None)
 
 
-# -- how much is equal ------------------------------------------------------------------------
+# -- extent of equal and different parts ------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Extent:
-    """Batches, and the offsets from the first to the last of each; or records, where those were compared."""
+    """Number of batches and of the offsets they span, or of records if records were compared."""
 
     batches: int = 0
     offsets: int = 0
     records: int = 0
 
     def add(self, other: Extent) -> None:
-        """Add what `other` counted."""
+        """Add the counts of `other`."""
         self.batches += other.batches
         self.offsets += other.offsets
         self.records += other.records
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was counted."""
+        """True if nothing was counted."""
         return not (self.batches or self.records)
 
 
 @dataclass(slots=True)
 class Shares:
-    """What two logs have in common, what differs at the same offset, and what only one of them has.
+    """Amounts that two logs have in common, that differ at the same offset, and that only one of them has.
 
-    `differing` counts what was expected there.
+    `differing` counts the expected side.
     """
 
     common: Extent = field(default_factory=Extent)
@@ -135,14 +134,14 @@ class Shares:
     only_found: Extent = field(default_factory=Extent)
 
     def add(self, other: Shares) -> None:
-        """Add what `other` counted."""
+        """Add the counts of `other`."""
         self.common.add(other.common)
         self.differing.add(other.differing)
         self.only_expected.add(other.only_expected)
         self.only_found.add(other.only_found)
 
     def of(self, match: Match) -> Extent:
-        """Return where a step counts."""
+        """Return the extent that counts steps of this kind."""
         if match is Match.MISSING:
             return self.only_expected
         if match is Match.EXTRA:
@@ -150,7 +149,7 @@ class Shares:
         return self.common if match is Match.EQUAL else self.differing
 
     def count(self, step: Step, after: int) -> None:
-        """Count a step; `after` is the offset that follows the batch before on its side."""
+        """Count a step; `after` is the next offset after the previous batch of the same side."""
         batch = step.found if step.match is Match.EXTRA else step.expected
         assert batch is not None, "a step has the batch that it is about"
         extent = self.of(step.match)
@@ -159,22 +158,22 @@ class Shares:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there was nothing on either side: then nothing was compared."""
+        """True if both sides were empty, so nothing was compared."""
         return all(part.is_empty for part in (self.common, self.differing, self.only_expected, self.only_found))
 
     @property
     def is_equal(self) -> bool:
-        """Return whether there was something, and all of it is on both sides."""
+        """True if something was compared and both sides have all of it."""
         return not self.common.is_empty and all(
             part.is_empty for part in (self.differing, self.only_expected, self.only_found)
         )
 
 
 def offset_count(batch: AnyBatch, after: int) -> int:
-    """Return how many offsets a batch spans.
+    """Return the number of offsets that a batch spans.
 
-    A wrapper of formats 0 and 1 does not say where it begins unless it is inflated, so it counts from `after` on, the
-    offset that follows the batch before.
+    A compressed wrapper of formats 0 and 1 has its base offset only inside the compressed data, so the count starts at
+    `after`, the next offset after the previous batch.
     """
     if not isinstance(batch, LegacyBatch):
         return max(batch.last_offset_delta + 1, 0)
@@ -184,16 +183,16 @@ def offset_count(batch: AnyBatch, after: int) -> int:
 
 @dataclass(slots=True)
 class Comparison:
-    """How far two sequences are equal."""
+    """Size of the equal prefix of two sequences, and the first difference."""
 
     batches: int = 0
     bytes: int = 0
     parted: Step | None = None
-    """The first step that is not EQUAL, None if there is none."""
+    """The first step that is not EQUAL, or None."""
 
 
 def compare(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Comparison:
-    """Compare two sequences up to where they part; raises `CorruptBatch` as they do."""
+    """Compare two sequences up to the first difference; raises `CorruptBatch` as they do."""
     result = Comparison()
     for step in steps(expected, _Sequence(found)):
         if step.expected is None or step.match is not Match.EQUAL:
@@ -205,7 +204,7 @@ def compare(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Comparis
 
 
 class _Sequence:
-    """A cursor over batches that are at hand."""
+    """Cursor over batches in memory."""
 
     def __init__(self, batches: Iterable[AnyBatch]) -> None:
         self._left = iter(batches)
@@ -223,7 +222,7 @@ class _Sequence:
 
 
 class FlippedBits(NamedTuple):
-    """How many bits differ, and the first one: in which byte, and which of its bits counted from the lowest."""
+    """Number of differing bits, and the first of them: its byte position and its bit number (0 is the lowest bit)."""
 
     total: int
     byte: int
@@ -231,7 +230,7 @@ class FlippedBits(NamedTuple):
 
 
 def flipped_bits(expected: Buffer, found: Buffer) -> FlippedBits | None:
-    """Return the bits in which two buffers of one size differ, None if they are equal or more than a damage flips."""
+    """Return the bits that differ between two buffers of equal size; None for none or more than FLIPPED_BITS_MAX."""
     assert len(expected) == len(found), "bits have places"
     total, first = 0, None
     for begin in range(0, len(expected), _FLIPS_TOGETHER):
@@ -243,6 +242,6 @@ def flipped_bits(expected: Buffer, found: Buffer) -> FlippedBits | None:
         if total > FLIPPED_BITS_MAX:
             return None
         if first is None:
-            high = difference.bit_length() - 1  # The first byte is the highest of the number.
+            high = difference.bit_length() - 1  # The first byte is the most significant one of the number.
             first = begin + len(one) - 1 - high // 8, high % 8
     return None if first is None else FlippedBits(total, *first)

@@ -1,4 +1,4 @@
-"""The topic configs that a partition log obeys, with Kafka's defaults."""
+"""Topic configs that apply to a partition log, with Kafka's defaults."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LONG_MAX = 0x7FFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """Field names are Kafka's keys, `message.timestamp.after.max.ms` as `message_timestamp_after_max_ms`."""
+    """Configs of a log. Fields are Kafka's keys with underscores, times in ms and sizes in bytes."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * DAY_MS
     segment_index_bytes: int = 10 << 20
     index_interval_bytes: int = 4096
     max_message_bytes: int = 1_048_588
-    compression_type: Compression | None = None  # None is Kafka's `producer`: keep what the client chose.
+    compression_type: Compression | None = None  # None means Kafka's `producer`: keep the codec of the batch.
     message_timestamp_type: TimestampType = TimestampType.CREATE_TIME
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = 3_600_000
@@ -40,7 +40,7 @@ class LogConfig:
     producer_id_expiration_ms: int = DAY_MS  # A broker config in Kafka.
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a value of another type, and for bounds without which a log cannot work."""
+        """Raise UsageError for a value of the wrong type or below its minimum."""
         for field in fields(self):
             value = getattr(self, field.name)
             if type(field.default) is int:
@@ -51,4 +51,4 @@ class LogConfig:
 
 
 LEAST = {"segment_bytes": 1, "segment_index_bytes": 1, "index_interval_bytes": 0, "max_message_bytes": 0}
-"""The least value of a number of bytes; times and sizes of retention begin at -1, which is none."""
+"""Minimum of each size in bytes; for all other whole numbers it is -1 (no limit)."""

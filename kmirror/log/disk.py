@@ -1,6 +1,6 @@
-"""What does a node keep when its process dies? In each of its log directories one store for each partition, by name.
+"""Persistent storage of a node: log directories with one store per partition.
 
-`MemoryDisk` survives a killed process as a page cache does. A power cut takes what was not flushed.
+`MemoryDisk` survives a killed process like a page cache does. A power cut loses data that was not flushed.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from kmirror.log.store import PartitionStore
 
 
 class Room(NamedTuple):
-    """The size of a file system and what is free of it, in bytes; -1 where nobody knows."""
+    """Total and usable size of a file system in bytes, -1 if unknown."""
 
     total_bytes: int
     usable_bytes: int
 
 
 class OfflineLogDir(NamedTuple):
-    """A log directory that cannot be opened: its node begins without it, as Kafka's brokers do."""
+    """A log directory that cannot be opened. The node starts without it, as Kafka's brokers do."""
 
     log_dir: str
     reason: str
 
 
 class Disk(Protocol):
-    """One log directory of a node: an entry of `log.dirs`. Its calls raise OSError where the disk fails."""
+    """One log directory (entry of `log.dirs`) of a node. Methods raise OSError if the disk fails."""
 
     @property
     def log_dir(self) -> str:
-        """Return its absolute path, by which it is known to clients and administrators."""
+        """Absolute path, as reported to clients and administrators."""
         ...
 
     @property
     def directory_id(self) -> Uuid:
-        """Return its `directory.id`, by which the controller knows it (KIP-858)."""
+        """The `directory.id` that identifies it to the controller (KIP-858)."""
         ...
 
     def room(self) -> Room:
-        """Return the room that there is now."""
+        """Return the current size and free space."""
         ...
 
     def is_open(self, tp: TopicPartition) -> bool:
-        """Return whether `open` has returned the partition's store, and it was not removed or set aside since."""
+        """Return whether the partition's store was opened and since then neither deleted nor set aside."""
         ...
 
     def open_count(self) -> int:
-        """Return how many partitions `is_open` holds of."""
+        """Return the number of partitions for which `is_open` is true."""
         ...
 
     def partitions(self) -> list[TopicPartition]:
@@ -60,7 +60,7 @@ class Disk(Protocol):
         ...
 
     def open(self, tp: TopicPartition) -> PartitionStore:
-        """Return the partition's store; an empty one is made if there is none."""
+        """Return the partition's store; creates an empty one if there is none."""
         ...
 
     def delete(self, tp: TopicPartition) -> None:
@@ -68,38 +68,38 @@ class Disk(Protocol):
         ...
 
     def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
-        """Have the partition no store any more, at once; return the name by which `purge` removes what is left.
+        """Detach the partition's store at once; return the name with which `purge` removes it.
 
-        What is a stray one is left to the user: it bears another name, and nobody purges it.
+        A stray partition gets a different name and is never purged; the user decides about it.
         """
         ...
 
     def purge(self, name: str) -> None:
-        """Remove what is left of a partition that was set aside; may run beside other calls."""
+        """Remove a partition that was set aside; may run concurrently with other calls."""
         ...
 
     def leftovers(self) -> list[str]:
-        """Return the names by which `purge` removes what was set aside and is still there, in a stable order."""
+        """Return the `purge` names of the partitions that were set aside and still exist, in a stable order."""
         ...
 
     def batch(self) -> AbstractContextManager[None]:
-        """Put off writing what partitions share, their checkpointed offsets, until `write_shared`."""
+        """Defer writing the files shared by all partitions (checkpointed offsets) until `write_shared`."""
         ...
 
     def write_shared(self) -> None:
-        """Write, once, what was put off, as it is by now; may run beside other calls."""
+        """Write the deferred files once, in their current state; may run concurrently with other calls."""
         ...
 
     def read_file(self, name: str) -> bytes | None:
-        """Return a file that belongs to no partition, or None where there is none."""
+        """Return the content of a file that belongs to no partition, or None if there is none."""
         ...
 
     def write_file(self, name: str, data: bytes) -> None:
-        """Create that file or replace it as a whole, safe from a power cut."""
+        """Create or replace the file atomically, safe from a power cut."""
         ...
 
     def delete_file(self, name: str) -> None:
-        """Remove that file; no such file is fine."""
+        """Remove the file, if it exists."""
         ...
 
 
@@ -107,15 +107,15 @@ Disks = Sequence[Disk | OfflineLogDir]
 """The log directories of one node, in the order of `log.dirs`."""
 
 MEMORY: Final = "/memory"
-"""What a disk in memory calls its directory, if it is not told otherwise."""
+"""Default path of a disk in memory."""
 MEMORY_ID: Final = Uuid.from_ints(1, 0)
-"""The id of that directory; the nodes of a cluster must have different ones."""
+"""Default id of that directory; nodes of one cluster must have different ids."""
 
 
 class MemoryDisk:
-    """A `Disk` in memory; `allocate` gives the buffers of its segments, `clock` the times at which they are written.
+    """A `Disk` in memory; `allocate` creates the buffers of its segments, `clock` gives their modification times.
 
-    After `fail` every call that a real disk would have to write or read for raises OSError, until `mend`.
+    After `fail`, every call for which a real disk would read or write raises OSError, until `mend`.
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class MemoryDisk:
         self._fault: OSError | None = None
 
     def fail(self, error: OSError) -> None:
-        """Have every write, cut, flush and opening raise `error` from now on; what was written stays."""
+        """Make every write, truncation, flush and open raise `error` from now on; the data stays."""
         self._fault = error
         for store in self._stores.values():
             store.fault = error
 
     def mend(self) -> None:
-        """End what `fail` began."""
+        """End the fault set by `fail`."""
         self._fault = None
         for store in self._stores.values():
             store.fault = None
@@ -169,17 +169,17 @@ class MemoryDisk:
         return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate, clock=self._clock))
 
     def written(self, tp: TopicPartition) -> MemoryStore | None:
-        """Return what was written of a partition, also after the disk failed; None if there is nothing."""
+        """Return the data of a partition, also after a disk failure; None if there is none."""
         return self._stores.get(tp)
 
     def cut_power(self, rng: Rng) -> int:
-        """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
+        """Lose unflushed data: truncate each segment at a byte drawn by `rng`. Return the number of bytes lost."""
         return sum(
             self._stores[tp].cut_power(lambda unflushed: rng.below(unflushed + 1)) for tp in sorted(self._stores)
         )
 
     def put(self, tp: TopicPartition, store: MemoryStore) -> None:
-        """Lay down a partition folder that was written elsewhere."""
+        """Add a partition folder that was written elsewhere."""
         self._stores[tp] = store
         store.clock, store.fault = self._clock, self._fault
 

@@ -1,9 +1,8 @@
-"""Which leader epoch wrote which offsets of one partition.
+"""Leader epochs of one partition: the epoch that wrote each offset.
 
-The cache is a list of (epoch, start offset) pairs, strictly ascending in both. An entry covers the
-offsets from its start to the start of the next entry, and the last one covers all up to the log end.
-A pair that would break the order removes what it conflicts with: the newest word wins, because a
-leader that speaks later has seen more than the leader whose entries it contradicts.
+The cache is a list of (epoch, start offset) pairs, strictly ascending in both. An entry covers the offsets from its
+start to the start of the next entry; the last one covers all up to the log end. A pair that would break the order
+removes the entries it conflicts with: a later leader has seen more than the leader whose entries it contradicts.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ class EpochEntry(NamedTuple):
 
 
 class EndOffset(NamedTuple):
-    """The answer of `end_offset_for`; both fields are -1 where nothing is known."""
+    """Result of `end_offset_for`; both fields are -1 if unknown."""
 
     epoch: int
     end_offset: int
 
 
 class LeaderEpochCache:
-    """The entries; `is_saved` says whether the checkpoint has them: every change ends that, who writes it sets it."""
+    """Leader epoch entries; `is_saved` is False after each change until the writer of the checkpoint sets it."""
 
     __slots__ = ("_epochs", "_starts", "is_saved")
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
-        # Lists; but all logs without an epoch, as followers of empty partitions are, share the empty tuple.
+        # Lists once there is an entry. Empty caches, common for followers of empty partitions, share the empty tuple.
         self._epochs: Sequence[int] = ()
         self._starts: Sequence[int] = ()
         self.is_saved = False
@@ -54,11 +53,11 @@ class LeaderEpochCache:
         return f"LeaderEpochCache({list(zip(self._epochs, self._starts, strict=True))})"
 
     def latest_epoch(self) -> int:
-        """Return the greatest epoch with an entry, -1 when there is none."""
+        """Return the greatest epoch with an entry, or -1."""
         return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Record that `epoch` begins at `start_offset`; True if that changed the cache."""
+        """Record that `epoch` begins at `start_offset`; return whether the cache changed."""
         assert epoch >= 0 and start_offset >= 0, f"epoch {epoch} at offset {start_offset}"
         if self._epochs and self._epochs[-1] == epoch and self._starts[-1] <= start_offset:
             return False
@@ -75,12 +74,12 @@ class LeaderEpochCache:
         return True
 
     def epoch_for_offset(self, offset: int) -> int:
-        """Return the epoch whose range holds `offset`, -1 below the first entry."""
+        """Return the epoch that covers `offset`, or -1 below the first entry."""
         index = bisect_right(self._starts, offset) - 1
         return self._epochs[index] if index >= 0 else UNDEFINED_EPOCH
 
     def start_offset_of(self, epoch: int) -> int:
-        """Return where `epoch` begins, -1 if it has no entry."""
+        """Return the start offset of `epoch`, or -1 if it has no entry."""
         index = bisect_left(self._epochs, epoch)
         found = index < len(self._epochs) and self._epochs[index] == epoch
         return self._starts[index] if found else UNDEFINED_OFFSET
@@ -91,11 +90,11 @@ class LeaderEpochCache:
         return EpochEntry(self._epochs[index], self._starts[index]) if index < len(self._epochs) else None
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EndOffset:
-        """Return the greatest known epoch not above `epoch`, and where it ends.
+        """Return the greatest known epoch that is at most `epoch`, and its end offset (exclusive).
 
-        An epoch above the latest one is unknown here, so the answer is undefined, and so it is for an
-        empty cache. An epoch below the first one is answered with itself and the first entry's start: the
-        asker then cuts to what this log still holds.
+        Undefined (-1, -1) for an epoch above the latest one and for an empty cache. For an epoch below the first one,
+        it is returned unchanged with the first entry's start: the caller then truncates to the offsets that this log
+        still holds.
         """
         epochs = self._epochs
         if epoch == UNDEFINED_EPOCH or not epochs or epoch > epochs[-1]:
@@ -107,7 +106,7 @@ class LeaderEpochCache:
         return EndOffset(floor, self._starts[above])
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at or above `end_offset`; True if there were any."""
+        """Drop the entries that start at or above `end_offset`; return whether there were any."""
         keep = bisect_left(self._starts, end_offset)
         if end_offset < 0 or keep == len(self._starts):
             return False
@@ -116,9 +115,9 @@ class LeaderEpochCache:
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop what lies below `start_offset`; the entry that covers it now starts there.
+        """Drop the range below `start_offset`; the entry that covers it then starts there.
 
-        True if any entry began at or below `start_offset`.
+        Return whether any entry started at or below `start_offset`.
         """
         below = bisect_right(self._starts, start_offset)
         if below == 0:
@@ -129,29 +128,29 @@ class LeaderEpochCache:
         return True
 
     def replace(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Hold these entries, which ascend, instead of what is there."""
+        """Replace all entries by `entries`, which must ascend."""
         entries = list(entries)
         self._epochs = [epoch for epoch, _ in entries]
         self._starts = [start_offset for _, start_offset in entries]
         self.is_saved = False
 
     def clear(self) -> None:
-        """Forget all epochs: when messages of an old format come, which have none, and when the whole log goes."""
+        """Remove all entries: for messages of an old format, which have no epoch, and when the whole log is deleted."""
         if self._epochs:
             self._epochs = self._starts = ()
             self.is_saved = False
 
 
 def encode_checkpoint(entries: Iterable[tuple[int, int]]) -> bytes:
-    """Return the text of a `leader-epoch-checkpoint` file: version, count, a line for each entry."""
+    """Return the content of a `leader-epoch-checkpoint` file: version, count, one line per entry."""
     lines = [f"{epoch} {start_offset}\n" for epoch, start_offset in entries]
     return f"0\n{len(lines)}\n{''.join(lines)}".encode("ascii")
 
 
 def decode_checkpoint(data: bytes) -> list[EpochEntry]:
-    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptBatch` if it is not one.
+    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptBatch` if it is malformed.
 
-    A broker that has just created the file leaves it empty.
+    An empty file has no entries: a broker creates the file empty.
     """
     if not data:
         return []

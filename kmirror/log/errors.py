@@ -1,8 +1,8 @@
-"""What a partition log refuses, and how it says so.
+"""Errors of a partition log.
 
-A refused produce is an answer with a Kafka error code (`LogAppendError`); so is a read outside the log
-(`OffsetOutOfRange`). Bytes from another replica that cannot follow what is there raise `CorruptBatch`'s
-kin, because the fault is the sender's and the partition, not the request, fails.
+A rejected produce (`LogAppendError`) and a read outside the log (`OffsetOutOfRange`) carry the Kafka error code for the
+response. Batches from another replica that do not fit the log raise subclasses of `CorruptBatch`: the sender is at
+fault, and the partition fails, not the request.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class LogAppendError(KafkaError):
-    """The leader refuses to append; `code` is what the producer is answered with."""
+    """The leader rejects the append; `code` is the error for the producer."""
 
 
 class RecordsRefused(LogAppendError):
-    """Single records are why the leader refuses; `record_errors` has the index and the fault of each (KIP-467).
+    """Rejection because of single records; `record_errors` holds the index and the error of each (KIP-467).
 
-    The message is one for the whole batch, in a broker's words: a producer gets both, and for no other refusal any.
+    `message` covers the whole batch and has a broker's wording. A producer receives both; other rejections send
+    neither.
     """
 
     def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]]) -> None:
@@ -29,7 +30,7 @@ class RecordsRefused(LogAppendError):
 
 
 class OffsetOutOfRange(KafkaError):
-    """An offset outside `log_start_offset` to `log_end_offset` was asked for."""
+    """The requested offset is outside `log_start_offset` to `log_end_offset`."""
 
     def __init__(self, message: str, *, offset: int, log_start_offset: int, log_end_offset: int) -> None:
         self.offset = offset
@@ -39,11 +40,11 @@ class OffsetOutOfRange(KafkaError):
 
 
 class OffsetsOutOfOrder(CorruptBatch):
-    """Replicated batches whose offsets do not ascend; nothing was appended."""
+    """Replicated batches with offsets that do not ascend; nothing was appended."""
 
 
 class UnexpectedAppendOffset(CorruptBatch):
-    """Replicated batches that begin below the log end; nothing was appended."""
+    """Replicated batches that begin below the log end offset; nothing was appended."""
 
     def __init__(self, message: str, *, first_offset: int, last_offset: int) -> None:
         self.first_offset = first_offset

@@ -1,10 +1,9 @@
-"""May these bytes be appended without a closer look? Yes, if they are one plain batch that goes on where the log ends.
+"""Fast append of a single plain batch that continues at the log end.
 
-So answers a source that is asked often: one batch for each partition (`append_one`). And so come most batches of
-clients to a leader (`lead_one`). A scan, or a batch made into objects, costs several times as much Python as the bytes
-cost, and finds nothing that is not seen here. Whatever is not plain is left to the careful way: another epoch, an
-unknown producer, one that begins a transaction, a control batch, a first batch, one that calls for a new segment, one
-that is to be written anew, and everything that is wrong.
+Frequent fetches return one batch per partition (`append_one`), and so do most produce requests (`lead_one`). A scan or
+a decoded batch costs several times as much Python time as the bytes themselves, and finds nothing that these checks
+miss. Every other batch is left to the full path: another epoch, an unknown producer, the start of a transaction, a
+control batch, the first batch of a segment, one that needs a new segment or must be rewritten, and every invalid one.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def append_one(
     latest_epoch: int,
     now_ms: int,
 ) -> AppendInfo | None:
-    """Append `view` as it is, if it is one plain batch of another leader; None, and nothing is done, if it is not."""
+    """Append `view` unchanged if it is one plain batch of another leader; otherwise do nothing and return None."""
     total = len(view)
     if total < _HEADER_SIZE:
         return None
@@ -85,9 +84,9 @@ def lead_one(
     latest_epoch: int,
     now_ms: int,
 ) -> AppendInfo | None:
-    """Append a copy of `view` with the log's next offsets, if it is one plain batch that a leader takes as it is.
+    """Append a copy of `view` at the log's next offsets if it is one plain batch that a leader accepts unchanged.
 
-    None, and nothing is done, if it is not. What `leader_append.prepare` would find wrong or write anew is not plain.
+    Otherwise do nothing and return None. A batch that `leader_append.prepare` would reject or rewrite is not plain.
     """
     total = len(view)
     if total < _HEADER_SIZE:
@@ -133,7 +132,7 @@ def lead_one(
 def _are_taken(
     data: bytearray, codec: int, count: int, since: int, timestamp: int, config: LogConfig, now_ms: int
 ) -> bool:
-    """Return whether a leader takes the records of the batch in `data`, with `timestamp` as the greatest of theirs."""
+    """Return whether a leader accepts the records of the batch in `data`; `timestamp` is the header's maximum."""
     if codec:
         if codec > Compression.ZSTD:
             return False
@@ -155,7 +154,7 @@ def _are_taken(
 
 
 def _goes_on(producers: ProducerStates, producer_id: int, producer_epoch: int, attributes: int) -> ProducerEntry | None:
-    """Return the state of a producer of which a batch comes that changes neither its epoch nor its transaction."""
+    """Return the producer's entry if the batch changes neither its epoch nor its transaction state, else None."""
     producer = producers.entries.get(producer_id)
     if producer is None or producer.producer_epoch != producer_epoch:
         return None

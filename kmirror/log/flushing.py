@@ -1,4 +1,4 @@
-"""Up to where is a log safe from a power cut?"""
+"""Recovery point of a log and the jobs that flush it to disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.log.store import PartitionStore
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """A job for the disk: make segments safe as they are when it runs."""
+    """Disk job that flushes segments in the state they have when it runs."""
 
     store: PartitionStore
     base_offsets: list[int]
@@ -21,20 +21,20 @@ class Flush:
 
 
 class Flushing:
-    """The recovery point of one log: all below it is flushed, or no longer part of the log."""
+    """Recovery point of one log: everything below it is flushed or no longer part of the log."""
 
     __slots__ = ("_under_way", "is_deferred", "last_flush_ms", "recovery_point")
 
     def __init__(self, recovery_point: int, now_ms: int) -> None:
         self.recovery_point = recovery_point
         self.last_flush_ms = now_ms
-        self.is_deferred = False  # If True, a roll does not flush: the owner of the log orders that.
-        self._under_way: int | None = None  # Up to where the job under way makes the log safe.
+        self.is_deferred = False  # If True, rolling a segment does not flush; the owner of the log schedules it.
+        self._under_way: int | None = None  # End offset (exclusive) of the running flush job.
 
     def begin(self, segments: SegmentList, end_offset: int) -> Flush | None:
-        """Return the job that makes safe what lies below `end_offset`, the log's end or where a segment begins.
+        """Return the job that flushes everything below `end_offset`, the log end or a segment's base offset.
 
-        None if it is safe, or if there is such a job already.
+        None if that is flushed already or a job is running.
         """
         if self.recovery_point >= end_offset or self._under_way is not None:
             return None
@@ -43,18 +43,18 @@ class Flushing:
         return Flush(segments.store, [s.base_offset for s in reaching if s.base_offset < end_offset])
 
     def finish(self, now_ms: int, *, done: bool) -> None:
-        """Take in that the job came to its end; what was cut while it was under way does not count."""
+        """Record the end of the job; data truncated while it ran does not count as flushed."""
         if done and self._under_way is not None:
             self.raise_to(self._under_way, now_ms)
         self._under_way = None
 
     def raise_to(self, offset: int, now_ms: int) -> None:
-        """Take in that all below `offset` is safe."""
+        """Record that everything below `offset` is flushed."""
         self.recovery_point = max(self.recovery_point, offset)
         self.last_flush_ms = now_ms
 
     def cut_to(self, offset: int) -> None:
-        """Nothing from `offset` on is part of the log any more; what comes there is not safe yet."""
+        """Lower the recovery point after a truncation to `offset`; new data there is not flushed yet."""
         self.recovery_point = min(self.recovery_point, offset)
         if self._under_way is not None:
             self._under_way = min(self._under_way, offset)

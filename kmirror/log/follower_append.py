@@ -1,7 +1,7 @@
-"""How do a leader's batches get into the log of a follower or a mirror, as they are?
+"""Appending a leader's batches unchanged to the log of a follower or a mirror.
 
-All of them, up to an epoch that is not to be believed, or none. What is one plain batch has a shorter way
-(`fast_append.py`).
+Either all batches before the first one with too high an epoch are appended, or none. A single plain batch has a faster
+path (`fast_append.py`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def append_replicated(log: LogState, view: memoryview, max_epoch: int) -> Append
 
 
 def _begin_at_straddling_batch(log: LogState, scan: ScanResult) -> None:
-    """Allow a batch that begins below the log end, if the log holds nothing yet.
+    """Allow a batch that begins below the log end if the log is empty.
 
-    The leader's log start may lie inside a batch (DeleteRecords), and the whole batch is sent.
+    The leader's log start may lie inside a batch (DeleteRecords), and the leader sends the whole batch.
     """
     end = log.log_end_offset
     if log.log_start_offset != end or scan.last_offset < end:
@@ -50,9 +50,10 @@ def _begin_at_straddling_batch(log: LogState, scan: ScanResult) -> None:
 
 
 def _append_in_parts(log: LogState, view: memoryview, scan: ScanResult) -> AppendInfo:
-    """Append more than a segment holds: as many batches at a time as fit, at least one.
+    """Append more than fits into a segment, in parts: as many batches as fit, at least one.
 
-    Kafka refuses here. A mirrored topic has its source's segment size, which a fetch may exceed, also in offsets.
+    Kafka rejects this. A mirrored topic has its source's segment size, and a fetch may exceed it in bytes and in
+    offsets.
     """
     total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
     start = 0
@@ -70,7 +71,7 @@ def _append_in_parts(log: LogState, view: memoryview, scan: ScanResult) -> Appen
 
 
 def _append_judged(log: LogState, view: memoryview, scan: ScanResult) -> AppendInfo:
-    """Append replicated batches that fit a segment; what is refused leaves no segment above the log end."""
+    """Append validated replicated batches that fit into a segment; a rejection leaves no segment above the log end."""
     staging: Staging | None = None
     control_types: list[int] = []
     if scan.special:

@@ -1,9 +1,8 @@
-"""Sparse maps from offset to file position and from timestamp to offset, one pair for each segment.
+"""Sparse indexes of a segment: from offset to file position, and from timestamp to offset.
 
-Both are kept in memory and are written in Kafka's bytes when a segment is rolled or closed: a row of
-`.index` is an int32 offset relative to the segment's base and an int32 position, a row of `.timeindex`
-is an int64 timestamp and an int32 relative offset. Both only ever ascend. They can be rebuilt from the
-log at any time, so nothing here needs to survive a crash.
+Both are kept in memory and written in Kafka's format when a segment is rolled or closed. A row of `.index` is an int32
+offset relative to the segment's base offset and an int32 position; a row of `.timeindex` is an int64 timestamp and an
+int32 relative offset. Rows ascend. The indexes can be rebuilt from the log, so they need not survive a crash.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kmirror.records.layout import NO_TIMESTAMP
 OFFSET_ROW = Struct(">ii")
 TIME_ROW = Struct(">qi")
 _NO_ROWS = array("q")
-"""Both columns of every index without rows, which most are; the first row brings an index arrays of its own."""
+"""Shared columns of all indexes without rows (the majority); the first row allocates separate arrays."""
 
 
 class TimestampOffset(NamedTuple):
@@ -28,7 +27,7 @@ class TimestampOffset(NamedTuple):
 
 
 class OffsetIndex:
-    """Last offset of a batch -> position of that batch, about once in every `index.interval.bytes`."""
+    """Maps the last offset of a batch to its position, about once per `index.interval.bytes`."""
 
     __slots__ = ("base_offset", "offsets", "positions")
 
@@ -63,17 +62,17 @@ class OffsetIndex:
         self.positions.fromlist(positions)
 
     def position_for(self, offset: int) -> int:
-        """Return a position at or before the batch that holds `offset`."""
+        """Return a position at or before the batch that contains `offset`."""
         slot = bisect_right(self.offsets, offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
     def first_from(self, position: int) -> int | None:
-        """Return the offset of the first indexed batch that begins at or behind `position`, None if there is none."""
+        """Return the offset in the first row at or after `position`, or None."""
         slot = bisect_left(self.positions, position)
         return self.offsets[slot] if slot < len(self.offsets) else None
 
     def position_well_below(self, position: int) -> int:
-        """Return the position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
+        """Return the position of an indexed batch that certainly ends at or before `position`, or 0."""
         slot = bisect_right(self.positions, position) - 2
         return self.positions[slot] if slot >= 0 else 0
 
@@ -86,13 +85,13 @@ class OffsetIndex:
         del self.offsets[:], self.positions[:]
 
     def encode(self) -> bytes:
-        """Return the bytes of the `.index` file, offsets relative to the base offset."""
+        """Return the content of the `.index` file, with offsets relative to the base offset."""
         rows = zip(self.offsets, self.positions, strict=True)
         return b"".join(OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> OffsetIndex:
-        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        """Decode an `.index` file; trailing zero rows, which a killed broker leaves, are ignored."""
         if len(data) % OFFSET_ROW.size:
             raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {OFFSET_ROW.size}")
         index = cls(base_offset)
@@ -110,7 +109,7 @@ class OffsetIndex:
 
 
 class TimeIndex:
-    """Greatest timestamp so far -> last offset of the batch that has it."""
+    """Maps the greatest timestamp so far to the last offset of the batch that has it."""
 
     __slots__ = ("base_offset", "offsets", "timestamps")
 
@@ -126,13 +125,13 @@ class TimeIndex:
         return self.timestamps[-1] if self.timestamps else NO_TIMESTAMP
 
     def last_entry(self) -> TimestampOffset:
-        """Return the last row, timestamp -1 at the base offset while there is none."""
+        """Return the last row, or timestamp -1 at the base offset if there is none."""
         if not self.timestamps:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         return TimestampOffset(self.timestamps[-1], self.offsets[-1])
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        """Add a row unless the timestamp is already covered; records without timestamps add none."""
+        """Add a row unless the timestamp is already covered; records without a timestamp add none."""
         if timestamp > self.last_timestamp:
             if self.timestamps is _NO_ROWS:
                 self.timestamps, self.offsets = array("q"), array("q")
@@ -140,7 +139,7 @@ class TimeIndex:
             self.offsets.append(offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """Return the row with the greatest timestamp that is not above `timestamp`."""
+        """Return the row with the greatest timestamp that is at most `timestamp`."""
         slot = bisect_right(self.timestamps, timestamp) - 1
         if slot < 0:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
@@ -155,15 +154,16 @@ class TimeIndex:
         del self.timestamps[:], self.offsets[:]
 
     def encode(self) -> bytes:
-        """Return the bytes of the `.timeindex` file, offsets relative to the base offset."""
+        """Return the content of the `.timeindex` file, with offsets relative to the base offset."""
         rows = zip(self.timestamps, self.offsets, strict=True)
         return b"".join(TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
-        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
+        """Decode a `.timeindex` file; trailing zero rows, which a killed broker leaves, are ignored.
 
-        But a file of one row is one that was closed: its segment's first record has the timestamp 0, and none a later.
+        A file with a single row is kept even if it is zero: its segment was closed, its first record has timestamp 0,
+        and no record has a later one.
         """
         if len(data) % TIME_ROW.size:
             raise CorruptBatch(f"a time index has {len(data)} bytes, expected rows of {TIME_ROW.size}")

@@ -1,10 +1,9 @@
-"""May these records be appended by the leader, and as which bytes?
+"""Validation of produced records by the leader, and the bytes to append.
 
-The checks and their order are Kafka's (`LogValidator` and the analysis before it): first the batch as a
-whole, then each record, and only what passes gets offsets. The batch keeps its bytes but for base offset
-and leader epoch, which lie outside the checksum. It is rewritten in three cases only: the topic has a
-codec of its own and the batch another, a compressed batch numbers its records with gaps, or the topic
-stamps records at append time.
+The checks and their order are Kafka's (`LogValidator` and the analysis before it): first the batch as a whole, then
+each record; offsets are assigned last. The batch keeps its bytes except for base offset and leader epoch, which the
+checksum does not cover. It is rewritten in three cases only: the topic's codec differs from the batch's, a compressed
+batch numbers its records with gaps, or the topic sets timestamps at append time.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
 
 SHOWN_MAX = 3
-"""Of the records that are wrong in a batch, the message about all of them shows so many."""
+"""Maximum number of invalid records listed in the error message of a batch."""
 
 
 class PreparedBatch(NamedTuple):
-    """The bytes to append; `log_append_time` is -1 unless the topic stamps records itself."""
+    """Bytes to append; `log_append_time` is -1 unless the topic sets timestamps itself."""
 
     data: bytes | bytearray
     log_append_time: int
@@ -91,10 +90,10 @@ def prepare(
 
 
 def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int) -> int | None:
-    """Return the greatest timestamp of a batch whose outline shows that it is taken as it is; None if it does not.
+    """Return the greatest timestamp of a batch that can be kept unchanged, judged by its outline; None if undecided.
 
-    Kafka steps over the records in the same way where it need not write them anew. What is refused here is decoded, for
-    what is wrong with it is to be told, and may be nothing. `payload` is what was inflated.
+    Kafka skips over the records in the same way if it need not rewrite them. A batch without a valid outline is decoded
+    to find the exact error, if any. `payload` is the decompressed payload.
     """
     count = batch.record_count
     found = outline(data, layout.RECORDS_AT, count) if payload is None else outline(payload, 0, count)
@@ -110,10 +109,10 @@ def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: Lo
 
 
 def is_timely(config: LogConfig, least: int, greatest: int, now_ms: int) -> bool:
-    """Return whether a topic takes records whose timestamps are from `least` to `greatest`, in ms."""
+    """Return whether the topic accepts records with timestamps from `least` to `greatest` (ms, both inclusive)."""
     if config.message_timestamp_type is not TimestampType.CREATE_TIME:
         return True
-    latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Above that a Java long wraps.
+    latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Greater values overflow a Java long.
     return now_ms - config.message_timestamp_before_max_ms <= least and greatest <= latest
 
 
@@ -133,7 +132,7 @@ def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
 
 
 def _check_rest(view: memoryview, end: int, tp: TopicPartition) -> None:
-    """Refuse a second batch behind the one that ends at `end`; one that is cut is left out, as in Kafka."""
+    """Reject a second batch after the one that ends at `end`; an incomplete one is dropped, as in Kafka."""
     try:
         size = next_size(view, end)
     except CorruptBatch as error:
@@ -152,7 +151,7 @@ def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:
 
 
 def check_fits_segment(size: int, tp: TopicPartition, config: LogConfig) -> None:
-    """Raise `LogAppendError` with RECORD_LIST_TOO_LARGE for a batch that no segment can take."""
+    """Raise `LogAppendError` with RECORD_LIST_TOO_LARGE for a batch larger than a segment."""
     if size > config.segment_bytes:
         raise LogAppendError(
             ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -178,7 +177,7 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
 
 
 def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
-    """Refuse the batch for its records, in a broker's words; a time that is wrong names the error, wherever it is."""
+    """Reject the batch for invalid records, in a broker's wording; any invalid timestamp decides the error code."""
     faults: list[tuple[int, str]] = []
     is_timely = True
     by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
@@ -208,14 +207,14 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
 
 
 def _described(record: Record) -> str:
-    """Return a record as a broker's messages name it."""
+    """Return the description of a record in a broker's messages."""
     sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
     return f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
 
 
 def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:
-    """Write the greatest timestamp and who set it into a copy of the batch, as the broker sees both."""
-    greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
+    """Write the greatest timestamp and its type into a copy of the batch, as the broker computes them."""
+    greatest = max(greatest, NO_TIMESTAMP)  # A client may send timestamps below -1.
     attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
     if by_broker:
         attributes |= layout.LOG_APPEND_TIME_FLAG
@@ -239,7 +238,7 @@ def _rebuild(
     tp: TopicPartition,
 ) -> bytes:
     create_time = log_append_time is None
-    if any(record.timestamp < NO_TIMESTAMP for record in records):  # Kafka's builder takes none either.
+    if any(record.timestamp < NO_TIMESTAMP for record in records):  # Kafka's builder rejects them too.
         raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: a timestamp below -1 cannot be written anew")
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp) for record in records],

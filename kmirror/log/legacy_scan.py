@@ -1,8 +1,8 @@
-"""The judgement of `scan_batches` for runs of bytes in which messages of format 0 or 1 stand (D21).
+"""Slow path of `scan_batches` for bytes that contain messages of format 0 or 1 (D21).
 
-Old segments may hold all three formats, one after the other. A legacy message has no leader epoch and no
-producer, and its header holds one offset only: the last one, which for a wrapper is that of the last message
-inside. Where it begins would take to inflate it, so order is judged by last offsets, as Kafka does.
+Old segments may contain all three formats. A legacy message has no leader epoch and no producer, and its header has
+only the last offset; for a wrapper it is the offset of the last message inside. The first offset is known only after
+decompression, so order is checked by last offsets, as in Kafka.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmirror.records.legacy import AnyBatch, LegacyBatch
 def scan_any_batches(
     view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool
 ) -> ScanResult:
-    """Judge batches and legacy messages, one object each; several times slower than the scan of batches."""
+    """Validate batches and legacy messages, decoding each one; several times slower than `scan_batches`."""
     scan = ScanResult()
     scan.epochs, scan.special = [], []
     scan.row_offsets, scan.row_positions, scan.time_rows = [], [], []
@@ -70,7 +70,7 @@ def scan_any_batches(
                 row_timestamp = top[0]
         position += batch.size_in_bytes
     if scan.roll_offset < 0 and scan.batches:
-        scan.roll_offset = max(0, scan.last_offset - SPAN_MAX)  # Kafka's guess at an offset that is not above it.
+        scan.roll_offset = max(0, scan.last_offset - SPAN_MAX)  # Kafka's lower bound for the first offset.
     scan.valid_bytes = position
     scan.since_row = position - (next_row - segment.index_interval_bytes)
     return scan
@@ -86,7 +86,7 @@ def _batch_at(view: memoryview, position: int) -> AnyBatch:
 
 
 def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch | None:
-    """Return why the batch cannot follow one that ends at `last_offset`."""
+    """Return the reason why the batch cannot follow one that ends at `last_offset`, or None."""
     if isinstance(batch, LegacyBatch):
         first = batch.last_offset
         computed = zlib.crc32(batch.view[layout.MAGIC_AT :]) if check_crc else batch.crc

@@ -1,8 +1,8 @@
-"""What is one partition's log made of, and which moves keep its parts in step?
+"""State of one partition's log, and the operations that keep its parts consistent.
 
-Batches that were judged are written, segments are rolled, the marks move, the end is cut off. Each of these concerns
-several parts at once: segments, leader epochs, the producers' state, log start and high watermark. Who may append what,
-what is read, and what goes by the clock is said above, by `PartitionLog` and those that it calls.
+The operations write validated batches, roll segments, move the offsets and truncate. Each changes several parts:
+segments, leader epochs, producer state, log start and high watermark. The rules for appends, reads and time-based work
+are in `PartitionLog` and the modules it calls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kmirror.log.store import (
 
 
 class LogState:
-    """The parts of one partition's log. Attributes are there to be read: methods move them."""
+    """The parts of one partition's log. Attributes are read-only for callers; methods change them."""
 
     __slots__ = (
         "compaction",
@@ -69,34 +69,34 @@ class LogState:
         self.high_watermark = loaded.high_watermark
         self.epochs: LeaderEpochCache = loaded.epochs
         self.producers: ProducerStates = loaded.producers
-        self.repair = loaded.repair  # What opening had to cut off, or None.
+        self.repair = loaded.repair  # The part removed when the log was opened, or None.
         self.flushing = Flushing(max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset), now_ms)
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
-        self.now_ms = now_ms  # The clock as of the last call that told it.
-        self.compaction: Compaction | None = None  # The run under way; none if the log was cut below its reach.
+        self.now_ms = now_ms  # The time passed to the last call that had one.
+        self.compaction: Compaction | None = None  # The running job; reset if the log changes in its range.
         self.unsaved: dict[LogState, None] | None = None  # See `enter_when_unsaved`.
 
     @property
     def log_end_offset(self) -> int:
-        """Return the offset that the next record gets."""
+        """The offset of the next record (LEO)."""
         return self.segments.end_offset
 
     @property
     def recovery_point(self) -> int:
-        """Return the offset below which the log is not read again when it is opened after a crash."""
+        """Offset below which the log is not read again when it is opened after a crash."""
         return self.flushing.recovery_point
 
     @property
     def latest_epoch(self) -> int:
-        """Return the greatest leader epoch in the epoch cache, -1 when it is empty."""
+        """Greatest leader epoch in the epoch cache, -1 if it is empty."""
         return self.epochs.latest_epoch()
 
-    # -- growing ------------------------------------------------------------------------------
+    # -- appends and segments -----------------------------------------------------------------
 
     def write(
         self, view: memoryview, scan: ScanResult, staging: Staging | None, control_types: list[int]
     ) -> AppendInfo:
-        """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
+        """Append validated batches at the log end; nothing can fail after the first byte is written."""
         segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
             segment.add_aborted(staging.commit())
@@ -112,16 +112,16 @@ class LogState:
         )
 
     def make_room(self, view: memoryview, scan: ScanResult) -> None:
-        """Roll if the active segment cannot take the batches."""
+        """Roll if the active segment cannot hold the batches."""
         active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
             segment = self.roll(scan.roll_offset)
-            fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
+            fresh = scan_batches(view, segment, check_crc=False)  # Index rows depend on the segment.
             scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
             scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
 
     def roll(self, first_offset: int) -> Segment:
-        """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
+        """Start a new active segment for a batch at `first_offset`, which may be above the log end."""
         base_offset = max(first_offset, self.log_end_offset)
         active = self.segments.active
         if active.base_offset == base_offset:
@@ -138,24 +138,24 @@ class LogState:
     # -- leader epochs ------------------------------------------------------------------------
 
     def assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
-        """Note the epochs of batches about to be written; one that then has no batch does no harm."""
+        """Record the epochs of batches about to be written; an epoch that then gets no batch is harmless."""
         for epoch, start_offset in epochs:
             if epoch >= 0:
                 self.epochs.assign(epoch, start_offset)
-            elif epoch == LEGACY_EPOCH:  # Else its offsets would be taken for the latest epoch's.
+            elif epoch == LEGACY_EPOCH:  # Otherwise its offsets would belong to the latest epoch.
                 self.epochs.clear()
         self._write_epochs()
 
     def _write_epochs(self, *, anew: bool = False) -> None:
-        """Write the epochs if they are others, or `anew` where Kafka writes in any case."""
+        """Write the epochs if they changed; with `anew` in any case, as Kafka does at some points."""
         if anew or not self.epochs.is_saved:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
             self.epochs.is_saved = True
 
-    # -- moving the marks ---------------------------------------------------------------------
+    # -- high watermark and log start ---------------------------------------------------------
 
     def update_high_watermark(self, offset: int) -> int:
-        """Set the high watermark, bounded by log end and log start, which may be above that; returns what it is now."""
+        """Set the high watermark, limited to log start and log end (log start wins), and return its new value."""
         bounded = max(min(offset, self.log_end_offset), self.log_start_offset)
         if bounded != self.high_watermark:
             self.high_watermark = bounded
@@ -164,9 +164,9 @@ class LogState:
         return bounded
 
     def advance_log_start(self, offset: int) -> bool:
-        """Raise the log start to `offset`; True if it was lower.
+        """Raise the log start to `offset`; return whether it was lower.
 
-        Raises OffsetOutOfRange above the high watermark.
+        Raises OffsetOutOfRange if `offset` is above the high watermark.
         """
         if offset > self.high_watermark:
             reason = f"log start {offset} would be above the high watermark {self.high_watermark}"
@@ -186,13 +186,14 @@ class LogState:
         start, end = self.log_start_offset, self.log_end_offset
         return OffsetOutOfRange(f"{self.tp}: {reason}", offset=offset, log_start_offset=start, log_end_offset=end)
 
-    # -- cutting ------------------------------------------------------------------------------
+    # -- truncation ---------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Drop every record at or above `offset`; False if there is none.
+        """Remove all records at or above `offset`; return False if there are none.
 
-        The log then ends at `offset`, or where the batch began that holds it, for batches go as a whole (D47), but not
-        below the log start. Raises CorruptBatch, before anything changes, where an index leads to no batch.
+        The log then ends at `offset`, or at the base offset of the batch that contains it, as only whole batches are
+        removed (D47), but not below the log start. Raises CorruptBatch, before any change, if an index points to no
+        batch.
         """
         assert offset >= 0, f"{self.tp}: a cut to {offset}"
         if offset >= self.log_end_offset:
@@ -215,18 +216,19 @@ class LogState:
         self.producers = after_cut(self.producers, self.store, self.segments if reads else (), start, end, expired)
         self.update_high_watermark(min(self.high_watermark, end))
         if end > cut.kept_end:
-            self.roll(end)  # Else the log would end at `kept_end` when it is opened again.
+            self.roll(end)  # Otherwise the log would end at `kept_end` after it is reopened.
         return True
 
     def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> None:
-        """Drop everything; the log is empty and begins at `offset`.
+        """Remove everything; the log is then empty and begins at `offset`.
 
-        `log_start_offset` may lie above it when the first batch to come begins below the log start.
+        `log_start_offset` may be higher if the first batch to be appended begins below the log start.
         """
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
         delete_snapshots(self.store, above=-1)
         self.segments.restart_at(offset, self.config, self.now_ms)
-        # Not before: a log of which a part is left tells by its checkpoint that the rest was to go as well (D63).
+        # Only after the segments: if part of the log is left, its checkpoint shows that the rest was being removed
+        # (D63).
         self._lower_cleaner_offset(offset)
         for name in (CLEANER_RUN, COPIED_CLEANER_OFFSET):
             self.store.delete_file(name)
@@ -237,10 +239,10 @@ class LogState:
         self._moved()
 
     def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
-        """Write down first what would be wrong of a log that is cut: offsets above its end, and snapshots.
+        """Persist first the data that a crash during truncation would leave wrong: offsets above the end, snapshots.
 
-        The epochs come after the cut. Entries above the log end are dropped when a log is opened; but were
-        they gone while the batches are still there, those that are not read again would have the wrong epoch.
+        The epochs are written after the truncation. Entries above the log end are dropped when a log is opened. If they
+        were removed while the batches still exist, batches that are not read again would get the wrong epoch.
         """
         self.log_start_offset = log_start_offset
         self.flushing.cut_to(end_offset)
@@ -254,10 +256,10 @@ class LogState:
         if (self._read_offset(CLEANER_OFFSET) or 0) > end_offset:
             self._write_offset(CLEANER_OFFSET, end_offset)
 
-    # -- keeping ------------------------------------------------------------------------------
+    # -- checkpoints and flushing -------------------------------------------------------------
 
     def checkpoint(self) -> None:
-        """Write down what cannot be read off the batches."""
+        """Write the state that cannot be derived from the batches."""
         if not self.epochs.is_saved:
             self._write_epochs()
         write = self.store.write_file
@@ -268,9 +270,9 @@ class LogState:
             self.unsaved.pop(self, None)
 
     def enter_when_unsaved(self, unsaved: dict[LogState, None] | None) -> None:
-        """Enter this log in `unsaved` now, and whenever the store has not all of its marks; `checkpoint` takes it out.
+        """Add this log to `unsaved` now, and whenever an offset is not in the store; `checkpoint` removes it.
 
-        So the owner of many logs need not go over all of them. One that it gives up it calls with None.
+        The owner of many logs then need not visit all of them. For a log it gives up, it passes None.
         """
         if self.unsaved is not None:
             self.unsaved.pop(self, None)
@@ -288,20 +290,20 @@ class LogState:
         return None if (data := self.store.read_file(name)) is None else int(data)
 
     def flush(self) -> None:
-        """Return when everything that was appended is safe from a power cut."""
+        """Flush everything that was appended; it is safe from a power cut on return."""
         if self.recovery_point < self.log_end_offset:
             self.segments.flush(self.recovery_point)
             self.flushing.raise_to(self.log_end_offset, self.now_ms)
             self._moved()
 
     def begin_flush(self, end_offset: int) -> Flush | None:
-        """Return the job that makes safe what lies below `end_offset`, the log's end or where a segment begins.
+        """Return the job that flushes everything below `end_offset`, the log end or a segment's base offset.
 
-        None if it is safe, or if there is such a job already; `finish_flush` is to be told its end.
+        None if that is flushed already or a job is running. The caller must report the job's end to `finish_flush`.
         """
         return self.flushing.begin(self.segments, end_offset)
 
     def finish_flush(self, now_ms: int, *, done: bool) -> None:
-        """Take in that the job of `begin_flush` came to its end; what was cut while it was under way does not count."""
+        """Record the end of the job of `begin_flush`; data truncated while it ran does not count as flushed."""
         self.flushing.finish(now_ms, done=done)
         self._moved()

@@ -1,9 +1,9 @@
-"""A partition's bytes in memory.
+"""Partition store in memory.
 
-A view that was handed out never changes, also after a cut or a delete: bytes are only written past the
-end, a full buffer is replaced and not resized, and the first append after a cut moves to a new buffer.
-So a fetch response may keep slices of the log for as long as it likes. The same rule lets many replicas
-begin from the same bytes: a segment borrows them until it grows.
+A view returned to a caller never changes, also after truncation or deletion: bytes are only written past the end, a
+full buffer is replaced and not resized, and the first append after a truncation uses a new buffer. So a fetch response
+may keep slices of the log as long as needed. For the same reason, replicas can share bytes: a segment borrows them
+until it grows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kmirror.log.store import Chunk
 
 Allocate = Callable[[int], bytearray | memoryview]
-"""Gives a buffer of zeros, of at least so many bytes."""
+"""Returns a zeroed buffer of at least the given size in bytes."""
 Clock = Callable[[], int]
-"""Returns the milliseconds since 1970."""
+"""Returns the current time in milliseconds since 1970."""
 _INITIAL_BYTES = 128
-"""The least buffer of a segment that holds anything: most partitions of a large cluster hold next to nothing."""
+"""Smallest buffer of a non-empty segment; most partitions of a large cluster are almost empty."""
 _NO_BYTES = memoryview(b"")
 
 
@@ -28,13 +28,13 @@ class _SegmentBuffer:
         self.base_offset = base_offset
         self.buffer = buffer
         self.size = size
-        self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
-        # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
+        self.flushed = size if frozen else 0  # Bytes that survive a power cut.
+        # The end of the buffer is borrowed, or was truncated while a view covered it: it must not be overwritten.
         self.frozen = frozen
         self.modified_ms: int | None = None
 
     def reserve(self, extra: int, allocate: Allocate) -> None:
-        """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
+        """Make room for `extra` bytes after `size` in a buffer owned by this segment."""
         need = self.size + extra
         capacity = max(_INITIAL_BYTES, need + min(self.size // 2, 64 << 20))
         grown = memoryview(allocate(capacity))
@@ -44,16 +44,17 @@ class _SegmentBuffer:
 
 
 class MemoryStore:
-    """`PartitionStore` in memory; `allocate` gives buffers of at least the size asked for.
+    """`PartitionStore` in memory; `allocate` returns buffers of at least the requested size.
 
-    While `fault` is set, what a real disk would write raises it, and nothing is written. With a `clock` it keeps when
-    each segment was last written to, as a real disk does.
+    While `fault` is set, operations that write on a real disk raise it and write nothing. With a `clock`, the store
+    records when each segment was last written, as a real disk does.
     """
 
     __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged", "clock", "fault")
 
     def __init__(self, *, allocate: Allocate = bytearray, clock: Clock | None = None) -> None:
-        # Nearly every store of a large cluster has one segment, and nothing staged: dicts are made for more only.
+        # Almost every store of a large cluster has one segment and nothing staged, so dicts are created only when
+        # needed.
         self._newest: _SegmentBuffer | None = None
         self._older: dict[int, _SegmentBuffer] | None = None
         self._staged: dict[int, Chunk] | None = None
@@ -64,7 +65,7 @@ class MemoryStore:
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
-        """Return a store that starts with these bytes and borrows them: they must not change under it."""
+        """Return a store that starts with these bytes and borrows them; they must not change."""
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
@@ -73,7 +74,7 @@ class MemoryStore:
         return store
 
     def fork(self) -> MemoryStore:
-        """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
+        """Return a copy that borrows the bytes; neither store sees the other's appends."""
         other = MemoryStore(allocate=self._allocate)
         for base_offset in self.segments():
             segment = self._segment(base_offset)
@@ -95,7 +96,7 @@ class MemoryStore:
         return segment
 
     def _put(self, segment: _SegmentBuffer) -> None:
-        """Add a segment; one that the cleaner made lies below the active one, which is looked for most."""
+        """Add a segment; one from the cleaner is below the active one, which is looked up most often."""
         newest = self._newest
         if newest is None:
             self._newest = segment
@@ -153,21 +154,21 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.buffer[start:end].toreadonly()
 
-    read = view  # The views of this store stay as they are, so they can be handed out.
+    read = view  # Views of this store never change, so callers may keep them.
 
     def flush(self, base_offset: int) -> None:
-        """Make the segment's bytes so far some of those that `cut_power` leaves."""
+        """Make the segment's current bytes survive `cut_power`."""
         self._check()
         segment = self._find(base_offset)
         if segment is not None:
             segment.flushed = segment.size
 
     def flushed_size(self, base_offset: int) -> int:
-        """Return how many bytes of the segment a power cut surely leaves."""
+        """Return the number of bytes of the segment that survive a power cut."""
         return self._segment(base_offset).flushed
 
     def cut_power(self, keep: Callable[[int], int]) -> int:
-        """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
+        """Lose unflushed data except the first `keep(n)` of the n bytes of each segment; return the number lost."""
         lost = 0
         for base_offset in self.segments():
             segment = self._segment(base_offset)
@@ -201,7 +202,7 @@ class MemoryStore:
             assert older is not None
             del older[base_offset]
 
-    set_aside = delete  # Whoever still has a view of the bytes keeps them.
+    set_aside = delete  # Views of the bytes stay valid.
 
     def purge(self, base_offset: int) -> None:
         pass

@@ -1,9 +1,9 @@
-"""In which field do two batches part, at which byte, and what stands there on either side?
+"""First difference between two batches: the field, the byte, and the content on both sides.
 
-Rule 1: another format comes first; then offsets, leader epoch, producer and the rest of the header; then the first
-record that differs; then the checksum, the size, and a byte that no field has.
-Rule 2: the byte is counted in the batch, or in the key, value or header of a record: a record may be compressed, and
-the checksum differs wherever a value does.
+Rule 1: the message format is compared first; then offsets, leader epoch, producer and the rest of the header; then the
+records; then the checksum, the size, and bytes outside all fields. Rule 2: byte positions count from the start of the
+batch, or of the key, value or header of a record: a record may be compressed, and the checksum differs whenever a value
+does.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.records.record import Record
 
 Value: TypeAlias = int | str | None
-"""What a field holds on one side: a number, or its value in words; None where there is none or it is not known."""
+"""Content of a field on one side: a number or a description, None if absent or unknown."""
 BATCH: Final = "batch"
-"""The field of a `Parting` where one side has no batch."""
+"""The field of a `Parting` if one side has no batch."""
 NONE: Final = "none"
-"""What a side that has no batch has in its place."""
+"""The value for a side without a batch."""
 _SHOWN_BYTES_MAX: Final = 32
-_BEFORE: Final = 8  # So many bytes are shown before the one at which long values part.
+_BEFORE: Final = 8  # Bytes shown before the first difference of long values.
 _PLACE_BYTES: Final = 8
 
-# The fields of a batch's header, in the order in which a difference says most, each with what people call it; the
-# checksum comes after the records.
+# Fields of the batch header with their names in words, most informative first; the checksum comes after the records.
 _FIELDS: Final = {
     "base_offset": "base offset",
     "last_offset": "last offset",
@@ -45,9 +44,9 @@ _FIELDS: Final = {
 
 
 class Place(NamedTuple):
-    """The first byte that differs: its position in `within`, and what stands from there on, as hex digits.
+    """First byte that differs: its position in `within`, and the bytes from there on as hex digits.
 
-    `within` is `batch`, `key`, `value` or `header NAME`; a side that ends before the byte has no digits.
+    `within` is `batch`, `key`, `value` or `header NAME`. A side that ends before the byte has no digits.
     """
 
     within: str
@@ -56,7 +55,7 @@ class Place(NamedTuple):
     found: str
 
     def words(self, one: str, other: str) -> str:
-        """Return the place in words, `one` and `other` being what the sides are called."""
+        """Return the place in words; `one` and `other` are the names of the sides."""
         return f"byte {self.byte} of the {self.within}: {_stands(self.expected, one)}, {_stands(self.found, other)}"
 
 
@@ -65,11 +64,10 @@ def _stands(digits: str, side: str) -> str:
 
 
 class Parting(NamedTuple):
-    """Where two sequences part: the values of `field` on either side at an offset.
+    """First difference of two sequences: the values of `field` on both sides, at an offset.
 
-    `field` is a field's name in words, or BATCH where one side has no batch: then the values are the offsets of the
-    one that is there, and NONE. `place` is None where one side has nothing, and where a field is decoded from bytes
-    that are compressed.
+    `field` is the name in words, or BATCH if one side has no batch; then the values are the offsets of the existing
+    batch and NONE. `place` is None if one side has nothing, and for a field decoded from compressed bytes.
     """
 
     offset: int
@@ -80,7 +78,7 @@ class Parting(NamedTuple):
 
 
 def part(expected: AnyBatch, found: AnyBatch) -> Parting:
-    """Say in what two batches differ that are not equal byte for byte."""
+    """Return the first difference between two batches with different bytes."""
     offset = min(header_offset(expected), header_offset(found))
     if expected.magic != found.magic:
         return Parting(offset, "message format", expected.magic, found.magic, _of_field("magic", expected, found))
@@ -94,14 +92,14 @@ def part(expected: AnyBatch, found: AnyBatch) -> Parting:
         if here != there:
             place = _of_field("last_offset_delta" if name == "last_offset" else name, expected, found)
             return Parting(offset, words, here, there, place)
-    if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte means nothing.
+    if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte is unused.
         place = _of_field("attributes", expected, found)
         return Parting(offset, "attributes", _attributes(expected), _attributes(found), place)
     return _of_content(expected, found, offset)
 
 
 def part_bytes(expected: AnyBatch, found: Buffer) -> Parting:
-    """Say in what bytes of the same size differ from a batch, as `part` does if they are one."""
+    """Return the first difference between a batch and bytes of the same size; like `part` if they are a batch."""
     try:
         view = memoryview(found)
         is_legacy = view[layout.MAGIC_AT] < MAGIC_V2
@@ -111,21 +109,21 @@ def part_bytes(expected: AnyBatch, found: Buffer) -> Parting:
 
 
 def lacking(batch: AnyBatch, *, is_expected: bool) -> Parting:
-    """Say that only one side has a batch."""
+    """Return the difference for a batch that only one side has."""
     values = (offsets(batch), NONE) if is_expected else (NONE, offsets(batch))
     return Parting(header_offset(batch), BATCH, *values)
 
 
-# -- what lies behind the header -------------------------------------------------------------
+# -- behind the header ------------------------------------------------------------------------
 
 
 def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
-    """Return the first record that differs, or else the checksum, the size, or the byte."""
+    """Return the first record that differs, or else the checksum, the size or the byte."""
     of_record = _of_records(expected, found)
     if of_record is not None:
         return of_record
     if expected.crc != found.crc:
-        # In formats 0 and 1 it is the four bytes in front of the magic.
+        # In formats 0 and 1 it is the four bytes before the magic.
         place = _of_field("crc" if expected.magic >= MAGIC_V2 else "partition_leader_epoch", expected, found)
         return Parting(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", place)
     if expected.size_in_bytes != found.size_in_bytes:
@@ -142,11 +140,11 @@ def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> Parting:
 
 
 def _of_records(expected: AnyBatch, found: AnyBatch) -> Parting | None:
-    """Return the first difference between the records, None where there is none or they cannot be read."""
+    """Return the first difference between the records, None if there is none or they cannot be decoded."""
     try:
         for one, other in zip_longest(expected.records(), found.records()):
             if one is None or other is None:
-                return None  # The counts differ only in batches that are cut.
+                return None  # Counts differ only if a batch is truncated.
             where = part_records(one, other, is_offset_compared=True)
             if where is not None:
                 return where if where.place is not None else where._replace(place=_in_records(expected, found))
@@ -156,17 +154,17 @@ def _of_records(expected: AnyBatch, found: AnyBatch) -> Parting | None:
 
 
 def _in_records(expected: AnyBatch, found: AnyBatch) -> Place | None:
-    """Return where the bytes of plain records part, None in compressed ones."""
+    """Return the first difference in the bytes of uncompressed records; None for compressed ones."""
     if expected.compression is not Compression.NONE or found.compression is not Compression.NONE:
         return None
-    # In formats 0 and 1 the checksum in front of the magic differs too, and says nothing.
+    # In formats 0 and 1 the checksum before the magic differs too and says nothing.
     start = layout.RECORDS_AT if expected.magic >= MAGIC_V2 else layout.MAGIC_AT
     at = first_byte(expected.view, found.view, start)
     return None if at is None else place_in("batch", expected.view, found.view, at)
 
 
 def part_records(expected: Record, found: Record, *, is_offset_compared: bool = False) -> Parting | None:
-    """Say in what two records differ, None if they do not; their offsets may differ unless they are to be compared."""
+    """Return the first difference between two records, or None; offsets count only with `is_offset_compared`."""
     offset = min(expected.offset, found.offset) if is_offset_compared else expected.offset
     for name in ("offset", "timestamp") if is_offset_compared else ("timestamp",):
         here, there = getattr(expected, name), getattr(found, name)
@@ -189,11 +187,11 @@ def part_records(expected: Record, found: Record, *, is_offset_compared: bool = 
     raise AssertionError("headers that are not equal differ in one")
 
 
-# -- words -----------------------------------------------------------------------------------
+# -- positions and texts ----------------------------------------------------------------------
 
 
 def first_byte(expected: Buffer, found: Buffer, start: int = 0) -> int | None:
-    """Return where two buffers differ first from `start` on, None if one begins the other."""
+    """Return the first position from `start` on at which two buffers differ, None if one is a prefix of the other."""
     step = 1 << 12
     end = min(len(expected), len(found))
     for begin in range(start, end, step):
@@ -204,13 +202,13 @@ def first_byte(expected: Buffer, found: Buffer, start: int = 0) -> int | None:
 
 
 def place_in(within: str, expected: Buffer, found: Buffer, byte: int, size: int = _PLACE_BYTES) -> Place:
-    """Return the place at a byte, with the `size` bytes that stand from there on."""
+    """Return the place at a byte, with the `size` bytes from there on."""
     digits = (bytes(data[byte : byte + size]).hex() for data in (expected, found))
     return Place(within, byte, *digits)
 
 
 def _of_field(name: str, expected: AnyBatch, found: AnyBatch) -> Place | None:
-    """Return the first byte that differs of a header's field, with the bytes of the field from there on."""
+    """Return the first byte of a header field that differs, with the bytes of the field from there on."""
     start, size = layout.field_range(name)
     at = first_byte(expected.view[: start + size], found.view[: start + size], start)
     return None if at is None else place_in("batch", expected.view, found.view, at, start + size - at)
@@ -228,7 +226,7 @@ def _parted_at(expected: bytes, found: bytes) -> int:
 
 
 def _excerpts(expected: bytes | None, found: bytes | None) -> tuple[Value, Value]:
-    """Return both values as Python spells them; of long ones the part around the byte at which they part."""
+    """Return the `repr` of both values; long ones are shortened to the part around the first difference."""
     at = 0 if expected is None or found is None else _parted_at(expected, found)
     return _excerpt(expected, at), _excerpt(found, at)
 
@@ -245,7 +243,7 @@ def _excerpt(value: bytes | None, at: int) -> Value:
 
 
 def _attributes(batch: AnyBatch) -> str:
-    """Return what the attributes mean."""
+    """Return the attributes in words."""
     bits = batch.attributes & layout.COMPRESSION_MASK
     words = [Compression(bits).name.lower() if bits <= Compression.ZSTD else f"compression {bits}"]
     words.append(batch.timestamp_type.name.lower())
@@ -260,16 +258,16 @@ def _attributes(batch: AnyBatch) -> str:
 
 
 def byte_field(at: int) -> str:
-    """Return what a byte is called in which no field has a part, or only one that is equal."""
+    """Return the name of a byte that belongs to no field that differs."""
     return f"byte {at} of the batch"
 
 
 def header_offset(batch: AnyBatch) -> int:
-    """Return the offset that the header gives: the first, and in formats 0 and 1 the last."""
+    """Return the offset in the header: the first offset, or the last one in formats 0 and 1."""
     return batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
 
 
 def offsets(batch: AnyBatch) -> str:
-    """Return the offsets that the header gives, in words."""
+    """Return the offsets in the header, as text."""
     first, last = header_offset(batch), batch.last_offset
     return f"{first}-{last}" if batch.magic >= MAGIC_V2 else str(last)

@@ -1,11 +1,11 @@
-"""One partition's log: what is in it, how far it is replicated, and what may be added or cut.
+"""Log of one partition: content, replication state, appends, reads and truncation.
 
     log start <= last stable offset <= high watermark <= log end
 
-Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As follower: the
-leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the leader of a destination cluster
-(D12). A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
-if it was above: in a mirror the cut may well go below what was once committed here.
+There are three kinds of append. As leader: the records are validated and get the next offsets and the leader's epoch.
+As follower: the leader's bytes are kept with their offsets and epochs. As mirror: the follower's rules on the leader of
+a destination cluster (D12). A truncation removes whole batches (D47), together with their epochs and producer state. It
+lowers the high watermark if needed: in a mirror it may go below an offset that was committed here.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ __all__ = [
 
 
 class PartitionLog(LogState):
-    """One partition's log over a store; `open` makes it. All times are in milliseconds.
+    """Log of one partition over a store, created by `open`. All times are in milliseconds.
 
-    `log_start_offset` is the first offset that may be read. Attributes are there to be read: methods move them.
+    `log_start_offset` is the first readable offset. Attributes are read-only for callers; methods change them.
     """
 
     __slots__ = ()
@@ -73,13 +73,12 @@ class PartitionLog(LogState):
         repair: bool = False,
         recovery_point: int = 0,
     ) -> PartitionLog:
-        """Return the log that the store holds, an empty one in an empty store.
+        """Return the log in the store; an empty store gives an empty log.
 
-        Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
-        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `PartitionLog.repair` says
-        what went.
-        Segments that end below `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all
-        of them so.
+        Raises CorruptBatch with segment file, position and offset if the content is invalid. With `repair`, segments
+        are truncated at the first invalid byte, as after an unclean shutdown, and `PartitionLog.repair` describes the
+        loss. Segments that end below `recovery_point` are loaded from their indexes without being read; CLEAN_SHUTDOWN
+        applies this to all segments.
         """
         try:
             loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)
@@ -95,13 +94,14 @@ class PartitionLog(LogState):
             f"high_watermark={self.high_watermark}, end={self.log_end_offset}, epoch={self.latest_epoch})"
         )
 
-    # -- what is known ------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------
 
     @property
     def is_flush_due(self) -> bool:
-        """Return whether as many records as `flush.messages` lie unflushed: then they do not count as held here yet.
+        """True if at least `flush.messages` records are not flushed: then they do not count as replicated here yet.
 
-        Offsets below the log start are no records: a log that begins again keeps Kafka's lower recovery point.
+        Offsets below the log start are no records: a log restarted at a higher offset keeps Kafka's lower recovery
+        point.
         """
         flushed = self.flushing.recovery_point
         if flushed < self.log_start_offset:
@@ -110,7 +110,10 @@ class PartitionLog(LogState):
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Return the first offset of a transaction, or its rest, that is open or decided above the high watermark."""
+        """First offset of a transaction that is open or was decided above the high watermark, or None.
+
+        If the transaction began below the log start, it is the offset of the first batch from there on.
+        """
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
@@ -119,7 +122,7 @@ class PartitionLog(LogState):
 
     @property
     def last_stable_offset(self) -> int:
-        """Return the offset below which every transaction is decided; a READ_COMMITTED reader gets no further."""
+        """Offset below which every transaction is decided (LSO); READ_COMMITTED consumers read no further."""
         producers = self.producers
         if not producers.ongoing and not producers.unreplicated:
             return self.high_watermark
@@ -128,26 +131,26 @@ class PartitionLog(LogState):
 
     @property
     def settled_offset(self) -> int:
-        """Return the offset below which no transaction begins that a cut at the last stable offset would reopen."""
+        """Offset below which no transaction begins that a truncation at the last stable offset would reopen."""
         stable, first = self.last_stable_offset, self.producers.first_unstable_offset()
         return stable if first is None else min(stable, self.producers.overlapped.get(first, stable))
 
     @property
     def size_in_bytes(self) -> int:
-        """Return the size of all segments."""
+        """Total size of all segments in bytes."""
         return self.segments.size_in_bytes
 
     @property
     def segment_base_offsets(self) -> list[int]:
-        """Return the base offsets of all segments, ascending."""
+        """Base offsets of all segments, ascending."""
         return self.segments.base_offsets
 
     def segments_from(self, offset: int) -> int:
-        """Return how many segments a cut at `offset` would remove, or shorten."""
+        """Return the number of segments that a truncation to `offset` would remove or shorten."""
         return len(self.segments.reaching(offset)) if offset < self.log_end_offset else 0
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
-        """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
+        """Return the greatest epoch here that is at most `epoch`, and its end offset; (-1, -1) if it is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     # -- appending ----------------------------------------------------------------------------
@@ -164,9 +167,9 @@ class PartitionLog(LogState):
     ) -> AppendInfo:
         """Append the one batch in `data` at the log end.
 
-        A marker is judged by the `transaction_version` by which its transaction was ended. A producer's batch that
-        `comes_early` is OUT_OF_ORDER_SEQUENCE_NUMBER, unless there is something else against it.
-        Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
+        `transaction_version` is the version with which the transaction of a marker was ended. A producer's batch with
+        `comes_early` is rejected with OUT_OF_ORDER_SEQUENCE_NUMBER, unless it is a duplicate or another check fails
+        first. Raises LogAppendError; then the only possible changes are a new epoch entry and a rolled segment.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         view = data if type(data) is memoryview else byte_view("a batch", data)
@@ -184,7 +187,7 @@ class PartitionLog(LogState):
         if scan.epochs:
             self.assign_epochs(scan.epochs)
         check_fits_segment(len(view), self.tp, self.config)
-        self.make_room(view, scan)  # Kafka notes the epoch and rolls before it asks about the producer.
+        self.make_room(view, scan)  # Kafka assigns the epoch and rolls before it checks the producer.
         if origin is AppendOrigin.CLIENT and batch.has_producer_id:
             known = self.producers.find_duplicate(data_batch(batch))
             if known is not None:
@@ -203,18 +206,18 @@ class PartitionLog(LogState):
         return info
 
     def append_plain(self, view: memoryview, leader_epoch: int, now_ms: int) -> AppendInfo | None:
-        """Do what `append_as_leader` does if `view` is a batch that takes no closer look; None, and nothing, if not."""
+        """Do the same as `append_as_leader` for a plain batch; for any other, do nothing and return None."""
         self.now_ms = now_ms
         return lead_one(
             self.segments, self.producers, self.config, view, leader_epoch, self.epochs.latest_epoch(), now_ms
         )
 
     def append_as_follower(self, data: Chunk, *, max_epoch: int, now_ms: int | None = None) -> AppendInfo:
-        """Append the leader's batches as they are, up to the first one whose epoch is above `max_epoch`.
+        """Append the leader's batches unchanged, up to the first one whose epoch is above `max_epoch`.
 
-        A batch that is cut short at the end is left out, for so a fetch response ends. Raises CorruptBatch,
-        and then nothing has changed: bytes that are no batch, a wrong checksum, offsets that do not ascend
-        (OffsetsOutOfOrder) or begin below the log end (UnexpectedAppendOffset).
+        An incomplete batch at the end, as in a fetch response, is ignored. Raises CorruptBatch without any change: for
+        bytes that are no batch, a wrong checksum, and offsets that do not ascend (OffsetsOutOfOrder) or begin below the
+        log end (UnexpectedAppendOffset).
         """
         if now_ms is not None:
             self.now_ms = now_ms
@@ -224,18 +227,18 @@ class PartitionLog(LogState):
         return append_replicated(self, view, max_epoch) if info is None else info
 
     def append_as_mirror(self, data: Chunk, *, source_epoch: int, now_ms: int | None = None) -> AppendInfo:
-        """Append what the source's leader sent to this leader of the destination (D12), as a follower does.
+        """Append batches of the source's leader to this leader of the destination (D12), as a follower does.
 
-        `source_epoch` is the CurrentLeaderEpoch of the fetch: batches of a later epoch are left out.
+        `source_epoch` is the CurrentLeaderEpoch of the fetch: batches from the first later epoch on are left out.
         """
         return self.append_as_follower(data, max_epoch=source_epoch, now_ms=now_ms)
 
     # -- reading ------------------------------------------------------------------------------
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
-        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return batches from the one that contains `offset`, all below `end_offset`, at most `max_bytes` in total.
 
-        With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
+        With `min_one` the first batch is returned even if it is larger. Raises OffsetOutOfRange outside the log.
         """
         segments = self.segments
         if not self.log_start_offset <= offset <= segments.end_offset:
@@ -244,64 +247,66 @@ class PartitionLog(LogState):
         return segments.read(offset, max_bytes, end_offset, min_one)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
-        """Return the first record at or above the log start that is not older, or what the negative timestamps name."""
+        """Return the first record from the log start on that is not older than `timestamp` (ms, or an `OffsetSpec`)."""
         return offset_for_timestamp(self.segments, self.epochs, self.log_start_offset, timestamp)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
-        """Return the aborted transactions that have records in `start` up to, not including, `end`."""
+        """Return the aborted transactions with records at offsets from `start` (inclusive) to `end` (exclusive)."""
         return self.segments.aborted_transactions(start, end)
 
     def aborted_within(self, offset: int, found: ReadResult) -> list[AbortedTxn]:
-        """Return the aborted transactions that may have records in what was read from `offset` on.
+        """Return the aborted transactions that may have records in `found`, which was read from `offset` on.
 
-        As Kafka does it: up to the next batch that the offset index has, or to the end of the segment.
+        As in Kafka, the range extends to the next batch in the offset index, or to the end of the segment.
         """
         return self.segments.aborted_within(offset, found)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
-        """Return the batches from the one that holds `start` to the last one that begins below `end`.
+        """Return the batches from the one that contains `start` to the last one that begins below `end`.
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
         return walk.batches(self.segments, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
-        """Return the batches and legacy messages from the one that holds `start` on."""
+        """Return the batches and legacy messages from the one that contains `start` on."""
         return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
-    # -- moving the marks ---------------------------------------------------------------------
+    # -- epochs and producers -----------------------------------------------------------------
 
     def assign_epoch_start(self, epoch: int) -> None:
-        """Note that this broker leads from `epoch` on; not for a mirrored log, whose epochs are the source's (D14)."""
+        """Record that this broker leads from `epoch`; not for a mirrored log, whose epochs are the source's (D14)."""
         self.assign_epochs([(epoch, self.log_end_offset)])
 
     def remove_expired_producers(self, now_ms: int) -> None:
-        """Forget producers that have been silent for `producer.id.expiration.ms`."""
+        """Remove producers that have been inactive for `producer.id.expiration.ms`."""
         self.producers.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # -- cutting ------------------------------------------------------------------------------
+    # -- truncation, retention, compaction ----------------------------------------------------
 
     def end_after_cut(self, offset: int) -> int:
-        """Return where the log would end after `truncate_to(offset)`."""
+        """Return the log end offset after `truncate_to(offset)`."""
         return self.segments.end_after_cut(offset, self.log_start_offset)
 
     @property
     def cleaned_offset(self) -> int:
-        """Return the offset up to which the cleaner may have looked for the latest record of each key (D63).
+        """Offset below which the cleaner may have read keys (D63).
 
-        It may have removed any record for one below this offset: here, or in the log from which this one was copied.
+        Any record that is superseded by one below this offset may have been removed: here, or in the log from which
+        this one was copied.
         """
         return max(self._read_offset(name) or 0 for name in (CLEANER_OFFSET, CLEANER_RUN, COPIED_CLEANER_OFFSET))
 
     @property
     def cleaner_offset(self) -> int:
-        """Return where this log's own cleaner has ended, as its checkpoint says; 0 if it was never here."""
+        """The checkpoint of this log's own cleaner, 0 if it has not run yet."""
         return self._read_offset(CLEANER_OFFSET) or 0
 
     def note_copied(self, start: int, high_watermark: int) -> None:
-        """Note, of a compacted log, how far the cleaner may have been where the records from `start` on come from.
+        """Record how far the cleaner may have run in the compacted log that the records from `start` come from.
 
-        That is up to the high watermark there. Above it nothing is cleaned, and where no offset is missing nothing was.
+        That is at most the high watermark there: nothing above it is cleaned. If no offset is missing, nothing was
+        cleaned.
         """
         if not self.config.compact or high_watermark <= start:
             return
@@ -310,34 +315,34 @@ class PartitionLog(LogState):
             self._write_offset(COPIED_CLEANER_OFFSET, copied)
 
     def has_holes(self, end: int, start: int | None = None) -> bool:
-        """Return whether some offset from `start` to below `end` is in no record, as the cleaner leaves it.
+        """Return whether some offset from `start` (inclusive) to `end` (exclusive) has no record.
 
-        Batches are read for it.
+        The cleaner leaves such offsets. Reads the batches.
         """
         begin = self.log_start_offset if start is None else start
         return walk.has_holes(self.any_batches(begin), begin, end)
 
     @property
     def written_ms(self) -> int:
-        """Return when the last segment that holds anything was last changed, -1 if none does."""
+        """Time of the last change of the last non-empty segment, -1 if all are empty."""
         return next((segment.modified_ms for segment in reversed(list(self.segments)) if segment.size), -1)
 
     def has_old_segments(self, now_ms: int) -> bool:
-        """Return whether the oldest segment is one to be deleted; it stays even so while it is not all replicated."""
+        """Return whether the oldest segment is due for deletion; it may still have to wait for the high watermark."""
         self.now_ms = now_ms
         return retention.may_delete(self.segments, self.config, self.log_start_offset, now_ms)
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Delete what retention and the log start let go; returns how many segments went."""
+        """Delete the segments that retention and the log start allow; return their number."""
         gone = self.set_aside_old_segments(now_ms)
         for base_offset in gone:
             self.store.purge(base_offset)
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; return where the segments began.
+        """Like `delete_old_segments`, but leave the bytes for the store to purge; return the base offsets.
 
-        Of a mirrored log only what lies below the log start goes (D46).
+        Of a mirrored log, only segments below the log start are removed (D46).
         """
         gone: list[int] = []
         if not self.has_old_segments(now_ms):
@@ -353,9 +358,9 @@ class PartitionLog(LogState):
         return gone
 
     def cleanable(self, now_ms: int, *, is_mirrored: bool = False) -> Cleanable:
-        """Return what the next `compact` would clean.
+        """Return the range that the next `compact` would clean.
 
-        Of a mirrored log no transaction that a stop would reopen, and may abort (D29, D46).
+        In a mirrored log it excludes transactions that stopping the mirror would reopen and may abort (D29, D46).
         """
         return cleanable(
             self.segments,
@@ -370,9 +375,9 @@ class PartitionLog(LogState):
     def compact(
         self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX, is_mirrored: bool = False
     ) -> CompactionResult | None:
-        """Clean the log if more than `min_ratio` of what can be cleaned was not cleaned before.
+        """Clean the log if more than `min_ratio` of the cleanable bytes are dirty.
 
-        A run takes at most `keys_max` keys, and leaves the rest to the next.
+        A run handles at most `keys_max` keys and leaves the rest to the next run.
         """
         self.now_ms = now_ms
         what = self.cleanable(now_ms, is_mirrored=is_mirrored)
@@ -382,12 +387,12 @@ class PartitionLog(LogState):
         return self.finish_compaction(job, job.run())
 
     def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
-        """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
+        """Return the cleaning job; the log is unchanged until `finish_compaction`."""
         self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 
     def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:
-        """Take over what the job made of the log; None if that was cut meanwhile, and then it stays as it is."""
+        """Apply the result of the job; if the log was truncated or trimmed meanwhile, discard it and return None."""
         if self.compaction is not job:
             discard(self.store, done)
             self.store.delete_file(CLEANER_RUN)
@@ -397,10 +402,10 @@ class PartitionLog(LogState):
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
 
-    # -- keeping ------------------------------------------------------------------------------
+    # -- closing ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Leave the store as a broker leaves its folder on a clean shutdown; the log is not used any more."""
+        """Leave the store as after a broker's clean shutdown; the log must not be used afterwards."""
         self.flush()
         self.segments.seal()
         self.store.delete_file(CLEANER_RUN)

@@ -1,6 +1,6 @@
-"""What does a partition know of one producer that wrote to it, and what does it keep of an aborted transaction?
+"""Producer state of a partition per producer id, and the rows of the transaction index.
 
-These are the rows of the producer table and of the transaction index; `producers` says how they change.
+`producers` defines how they change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_OFFSET = -1
 
 
 class BatchMetadata(NamedTuple):
-    """What is kept of one batch, enough to answer its duplicate."""
+    """Metadata of one batch, enough to answer a duplicate of it."""
 
     last_sequence: int
     last_offset: int
@@ -38,12 +38,12 @@ class BatchMetadata(NamedTuple):
 
 
 def follows(base_sequence: int, last_sequence: int) -> bool:
-    """Return whether `base_sequence` begins the next batch after one that ends with `last_sequence`, -1 for none."""
+    """Return whether `base_sequence` comes next after `last_sequence` (-1 for none)."""
     return base_sequence == last_sequence + 1 or (base_sequence == 0 and last_sequence == SEQUENCE_MAX)
 
 
 class AbortedTxn(NamedTuple):
-    """A row of the transaction index; a fetch response has the first two fields."""
+    """A row of the transaction index; a fetch response has its first two fields."""
 
     producer_id: int
     first_offset: int
@@ -52,7 +52,7 @@ class AbortedTxn(NamedTuple):
 
 
 class DataBatch(NamedTuple):
-    """What the producer table takes from a data batch's header."""
+    """Header fields of a data batch that the producer table needs."""
 
     producer_id: int
     producer_epoch: int
@@ -64,14 +64,14 @@ class DataBatch(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Return the sequence number of the last record, -1 for a batch without; after 2**31-1 comes 0."""
+        """Sequence number of the last record, -1 for a batch without one; 2**31-1 is followed by 0."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return add_to_sequence(self.base_sequence, self.last_offset - self.base_offset)
 
 
 class ProducerEntry:
-    """The state of one producer id; `txn_first_offset` is -1 while no transaction is open."""
+    """State of one producer id; `txn_first_offset` is -1 while no transaction is open."""
 
     __slots__ = (
         "batches",
@@ -98,7 +98,7 @@ class ProducerEntry:
         self.batches: list[BatchMetadata] = []
 
     def without_batches(self) -> ProducerEntry:
-        """Return a copy of everything but the retained batches, to collect the next append's."""
+        """Return a copy without the retained batches, to stage the next append."""
         return ProducerEntry(
             self.producer_id,
             self.producer_epoch,
@@ -120,13 +120,13 @@ class ProducerEntry:
         return self.batches[-1].offset_delta if self.batches else 0
 
     def move_to_epoch(self, producer_epoch: int) -> None:
-        """Take the epoch, and forget the batches of the old one: each epoch starts its sequence anew."""
+        """Set the epoch; a new epoch forgets the batches of the old one, as its sequence starts at 0 again."""
         if producer_epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
 
     def add_batch(self, base_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> None:
-        """Retain a batch of the producer's present epoch."""
+        """Retain a batch of the producer's current epoch."""
         last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + offset_delta
         if last_sequence > SEQUENCE_MAX:
             last_sequence -= SEQUENCE_MAX + 1
@@ -137,7 +137,7 @@ class ProducerEntry:
         self.last_timestamp = timestamp
 
     def take(self, newer: ProducerEntry) -> None:
-        """Become `newer`, and keep older batches as far as they are of the same epoch."""
+        """Take over the state of `newer`; older batches of the same epoch are kept, up to BATCHES_RETAINED in total."""
         self.move_to_epoch(newer.producer_epoch)
         self.batches.extend(newer.batches)
         del self.batches[:-BATCHES_RETAINED]
@@ -146,11 +146,11 @@ class ProducerEntry:
         self.last_timestamp = newer.last_timestamp
 
     def is_followed_by(self, base_sequence: int) -> bool:
-        """Return whether a batch of the present epoch that begins with this sequence number is the next one."""
+        """Return whether a batch of the current epoch with this base sequence is the next one."""
         return follows(base_sequence, self.last_sequence)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """Return the retained batch with exactly this epoch and these sequence numbers."""
+        """Return the retained batch with exactly this epoch and these sequence numbers, or None."""
         if batch.producer_epoch != self.producer_epoch:
             return None
         last_sequence = batch.last_sequence

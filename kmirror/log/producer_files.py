@@ -1,9 +1,9 @@
-"""The producer table between two lives of a log: snapshots in the store, and what the log adds to them.
+"""Recovery of the producer table when a log is opened: snapshots in the store, and replay of the log.
 
-A snapshot holds the table as of one offset. The newest one that the log still reaches is loaded and the
-batches above it are replayed; without one, replay begins at the log start, or there is nothing to replay if
-the log was closed: then it would have left one, had there been producers. Snapshots below the log start
-or above the log end describe another log than this one and are deleted, and so is one that cannot be read.
+A snapshot holds the table at one offset. The newest snapshot within the log is loaded and the batches above it are
+replayed. Without a snapshot, replay starts at the log start; but a cleanly closed log without a snapshot had no
+producers, so nothing is replayed. Snapshots below the log start or above the log end belong to a different log content
+and are deleted, and so are unreadable ones.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 Expired = Callable[[int], bool]
-"""Says of a last timestamp whether a producer that has been silent since is forgotten."""
+"""Returns whether a producer with this last timestamp (ms) has expired."""
 ENDS = (ControlType.COMMIT, ControlType.ABORT, ControlType.MIRROR_PID_RESET)
-"""Control batches that end transactions."""
+"""Control records that end transactions."""
 
 
 def snapshot_offsets(store: PartitionStore) -> list[int]:
@@ -35,7 +35,7 @@ def snapshot_offsets(store: PartitionStore) -> list[int]:
 
 
 def take_snapshot(producers: ProducerStates, store: PartitionStore) -> None:
-    """Write the table as of `map_end_offset`, unless the last snapshot is as new."""
+    """Write the table at `map_end_offset`, unless the last snapshot is as recent."""
     if producers.map_end_offset > producers.snapshot_offset:
         name = file_name(producers.map_end_offset, SNAPSHOT_SUFFIX)
         store.write_file(name, encode_snapshot(producers.entries.values(), most=producers.most))
@@ -51,9 +51,9 @@ def rebuild(
     expired: Expired,
     most: int = 0,
 ) -> ProducerStates:
-    """Return the table as of `end_offset`, with snapshots written there and where the log's last two segments begin.
+    """Return the table at `end_offset`; writes snapshots there and at the base offsets of the last two segments.
 
-    Without `segments` it has only what a snapshot says. `most` is of the table that this one takes the place of.
+    Without `segments` the table comes from a snapshot only. `most` is the value of the table that this one replaces.
     """
     producers = _load_newest(store, log_start_offset, end_offset, expired)
     producers.most = max(producers.most, most)
@@ -83,7 +83,7 @@ def after_cut(
     end_offset: int,
     expired: Expired,
 ) -> ProducerStates:
-    """Return the table of a log that was cut to `end_offset`, with what `before` knew and no snapshot says."""
+    """Return the table of a log truncated to `end_offset`; `known` adds state that snapshots do not have."""
     producers = rebuild(
         store,
         segments,
@@ -92,7 +92,7 @@ def after_cut(
         expired=expired,
         most=known.most,
     )
-    # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
+    # A snapshot does not record decided transactions that are not replicated yet. Kafka forgets them here.
     producers.hold_back({first: last for first, last in known.unreplicated.items() if last < end_offset})
     return producers
 
@@ -105,12 +105,12 @@ def brings_back(
     offset: int,
     expired: Expired,
 ) -> bool:
-    """Return whether the table as of `offset`, in the first segment, has to be read from the log before a cut to it.
+    """Return whether the table at `offset`, in the first segment, must be read from the log before truncating to it.
 
-    A table without producers stays empty, and is not read (UnifiedLog.rebuildProducerState), with two exceptions. A
-    producer reset that the cut removes had emptied the table, and one below the cut had emptied it after a snapshot
-    that still names producers. A marker that the cut removes reopens its transaction, also if its producer has
-    expired since: a failback may come a day later.
+    A table without producers stays empty and is not read (UnifiedLog.rebuildProducerState), with two exceptions. First,
+    a producer reset: one that the truncation removes had emptied the table, and one below `offset` had emptied it after
+    a snapshot that still lists producers. Second, a marker that the truncation removes: its transaction is open again,
+    even if its producer has expired since, as a failback may happen a day later.
     """
     if known.entries or known.unreplicated or known.map_end_offset < offset:
         return True
@@ -126,9 +126,9 @@ def brings_back(
 
 
 def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
-    """Return an empty table as of `end_offset`, with snapshots that say so, there and at the last two segments.
+    """Return an empty table at `end_offset`, with empty snapshots there and at the last two segments.
 
-    For a log that was closed and has no snapshot. Kafka does not look for producers in its batches either.
+    For a log that was closed and has no snapshot. Kafka does not search its batches for producers either.
     """
     producers = ProducerStates()
     for offset in (*(segment.base_offset for segment in segments[-2:]), end_offset):
@@ -140,7 +140,7 @@ def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_off
 def feed(
     view: memoryview, scan: ScanResult, producers: ProducerStates, *, from_offset: int, batch_by_batch: bool = False
 ) -> list[AbortedTxn]:
-    """Replay the batches that reach `from_offset`; returns the rows for the transaction index."""
+    """Replay the batches that reach `from_offset`; return the rows for the transaction index."""
     positions = scan.special
     if scan.first_offset < from_offset:
         positions = [position for position in positions if last_offset_at(view, position) >= from_offset]
@@ -152,16 +152,16 @@ def feed(
 
 
 def delete_snapshots(store: PartitionStore, *, above: int) -> None:
-    """Delete the snapshots of offsets above `above`."""
+    """Delete the snapshots at offsets greater than `above`."""
     for offset in snapshot_offsets(store):
         if offset > above:
             store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
 
 
 def delete_strays(store: PartitionStore, base_offsets: Sequence[int]) -> None:
-    """Delete the snapshots that do not lie where a segment begins, but for the last one above all segments.
+    """Delete the snapshots that are not at a segment's base offset, except the last one above all segments.
 
-    That one is from a clean shutdown; older ones of its kind would only pile up.
+    That one is from a clean shutdown; older ones would only accumulate.
     """
     strays = [offset for offset in snapshot_offsets(store) if offset not in base_offsets]
     keep = strays[-1] if strays and (not base_offsets or strays[-1] >= max(base_offsets)) else None

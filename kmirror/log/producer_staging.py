@@ -1,4 +1,4 @@
-"""What does a batch with a producer id, or a control record, change in the producer table?"""
+"""Changes that batches with a producer id and control records make to the producer table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_PLAIN = _CONTROL | _TRANSACTIONAL
 
 
 def data_batch(batch: Batch) -> DataBatch:
-    """Return what the producer table needs of a data batch."""
+    """Return the fields of a data batch that the producer table needs."""
     return DataBatch(
         batch.producer_id,
         batch.producer_epoch,
@@ -48,7 +48,7 @@ def last_offset_at(view: memoryview, position: int) -> int:
 
 
 def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) -> list[int]:
-    """Stage replicated batches at `positions`; returns the types of the control records among them."""
+    """Stage replicated batches at `positions`; return the types of the control records among them."""
     control_types: list[int] = []
     unpack, add = _PRODUCER_FIELDS.unpack_from, staging.add_replicated
     for position in _that_count(view, positions, staging):
@@ -86,7 +86,7 @@ def _that_count(view: memoryview, positions: Sequence[int], staging: Staging) ->
 
 
 def stage_produced(batch: Batch, staging: Staging) -> list[int]:
-    """Stage the one batch that a leader appends, with all checks; returns its control type, if it has one."""
+    """Stage the one batch that a leader appends, with all checks; return its control type in a list, or []."""
     if not batch.is_control:
         staging.add_data(data_batch(batch))
         return []
@@ -95,7 +95,7 @@ def stage_produced(batch: Batch, staging: Staging) -> list[int]:
 
 
 def control_type(batch: Batch) -> int | None:
-    """Return the type of a control batch's record; None of a data batch, and of one that the cleaner emptied."""
+    """Return the control type of a batch; None for a data batch and for one that the cleaner emptied."""
     if not batch.is_control or batch.record_count == 0:
         return None
     record = next(batch.records())

@@ -1,19 +1,19 @@
-"""What does a partition know of the producers that wrote to it?
+"""Producer table of a partition.
 
-For each producer id: its epoch, the sequence numbers and offsets of its last five batches, and where its
-open transaction begins. From this follow duplicate detection, fencing, the last stable offset and the
-list of aborted transactions.
+For each producer id it keeps the epoch, the sequence numbers and offsets of the last five batches, and the start of the
+open transaction. Duplicate detection, fencing, the last stable offset and the list of aborted transactions are based on
+it.
 
-An append is staged first (`ProducerStates.stage`) and committed once the bytes are in the log, so that a
-refused append leaves no trace. How much is checked depends on the origin, as in Kafka:
+An append is staged first (`ProducerStates.stage`) and committed once its bytes are in the log, so a rejected append
+changes nothing. The checks depend on the origin, as in Kafka:
 
     CLIENT        sequence numbers, epochs, transaction state
-    COORDINATOR   epochs and transaction state; the coordinators write without sequence numbers
-    REPLICATION   transaction state, which no leader can have got wrong; else a follower must not refuse what
+    COORDINATOR   epochs and transaction state; coordinators write without sequence numbers
+    REPLICATION   transaction state, which every leader keeps valid; otherwise a follower must accept everything
                   its leader has, and the cleaner may have left gaps in epochs and sequence numbers
 
-A MIRROR_PID_RESET control record (KIP-1279, D15) empties the table: the ids of the source cluster mean
-nothing to the coordinator of this one, which will hand the same numbers to other producers.
+A MIRROR_PID_RESET control record (KIP-1279, D15) empties the table: this cluster's coordinator does not know the
+producer ids of the source cluster and will give the same ids to other producers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PRODUCER_EPOCH_MAX = 0x7FFF
 
 
 class AppendOrigin(Enum):
-    """Who appends, and so what is validated."""
+    """Origin of an append; it decides which checks apply."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -55,7 +55,7 @@ class CompletedTxn(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """A transaction marker; `timestamp` is its record's."""
+    """A transaction marker; `timestamp` is the timestamp of its record."""
 
     producer_id: int
     producer_epoch: int
@@ -66,15 +66,15 @@ class Marker(NamedTuple):
 
 
 class _Update:
-    """The staged changes to one producer id."""
+    """Staged changes to one producer id."""
 
     __slots__ = ("changes_epoch", "current", "entry", "started")
 
     def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
         self.current = current
         self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
-        self.changes_epoch = False  # Also true once the epoch has changed back.
-        self.started: list[int] = []  # First offsets of transactions begun here.
+        self.changes_epoch = False  # Stays true if the epoch changes back.
+        self.started: list[int] = []  # First offsets of transactions begun in this step.
 
 
 class _Step:
@@ -89,7 +89,7 @@ class _Step:
 
 
 class Staging:
-    """One append's changes, not yet visible; feed the batches in log order, then commit."""
+    """Changes of one append, not yet visible: add the batches in log order, then commit."""
 
     __slots__ = ("_origin", "_states", "_steps", "_transaction_version")
 
@@ -103,18 +103,18 @@ class Staging:
         updates = self._steps[-1].updates
         update = updates.get(producer_id)
         if update is None:
-            # After a reset in this same append the table is empty, whatever it holds now.
+            # After a reset in this append the table counts as empty.
             current = self._states.entries.get(producer_id) if len(self._steps) == 1 else None
             update = updates[producer_id] = _Update(producer_id, current)
         return update
 
     def expect(self, producer_ids: Iterable[int]) -> bool:
-        """Make ready for batches of these producers, in that order; True if none of them has a transaction open."""
+        """Create the updates of these producers, in this order; return whether none has an open transaction."""
         entries = [self._update(producer_id).entry for producer_id in producer_ids]
         return all(entry.txn_first_offset < 0 for entry in entries)
 
     def add_data(self, batch: DataBatch) -> None:
-        """Stage a data batch with a producer id; raises `LogAppendError` where the origin demands it."""
+        """Stage a data batch with a producer id; raises `LogAppendError` if a check of the origin fails."""
         update = self._update(batch.producer_id)
         if self._origin is not AppendOrigin.REPLICATION:
             _check_epoch(update.entry, batch.producer_epoch, batch.base_offset)
@@ -132,7 +132,7 @@ class Staging:
         max_timestamp: int,
         is_transactional: bool,
     ) -> None:
-        """Stage a data batch that its leader has checked; a mirror does so for each, hence the plain arguments."""
+        """Stage a data batch that its leader has validated. A mirror's hot path, hence the plain arguments."""
         update = self._steps[-1].updates.get(producer_id) or self._update(producer_id)
         self._add(
             update,
@@ -178,7 +178,7 @@ class Staging:
         return LogAppendError(ErrorCode.INVALID_TXN_STATE, reason)
 
     def add_marker(self, marker: Marker) -> None:
-        """Stage a transaction marker; one without an open transaction still moves the producer's epoch."""
+        """Stage a transaction marker; without an open transaction it still sets the producer's epoch."""
         update = self._update(marker.producer_id)
         entry = update.entry
         if self._origin is not AppendOrigin.REPLICATION:
@@ -202,16 +202,16 @@ class Staging:
         entry.txn_first_offset = NO_OFFSET
 
     def add_reset(self, offset: int) -> None:
-        """Stage a MIRROR_PID_RESET: all that was known before it goes, what follows starts from nothing."""
+        """Stage a MIRROR_PID_RESET: all earlier state is removed, and later batches start with an empty table."""
         self._steps[-1].reset_offset = offset
         self._steps.append(_Step())
 
     def commit(self, *, batch_by_batch: bool = False) -> list[AbortedTxn]:
-        """Apply everything; returns the rows for the transaction index, in log order.
+        """Apply all changes; return the rows for the transaction index, in log order.
 
-        Producers of one append enter Kafka's table last one first; in a recovery, `batch_by_batch`, as they come.
-        Two of them may share a bucket, and then a snapshot shows in which order they came. And a producer whose epoch
-        falls (it was forgotten in between) and rises again keeps its earlier batches only if all that is one append.
+        Producers of one append enter Kafka's table in reverse order; in a recovery (`batch_by_batch`) in log order. If
+        two of them share a hash bucket, a snapshot shows that order. Also, a producer whose epoch falls (it was
+        forgotten in between) and rises again keeps its earlier batches only if all of that is one append.
         """
         aborted: list[AbortedTxn] = []
         for step in self._steps:
@@ -229,34 +229,35 @@ class Staging:
 
 
 class ProducerStates:
-    """The producer table of one partition."""
+    """Producer table of one partition."""
 
     __slots__ = ("entries", "map_end_offset", "most", "ongoing", "overlapped", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: Mapping[int, ProducerEntry] = NOTHING
-        self.most = 0  # How many entries there have been at once.
+        self.most = 0  # Maximum number of entries so far.
         # First offset -> producer id of every open transaction, ascending.
         self.ongoing: Mapping[int, int] = NOTHING
-        # First offset -> last offset of transactions that are decided at or above the high watermark.
-        # Until the marker is replicated, a new leader may not have it.
+        # First offset -> last offset of transactions decided at or above the high watermark. A new leader may not have
+        # the marker until it is replicated.
         self.unreplicated: Mapping[int, int] = NOTHING
-        # First offset of a transaction that holds back the last stable offset -> first offset of the earliest of those
-        # that began before it and ended since: a cut at the former reopens them. 0 where a snapshot does not say.
+        # First offset of a transaction that holds back the last stable offset -> smallest first offset of the
+        # transactions that began before it and have ended since: a truncation to its first offset reopens them. 0 if
+        # unknown (from a snapshot).
         self.overlapped: Mapping[int, int] = NOTHING
-        self.map_end_offset = 0  # The table is that of the log below this offset.
-        self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
+        self.map_end_offset = 0  # The table covers the log below this offset.
+        self.snapshot_offset = 0  # Offset of the newest snapshot in the store.
 
     def stage(self, origin: AppendOrigin, transaction_version: int = 0) -> Staging:
         return Staging(self, origin, transaction_version)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """Return the batch that this one repeats, if it is among the producer's last five."""
+        """Return the batch that this one repeats, if it is among the producer's last five; else None."""
         entry = self.entries.get(batch.producer_id)
         return None if entry is None else entry.find_duplicate(batch)
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
-        """Take in what a `Staging` collected: producers' new states, and transactions that began and ended."""
+        """Apply the changes of a `Staging`: new producer states, and transactions that began and ended."""
         started: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
@@ -279,7 +280,7 @@ class ProducerStates:
             self.hold_back({txn.first_offset: txn.last_offset})
 
     def _overlap(self, first_offset: int) -> None:
-        """Take in that a transaction ended while those that began after it are open."""
+        """Record that a transaction ended while later ones are open."""
         for later in reversed(self.ongoing):
             if later < first_offset:
                 break
@@ -287,16 +288,17 @@ class ProducerStates:
             self.overlapped[later] = min(first_offset, self.overlapped.get(later, first_offset))
 
     def hold_back(self, transactions: Mapping[int, int]) -> None:
-        """Take in transactions, by first offset, that are decided at an offset that may not be replicated yet."""
+        """Add transactions (first offset -> last offset) that are decided but possibly not replicated yet."""
         if transactions:
             self.unreplicated = own(self.unreplicated)
             self.unreplicated.update(transactions)
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
-        """Return where the log is stable once `txn` is decided: the first other transaction open at its marker.
+        """Return the last stable offset after `txn`: the first other transaction that is open at its marker.
 
-        Kafka also looks at what begins after the marker in the same append. On a follower, which appends
-        many batches at once, its transaction index can so hide an aborted transaction; ours is the leader's.
+        Kafka also counts transactions that begin after the marker in the same append. As a follower appends many
+        batches at once, its transaction index can then hide an aborted transaction. Here the result is always the
+        leader's.
         """
         for first_offset in self.ongoing:
             if first_offset != txn.first_offset:
@@ -304,21 +306,21 @@ class ProducerStates:
         return txn.last_offset + 1
 
     def reset(self, offset: int) -> None:
-        """Forget every producer because of a PID reset at `offset`.
+        """Remove every producer because of a PID reset at `offset`.
 
-        Open transactions are over, but like a marker the reset must be replicated before the last stable
-        offset may pass them, so they wait for the high watermark.
+        Open transactions are ended. But like a marker, the reset must be replicated before the last stable offset may
+        pass them, so they wait for the high watermark.
         """
         self.hold_back(dict.fromkeys(self.ongoing, offset))
         self.entries, self.ongoing = NOTHING, NOTHING
 
     def clear(self, end_offset: int) -> None:
-        """Start from nothing at `end_offset`; there is nothing to snapshot below it."""
+        """Remove everything; the table then starts at `end_offset`, and there is nothing to snapshot below it."""
         self.entries, self.ongoing, self.unreplicated, self.overlapped = NOTHING, NOTHING, NOTHING, NOTHING
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
-        """Return the first offset of a transaction that is open, or decided but not yet replicated."""
+        """Return the first offset of a transaction that is open, or decided but not replicated; None if none is."""
         undecided = next(iter(self.ongoing), None)
         if not self.unreplicated:
             return undecided
@@ -326,7 +328,7 @@ class ProducerStates:
         return unreplicated if undecided is None else min(undecided, unreplicated)
 
     def on_high_watermark(self, high_watermark: int) -> None:
-        """Forget the transactions whose marker is now replicated: they no longer hold back the last stable offset."""
+        """Drop transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
             held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
             self.unreplicated = held or NOTHING
@@ -338,12 +340,12 @@ class ProducerStates:
             } or NOTHING
 
     def on_log_start(self, log_start_offset: int) -> None:
-        """Follow the log start: what lies below it is replicated for good."""
+        """Follow the log start: everything below it is replicated."""
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
-        """Drop producers without an open transaction that have been silent for `expiration_ms`."""
+        """Remove producers without an open transaction that have been inactive for `expiration_ms`."""
         expired = [
             producer_id
             for producer_id, entry in self.entries.items()
@@ -367,10 +369,10 @@ def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None
 
 
 def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
-    """Refuse a marker of transactions v2 without the epoch after the transaction's (KIP-890).
+    """Reject a marker of transactions v2 that does not have the bumped epoch (KIP-890).
 
-    The transaction's own epoch may be that of a marker sent again, whose transaction is over; and it cannot be bumped
-    where it is the last one.
+    A marker with the transaction's own epoch is valid if it is a repeated one, so that no transaction is open, or if
+    the epoch is the greatest possible and cannot be bumped.
     """
     epoch = marker.producer_epoch
     if epoch == entry.producer_epoch and entry.txn_first_offset >= 0 and epoch != PRODUCER_EPOCH_MAX:
@@ -382,7 +384,7 @@ def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
 
 
 def _check_sequence(update: _Update, batch: DataBatch) -> None:
-    """Refuse a batch that is not the next one; a producer that is unknown here may begin anywhere."""
+    """Reject a batch that is not the next one; a producer unknown here may start with any sequence number."""
     staged, current = update.entry, update.current
     if batch.producer_epoch != staged.producer_epoch:
         if batch.base_sequence != 0 and staged.producer_epoch != NO_PRODUCER_EPOCH:

@@ -1,15 +1,15 @@
-"""What does the content of a store say about the log?
+"""Loading a partition log from its store.
 
-Of each segment above the recovery point every batch is read: offsets must ascend, checksums must hold,
-and from the headers the two indexes, the epochs and the aborted transactions are derived anew. A segment
-below it was flushed before its indexes were written, so it is taken by its index files, if they are sane.
+Each segment above the recovery point is read completely: offsets must ascend and checksums must match. The two indexes,
+the epochs and the aborted transactions are rebuilt from the batch headers. A segment below the recovery point was
+flushed before its indexes were written, so it is loaded from its index files if they are valid.
 
-The epoch cache begins with the checkpoint, which may know of epochs that wrote nothing or whose batches
-were compacted away; batches add the epochs above its last one, and what the log does not reach is cut off.
+The epoch cache starts with the checkpoint, which may contain epochs that wrote nothing or whose batches were compacted
+away. Batches add the epochs after its last one; entries beyond the log are removed.
 
-Bytes that cannot be read raise `CorruptBatch`. With `repair` the log is loaded as a broker loads it after an
-unclean shutdown: what cannot be read is cut off, with everything after it, and `RecoveredLog.repair` says what was
-lost; index files and producer snapshots above the recovery point are believed in nothing, and written anew.
+Unreadable bytes raise `CorruptBatch`. With `repair` the log is loaded as by a broker after an unclean shutdown: the
+first unreadable byte and everything after it are removed, and `RecoveredLog.repair` describes the loss. Index files and
+producer snapshots above the recovery point are then not trusted but rebuilt.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from kmirror.log.state_files import (
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
 
 CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
-"""The recovery point of a log that was closed: no segment needs to be read."""
+"""Recovery point of a log that was closed cleanly: no segment needs to be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What an unclean shutdown cost: where the log was cut, and why."""
+    """Damage found after an unclean shutdown: where the log was truncated, why, and how much was lost."""
 
     segment: int
     position: int
@@ -63,7 +63,7 @@ class RecoveredLog:
     log_end_offset: int
     high_watermark: int
     epochs: LeaderEpochCache
-    saved_epochs: list[EpochEntry]  # As the checkpoint has them.
+    saved_epochs: list[EpochEntry]  # Entries in the checkpoint.
     segments: list[Segment] = field(default_factory=list)
     producers: ProducerStates = field(default_factory=ProducerStates)
     repair: Repair | None = None
@@ -72,7 +72,7 @@ class RecoveredLog:
 def load(
     store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False, recovery_point: int = 0
 ) -> RecoveredLog:
-    """Read the store; raises CorruptBatch unless `repair`."""
+    """Load the log from the store; raises CorruptBatch unless `repair` is set."""
     saved_epochs = decode_checkpoint(store.read_file(LEADER_EPOCH_CHECKPOINT) or b"")
     epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
@@ -84,7 +84,7 @@ def load(
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
     loaded.producers.clear(loaded.log_start_offset)
-    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # It stays so as long as nothing must be read.
+    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # Until a segment must be read.
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         modified_ms = store.modified_ms(base_offset)
@@ -128,7 +128,7 @@ def load(
 
 
 def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
-    """Delete the indexes that have lost their segment: a crash came between the deletes."""
+    """Delete indexes without a segment, left by a crash between the deletes."""
     known = set(bases)
     for name in list(store.files()):
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
@@ -138,7 +138,7 @@ def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
 
 
 def expiry(config: LogConfig, now_ms: int) -> Expired:
-    """Return which producers of a snapshot are not worth loading at `now_ms`."""
+    """Return the predicate for producers of a snapshot that have expired at `now_ms`."""
     return partial(_is_expired, now_ms - config.producer_id_expiration_ms)
 
 
@@ -157,7 +157,7 @@ def _read_offset(store: PartitionStore, name: str) -> int:
 
 
 def _take_by_index(loaded: RecoveredLog, segment: Segment) -> bool:
-    """Take in one segment without reading it; False if its index files do not allow that."""
+    """Load a segment from its index files without reading it; return False if they are not usable."""
     try:
         last_offset = segment.load_files()
     except CorruptBatch:
@@ -168,7 +168,7 @@ def _take_by_index(loaded: RecoveredLog, segment: Segment) -> bool:
 
 
 def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, from_offset: int) -> CorruptBatch | None:
-    """Take in one segment up to its first fault, which is returned; producers as they are from `from_offset` on."""
+    """Read a segment up to its first fault, and return the fault; producer state is updated from `from_offset` on."""
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
     scan = scan_batches(view, segment, latest_epoch=loaded.epochs.latest_epoch())
@@ -176,7 +176,7 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
         scan = _scan_in_range(view, segment, loaded.epochs.latest_epoch())
     floor = max(base_offset, loaded.log_end_offset)
     if scan.batches and scan.first_offset < floor:
-        loaded.log_end_offset = floor  # If it is cut, nothing is left of it but its name.
+        loaded.log_end_offset = floor  # If it is truncated, only its name is left.
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
         return placed(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
     _catch_up(loaded, base_offset, expired)
@@ -184,14 +184,14 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
     for epoch, start_offset in scan.epochs:
         if epoch > loaded.epochs.latest_epoch():
             loaded.epochs.assign(epoch, start_offset)
-        elif epoch == LEGACY_EPOCH:  # As when they were appended: what came before is no longer known.
+        elif epoch == LEGACY_EPOCH:  # As in an append: earlier epochs are no longer known.
             loaded.epochs.replace(entry for entry in loaded.epochs.entries if entry.start_offset > start_offset)
     if scan.batches:
         aborted = feed(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
         segment.add_aborted(aborted)
         segment.add(view, scan)
-        segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
-        segment.since_row = 0  # The bytes since the last index row count from zero after a restart.
+        segment.close()  # Kafka ends the time index of every recovered segment this way, including the active one.
+        segment.since_row = 0  # After a restart, the bytes since the last index row count from zero.
     if scan.fault is not None:
         return placed(scan.fault, segment)
     if scan.valid_bytes < len(view):
@@ -201,9 +201,9 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
 
 
 def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
-    """Return the scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
+    """Return the scan up to the first batch with an offset too large for the segment's index, which is a fault.
 
-    The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
+    The checksum does not cover the base offset. Kafka's recovery fails with an exception here.
     """
     scan, position, place = scan_up_to(view, segment, segment.base_offset + SPAN_MAX, latest_epoch=latest_epoch)
     reason = f"offset {place.last_offset} is too far above the segment's base offset {segment.base_offset}"
@@ -212,10 +212,10 @@ def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Sca
 
 
 def _find_early_epochs(loaded: RecoveredLog) -> None:
-    """Read off the batches the epochs below the cache's first entry, if that lies above the log start.
+    """Read the epochs below the cache's first entry from the batches, if that entry is above the log start.
 
-    The log start is written down later than the epochs. After a power cut in between it is as it was, while
-    the epochs are those of a log that begins above; and if that start is no longer reached, there are none.
+    The log start is persisted later than the epochs. After a power cut in between, the old log start remains, with the
+    epochs of a log that begins higher. If the log no longer reaches that start, there are none.
     """
     known = loaded.epochs.entries
     first = known[0].start_offset if known else loaded.log_end_offset
@@ -226,7 +226,7 @@ def _find_early_epochs(loaded: RecoveredLog) -> None:
         if segment.base_offset < first and segment.size:
             for epoch, start_offset in scan_batches(segment.view(), segment, check_crc=False).epochs:
                 if epoch == LEGACY_EPOCH:
-                    found.clear()  # As when they were appended.
+                    found.clear()  # As in an append.
                 elif epoch > found.latest_epoch() and start_offset < first:
                     found.assign(epoch, start_offset)
     for entry in known:
@@ -235,9 +235,9 @@ def _find_early_epochs(loaded: RecoveredLog) -> None:
 
 
 def _catch_up(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
-    """Let the producer table, by which aborted transactions are found, know all below `base_offset`.
+    """Extend the producer table to `base_offset`; aborted transactions are derived from it.
 
-    It does already when the segments before were read as well.
+    Nothing to do if the previous segments were read as well.
     """
     if loaded.producers.map_end_offset < loaded.log_end_offset and loaded.segments[:-1]:
         loaded.producers = rebuild(
@@ -250,9 +250,9 @@ def _catch_up(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
 
 
 def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: Expired) -> None:
-    """Delete what snapshots say of the last segment and of what follows, and take the table as of its start.
+    """Delete the snapshots from the last segment on, and rebuild the table at its base offset.
 
-    After a crash they may be of a log that is no more.
+    After a crash they may belong to a log content that no longer exists.
     """
     *before, segment = loaded.segments
     unreplicated = loaded.producers.unreplicated
@@ -267,9 +267,9 @@ def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: 
 
 
 def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
-    """Leave the table as of the log end, from snapshots where there are any: they know more than the log.
+    """Build the table at the log end, from snapshots if there are any: they know more than the log.
 
-    The log may have lost a producer's batches to retention, or their timestamps to the cleaner.
+    A producer's batches may have been removed by retention, or their timestamps by the cleaner.
     """
     producers, end_offset = loaded.producers, loaded.log_end_offset
     if reloads or snapshot_offsets(store) or producers.map_end_offset < end_offset:
@@ -280,14 +280,14 @@ def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expi
             end_offset=end_offset,
             expired=expired,
         )
-        # No snapshot holds what was decided but perhaps not replicated; it is known from the batches that were read.
+        # Snapshots do not have the decided but possibly unreplicated transactions; the batches that were read do.
         loaded.producers.hold_back(producers.unreplicated)
     else:
         take_snapshot(producers, store)
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
-    """Keep what lies before the fault, delete what lies after it."""
+    """Keep the bytes before the fault, and delete everything after it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
     segment.cut_files()
@@ -300,7 +300,7 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
 def _start_empty(
     loaded: RecoveredLog, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int
 ) -> None:
-    """Begin a log without records at its start offset, above which nothing is left."""
+    """Start a log without records at its start offset, because no data above it is left."""
     for segment in loaded.segments:
         delete_segment(store, segment.base_offset)
     if loaded.segments:

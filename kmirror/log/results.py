@@ -1,4 +1,4 @@
-"""What an append and a read give back."""
+"""Results of appends and reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.records.layout import NO_TIMESTAMP
 
 @dataclass(slots=True)
 class AppendInfo:
-    """What an append did; the offsets are -1 and `batches` is 0 when nothing was appended."""
+    """Result of an append; the offsets are -1 and `batches` is 0 if nothing was appended."""
 
     first_offset: int = -1
     last_offset: int = -1
@@ -17,18 +17,18 @@ class AppendInfo:
     bytes: int = 0
     max_timestamp: int = NO_TIMESTAMP
     log_append_time: int = NO_TIMESTAMP
-    duplicate: bool = False  # The batch was there already; the offsets are those of the first time.
-    refused_epoch: int = -1  # The leader epoch of the first batch that was left out, KAFKA-18723.
+    duplicate: bool = False  # The batch was already in the log; the offsets are those of the first append.
+    refused_epoch: int = -1  # Leader epoch of the first batch that was left out (KAFKA-18723).
     control_types: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class ReadResult:
-    """Whole batches, the first of which may begin below the offset asked for.
+    """Whole batches; the first may begin below the requested offset.
 
-    Kafka sends what `max_bytes` cuts off of the next batch too, and every client throws it away.
+    Kafka also sends the part of the next batch that fits into `max_bytes`, which every client discards.
     """
 
     records: memoryview
-    start_offset: int  # The base offset of the first batch; the offset asked for when there is none.
-    end_offset: int  # One above the last batch's last offset; `start_offset` when there is none.
+    start_offset: int  # Base offset of the first batch, or the requested offset if there is none.
+    end_offset: int  # Last offset of the last batch plus one, or `start_offset` if there is none.

@@ -1,14 +1,14 @@
-"""Which of the oldest segments may go?
+"""Retention: which of the oldest segments may be deleted.
 
-Segments go from the oldest on, as long as a rule holds, and only while the high watermark has passed all of
-the segment: else the log start could rise above it. A rule may take every segment; the log then rolls first,
-so that there is an empty one to go on with.
+Segments are deleted from the oldest on while a rule applies and the high watermark has passed the whole segment;
+otherwise the log start could rise above the high watermark. If a rule applies to all segments, the log rolls first, so
+that an empty active segment remains.
 
-    log start   the next segment begins at or below it: no reader can reach this one any more (DeleteRecords)
-    size        without this segment the log still has `retention.bytes`
-    time        its greatest timestamp is older than `retention.ms`; without timestamps, its last append is
+    log start   the next segment begins at or below it: no consumer can read this one any more (DeleteRecords)
+    size        the log still has `retention.bytes` without this segment
+    time        its greatest timestamp is older than `retention.ms`, or its last append if no record has a timestamp
 
-Size and time count only where `cleanup.policy` has `delete`.
+Size and time apply only if `cleanup.policy` contains `delete`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kmirror.log.segment import Segment
 from kmirror.log.segment_list import SegmentList
 
 Rule = Callable[[Segment, Segment | None, int], bool]
-"""Is this segment, followed by that one, to be deleted? So many bytes are left of the log without it."""
+"""Returns whether to delete a segment; arguments: the segment, the next one, and the log's bytes without it."""
 
 
 def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored: bool = False) -> Iterator[Rule]:
-    """Yield the rules that the topic's configs make, in the order in which Kafka goes by them.
+    """Yield the rules of the topic's configs, in Kafka's order.
 
-    Of a log that is mirrored the source alone decides where it begins: only what lies below goes.
+    For a mirrored log the source alone decides on its start: only segments below the log start are deleted.
     """
     yield lambda segment, following, left: following is not None and following.base_offset <= log_start_offset
     if is_mirrored:
@@ -38,7 +38,7 @@ def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored:
 
 
 def may_delete(segments: SegmentList, config: LogConfig, log_start_offset: int, now_ms: int) -> bool:
-    """Return False if no rule holds of the oldest segment, as of nearly every log whenever it is looked at."""
+    """Return False if no rule applies to the oldest segment, the usual case."""
     first = segments[0]
     if len(segments) > 1:
         if segments[1].base_offset <= log_start_offset:
@@ -53,7 +53,7 @@ def may_delete(segments: SegmentList, config: LogConfig, log_start_offset: int, 
 
 
 def deletable(segments: SegmentList, rule: Rule, high_watermark: int) -> int:
-    """Return how many of the oldest segments the rule lets go; that may be all of them."""
+    """Return the number of oldest segments that the rule deletes, possibly all."""
     count, left = 0, segments.size_in_bytes
     following: Segment | None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):

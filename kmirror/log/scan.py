@@ -1,12 +1,12 @@
-"""Which of these bytes may follow the log, judged from batch headers alone?
+"""Validation of replicated bytes by their batch headers.
 
-This is the mirror's hot path: for each batch one fused read of the header, one CRC-32C over a view, a few
-comparisons, and now and then a row for the index. Nothing is decoded and nothing is copied. Batches that
-need more, because they have a producer id or are control batches, are only noted by position.
+This is the mirror's hot path. Per batch it takes one fused read of the header, one CRC-32C over a view, a few
+comparisons, and sometimes a row for the index. Nothing is decoded or copied. Batches with a producer id and control
+batches need more work, so their positions are collected.
 
-The scan stops where Kafka stops: silently at a batch that is cut short, which is how a fetch response
-ends, and before the first batch whose leader epoch is above the one that the fetch was made with
-(KAFKA-18723). Everything else that is wrong is a fault, which the caller raises or repairs.
+The scan stops where Kafka stops: silently at an incomplete batch, which is how a fetch response ends, and before the
+first batch whose leader epoch is above the epoch of the fetch (KAFKA-18723). Every other problem is a fault, which the
+caller raises or repairs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def scan_batches(
     latest_epoch: int = -1,
     check_crc: bool = True,
 ) -> ScanResult:
-    """Judge the batches of `view`, which would be appended to `segment`."""
+    """Validate the batches of `view` for an append to `segment`."""
     scan = ScanResult()
     unpack, crc32c = FUSED.unpack_from, crc32c_function()
     overhead, length_min, control = LOG_OVERHEAD, _LENGTH_MIN, _CONTROL
@@ -95,7 +95,7 @@ def scan_batches(
         position = end
     else:
         scan.fault = start_fault(view, position)
-    if last > LAST_OFFSET_MAX:  # It can only be the last batch, for what follows it would have to begin above.
+    if last > LAST_OFFSET_MAX:  # It can only be the last batch, as later ones would begin above the limit.
         return _without_the_last(view, segment, latest_epoch)
     if epoch_at == position:
         epochs.pop()  # The last epoch began with the faulty batch.
@@ -118,9 +118,9 @@ def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> 
 def scan_up_to(
     view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int
 ) -> tuple[ScanResult, int, BatchPlace]:
-    """Judge what stands before the first batch that ends above offset `greatest`, and say where that batch lies.
+    """Validate the batches before the first one that ends above offset `greatest`; also return its place.
 
-    There has to be one.
+    There must be such a batch.
     """
     position, place = 0, place_at(view, 0)
     while place.last_offset <= greatest:
@@ -137,7 +137,7 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
 
 
 def part_ends(view: memoryview, size_max: int) -> list[int]:
-    """Return where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
+    """Return the positions that divide `view` into parts that fit a segment: `size_max` bytes, or one larger batch."""
     ends: list[int] = []
     start = end = first_offset = 0
     while end < len(view):

@@ -1,4 +1,4 @@
-"""What did a scan find? Its result, and the faults that both scans know: of batches, and of the old formats."""
+"""Result of a scan, and the faults that the scans of all message formats share."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from kmirror.records.layout import LAST_OFFSET_MAX, LOG_OVERHEAD, NO_TIMESTAMP, 
 
 _START = header_struct("base_offset", "batch_length", "partition_leader_epoch", "magic")
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
-LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
+LEGACY_EPOCH = -2  # In place of a leader epoch, for messages of formats without one.
 
 
 class ScanResult:
-    """What a run of batches is; offsets are -1 while it is empty.
+    """Summary of scanned batches; offsets are -1 if there are none.
 
-    What an empty one holds are values of the class: a small fetch is scanned sooner than they are all set.
+    The defaults are class attributes: setting them all would take longer than the scan of a small fetch.
     """
 
     valid_bytes = 0
     batches = 0
-    first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-    roll_offset = -1  # The base offset of a segment that would begin with these batches.
+    first_offset = -1  # For a legacy message its last offset: the first one is not in the header.
+    roll_offset = -1  # Base offset of a segment that would begin with these batches.
     last_offset = -1
     max_timestamp = NO_TIMESTAMP
-    max_timestamp_offset = -1  # The last offset of the first batch that has it.
+    max_timestamp_offset = -1  # The last offset of the first batch with `max_timestamp`.
     since_row = 0  # Bytes after the last index row.
     refused_epoch = -1
     fault: CorruptBatch | None = None
-    epochs: list[tuple[int, int]]  # (epoch or LEGACY_EPOCH, offset) wherever the epoch changes.
+    epochs: list[tuple[int, int]]  # (epoch or LEGACY_EPOCH, offset) at each change of the epoch.
     special: list[int]  # Positions of batches with a producer id, and of control batches.
-    row_offsets: list[int]  # The last offsets and the positions of the batches to index.
+    row_offsets: list[int]  # Last offsets and positions of the batches to index.
     row_positions: list[int]
     time_rows: list[tuple[int, int]]  # (greatest timestamp so far, last offset of its batch).
 
 
 def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
-    """Return why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
+    """Return why no batch of format 2 can begin at `position`; None if it can, even if it may be incomplete."""
     if len(view) - position < LOG_OVERHEAD:
         return None
     head = bytes(view[position : position + _START.size])
@@ -57,7 +57,7 @@ def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
 
 
 def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
-    """Return why a batch that ends at offset `last` cannot be in any log, None if it can."""
+    """Return why no log can contain a batch that ends at offset `last`, or None."""
     if last <= LAST_OFFSET_MAX:
         return None
     reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"

@@ -1,7 +1,7 @@
-"""One segment of the log: how long it is, where its batches lie, and when it is full.
+"""One segment of the log: its size, indexes, batch positions and roll conditions.
 
-The bytes are the store's. What is kept here is derived from them: the two indexes, the aborted
-transactions whose markers lie in this segment, the greatest timestamp, the first batch's timestamp.
+The store holds the bytes. This object holds derived data: the two indexes, the aborted transactions with a marker in
+this segment, the greatest timestamp, and the first batch's timestamp.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 from kmirror.records.legacy import LegacyBatch
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
-_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Fields at the same positions as in a batch.
+_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Same positions as in a batch.
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
-_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
-SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
+_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # Size of the shortest batch or message.
+SPAN_MAX = 0x7FFF_FFFF  # Maximum difference between an offset and its segment's base offset.
 _MAGIC_V2, _HEADER_SIZE, _LENGTH_MIN = layout.MAGIC_V2, layout.HEADER_SIZE, layout.BATCH_LENGTH_MIN
 _ROW, _TIME_ROW = OFFSET_ROW.size, TIME_ROW.size
 
 
 class BatchPlace:
-    """Where a batch lies in its segment."""
+    """Position of a batch in its segment."""
 
     __slots__ = ("base_offset", "end_position", "last_offset", "position")
 
@@ -74,28 +74,28 @@ class Segment:
     def __init__(self, store: PartitionStore, base_offset: int, config: LogConfig, *, created_ms: int) -> None:
         self.store = store
         self.base_offset = base_offset
-        self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
+        self.size = 0  # Bytes of valid batches; equal to the size in the store between two calls.
         self.index_interval_bytes = config.index_interval_bytes
         self.index_bytes_max = config.segment_index_bytes
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
-        self.aborted: Sequence[AbortedTxn] = ()  # Ascending by last offset; where there are none, as mostly, no list.
+        self.aborted: Sequence[AbortedTxn] = ()  # Ascending by last offset; a list only if it is not empty.
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
-        self.first_timestamp = NO_TIMESTAMP  # The greatest timestamp of the first batch; rolling goes by it.
+        self.first_timestamp = NO_TIMESTAMP  # Greatest timestamp of the first batch; decides when to roll.
         self.since_row = 0
 
     @property
     def largest_timestamp(self) -> int:
-        """Return the greatest timestamp, or the time of the last append when no record has one."""
+        """Greatest timestamp, or the time of the last append if no record has one."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
 
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)
 
     def add(self, view: memoryview, scan: ScanResult) -> None:
-        """Take note of the batches in `view`, which a scan judged and which stand behind those that are known."""
+        """Update the derived data with the batches in `view`, which were scanned and follow the known ones."""
         if scan.row_offsets:
             self.offsets.extend(scan.row_offsets, scan.row_positions)
             for timestamp, offset in scan.time_rows:
@@ -108,7 +108,7 @@ class Segment:
         self.size += scan.valid_bytes
 
     def add_one(self, last_offset: int, timestamp: int, size: int) -> None:
-        """Do what `add` does for one batch that is not the segment's first."""
+        """Do the same as `add` for one batch that is not the segment's first."""
         if timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = timestamp, last_offset
         if self.since_row > self.index_interval_bytes:
@@ -119,7 +119,7 @@ class Segment:
         self.size += size
 
     def add_aborted(self, transactions: Iterable[AbortedTxn]) -> None:
-        """Take note of aborted transactions whose markers lie in this segment, behind those that are known."""
+        """Add aborted transactions with markers in this segment, after those already known."""
         if isinstance(self.aborted, list):
             self.aborted.extend(transactions)
         else:
@@ -132,13 +132,13 @@ class Segment:
     def should_roll(
         self, config: LogConfig, extra_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> bool:
-        """Return whether a new segment must take the append; time is the records' own, where they have one."""
+        """Return whether the append needs a new segment; time is that of the records, if they have timestamps."""
         if self.size > config.segment_bytes - extra_bytes:
             return True
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
-        # The time index keeps its last row for when the segment is closed.
+        # The last row of the time index is reserved for closing the segment.
         rows, time_rows = len(self.offsets.offsets), len(self.times.timestamps)
         if (rows + 1) * _ROW > self.index_bytes_max or (time_rows + 2) * _TIME_ROW > self.index_bytes_max:
             return self.size > 0
@@ -149,9 +149,9 @@ class Segment:
         self.times.append_if_later(self.max_timestamp, self.max_timestamp_offset)
 
     def write_files(self) -> None:
-        """Write the indexes beside the log, as Kafka does when a segment is rolled.
+        """Write the index files, as Kafka does when a segment is rolled.
 
-        A transaction index is there from the first aborted transaction on, also when the rows are gone.
+        The transaction index exists from the first aborted transaction on, even if its rows were removed later.
         """
         write = self.store.write_file
         write(file_name(self.base_offset, INDEX_SUFFIX), self.offsets.encode())
@@ -159,13 +159,13 @@ class Segment:
         self._write_aborted()
 
     def _write_aborted(self, *, had_any: bool = False) -> None:
-        """Write the transaction index if it is there or was due."""
+        """Write the transaction index if it exists or must exist."""
         name = file_name(self.base_offset, TXN_INDEX_SUFFIX)
         if self.aborted or had_any or self.store.read_file(name):
             self.store.write_file(name, encode_aborted(self.aborted))
 
     def has_files(self) -> bool:
-        """Return whether there are index files from which the segment could be known without a scan."""
+        """Return whether the segment could be loaded from its index files without a scan."""
         other = Segment(self.store, self.base_offset, LogConfig(), created_ms=self.created_ms)
         try:
             other.load_files()
@@ -174,24 +174,24 @@ class Segment:
         return True
 
     def delete_files(self) -> None:
-        """Delete the indexes in the store, which are no longer true of the segment."""
+        """Delete the index files in the store, which no longer match the segment."""
         self._delete_row_files()
         self.store.delete_file(file_name(self.base_offset, TXN_INDEX_SUFFIX))
 
     def cut_files(self, *, had_aborted: bool = False) -> None:
-        """Make the store's indexes such that the segment may be cut: two go, the transaction index only loses rows."""
+        """Prepare the index files for a truncation: two are deleted, the transaction index only loses rows."""
         self._delete_row_files()
         self._write_aborted(had_any=had_aborted)
 
     def _delete_row_files(self) -> None:
-        """Delete the two indexes without which the segment is read again when the log is opened."""
+        """Delete the two indexes; without them the segment is read again when the log is opened."""
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             self.store.delete_file(file_name(self.base_offset, suffix))
 
     def load_files(self) -> int:
-        """Take the indexes from the store; returns the segment's last offset, -1 if it is empty.
+        """Load the indexes from the store; return the segment's last offset, -1 if it is empty.
 
-        Raises CorruptBatch when there are none, or when they are not of this segment.
+        Raises CorruptBatch if they are missing or do not belong to this segment.
         """
         store, base_offset = self.store, self.base_offset
         offsets = store.read_file(file_name(base_offset, INDEX_SUFFIX))
@@ -213,11 +213,11 @@ class Segment:
         return last.last_offset
 
     def next_offset(self) -> int:
-        """Return one above the last batch's last offset, the base offset while the segment is empty."""
+        """Return the last offset of the last batch plus one, or the base offset if the segment is empty."""
         return self._last_batch().last_offset + 1 if self.size else self.base_offset
 
     def _last_batch(self) -> BatchPlace:
-        """Return the last batch, by a walk from the last row; raises `CorruptBatch` if that misses the end."""
+        """Return the last batch, found from the last index row; raises `CorruptBatch` if that misses the end."""
         position, view = self.offsets.last_position, self.view()
         place: BatchPlace | None = None
         while self.size - position >= layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
@@ -230,7 +230,7 @@ class Segment:
         return place
 
     def forget(self) -> None:
-        """Go back to knowing nothing but the base offset."""
+        """Reset all derived data."""
         self.offsets, self.times = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
         self.aborted = ()
         self.size = 0
@@ -240,12 +240,12 @@ class Segment:
     def find(self, offset: int) -> BatchPlace | None:
         """Return the first batch that ends at or above `offset`, None if all end below.
 
-        Raises CorruptBatch where an index row led to where no batch is.
+        Raises CorruptBatch if an index row does not point to a batch.
         """
         size = self.size
         position, view = self.offsets.position_for(offset), self.store.view(self.base_offset, 0, size)
         unpack = _BOUNDS.unpack_from
-        while position + _HEADER_SIZE <= size:  # The walk to the batch is over headers only: no object for each.
+        while position + _HEADER_SIZE <= size:  # Walk over headers only, without creating an object for each batch.
             base_offset, length, magic, delta = unpack(view, position)
             end = position + LOG_OVERHEAD + length
             if magic < _MAGIC_V2 or length < _LENGTH_MIN or end > size or base_offset + delta >= offset:
@@ -259,17 +259,17 @@ class Segment:
         return None
 
     def _batch_at(self, view: memoryview, position: int, size: int) -> BatchPlace:
-        """Return where the batch at `position` lies; raises `CorruptBatch` if an index row led there and none is."""
+        """Return the place of the batch at `position`; raises `CorruptBatch` if there is none."""
         try:
             place = place_at(view, position)
             if position + _BATCH_MIN <= place.end_position <= size:
                 return place
-        except struct_error:  # Too few bytes are left for any batch.
+        except struct_error:  # Too few bytes are left for a batch.
             pass
         raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
-        """Return the last batch from `start` on that ends at or before `end_position`, at the least `start`."""
+        """Return the last batch from `start` on that ends at or before `end_position`; at least `start`."""
         found, last = start, end_position - _BATCH_MIN
         if start.end_position > last:
             return start
@@ -283,9 +283,9 @@ class Segment:
         return found
 
     def end_before(self, place: BatchPlace | None) -> int:
-        """Return one above the last offset of the batch before `place`, the base offset if it is the first.
+        """Return the last offset before `place` plus one, or the base offset if it is the first batch.
 
-        None stands for the end of the segment.
+        None means the end of the segment.
         """
         if place is None:
             return self.next_offset()
@@ -295,7 +295,7 @@ class Segment:
         return self.last_batch_within(first, place.position).last_offset + 1
 
     def first_offset_of(self, place: BatchPlace) -> int | None:
-        """Return the offset of the first record of a batch; None for a wrapper that cannot be inflated."""
+        """Return the offset of a batch's first record; None for a wrapper that cannot be decompressed."""
         view = self.view()[place.position : place.end_position]
         if view[layout.MAGIC_AT] >= _MAGIC_V2:
             return place.base_offset
@@ -305,7 +305,7 @@ class Segment:
             return None
 
     def truncate_to(self, offset: int, *, now_ms: int) -> None:
-        """Drop every batch that ends at or above `offset`."""
+        """Remove every batch that ends at or above `offset`."""
         place, had_aborted = self.find(offset), bool(self.aborted)
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
@@ -324,7 +324,7 @@ class Segment:
         self._reload_max_timestamp()
 
     def _reload_max_timestamp(self) -> None:
-        """Find the greatest timestamp that is left: the last row's, or that of a batch after it."""
+        """Find the greatest timestamp after a truncation: in the last row, or in a batch after it."""
         row = self.times.last_entry()
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()
@@ -336,10 +336,10 @@ class Segment:
 
 
 def place_at(view: memoryview, position: int) -> BatchPlace:
-    """Return where the batch at `position` lies, for a legacy message with its last offset as the base offset."""
+    """Return the place of the batch at `position`; a legacy message has its last offset as base offset."""
     try:
         base_offset, length, magic, delta = _BOUNDS.unpack_from(view, position)
-    except struct_error:  # The last message may be shorter than a batch's header.
+    except struct_error:  # The last message may be shorter than a batch header.
         base_offset, length, magic = _LEGACY_BOUNDS.unpack_from(view, position)
         delta = 0
     if magic >= _MAGIC_V2:
@@ -348,7 +348,7 @@ def place_at(view: memoryview, position: int) -> BatchPlace:
 
 
 def timestamp_at(view: memoryview, position: int) -> int:
-    """Return the greatest timestamp of the batch at `position`, in ms, from its header; -1 for message format 0."""
+    """Return the greatest timestamp (ms) in the header of the batch at `position`; -1 for message format 0."""
     magic = view[position + layout.MAGIC_AT]
     if magic == 0:
         return NO_TIMESTAMP
@@ -358,27 +358,27 @@ def timestamp_at(view: memoryview, position: int) -> int:
 
 
 def delete_segment(store: PartitionStore, base_offset: int) -> None:
-    """Delete a segment with its indexes and the snapshot that was taken where it begins.
+    """Delete a segment with its indexes and the snapshot at its base offset.
 
-    The segment goes last: an index without one says that a segment was lost.
+    The segment is deleted last: an index without a segment would mean that a segment was lost.
     """
     delete_segment_files(store, base_offset)
     store.delete(base_offset)
 
 
 def delete_segment_files(store: PartitionStore, base_offset: int) -> None:
-    """Delete the indexes of a segment and the snapshot that was taken where it begins."""
+    """Delete the indexes of a segment and the snapshot at its base offset."""
     for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
         store.delete_file(file_name(base_offset, suffix))
 
 
 def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
-    """Return `fault` with the segment's file."""
+    """Return `fault` with the name of the segment's file."""
     return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def next_offset(view: memoryview, base_offset: int) -> int:
-    """Return one above the last offset in the bytes of a segment, its base offset if there are none."""
+    """Return the last offset in a segment's bytes plus one, or its base offset if there are none."""
     position, found = 0, base_offset
     while len(view) - position >= LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
         place = place_at(view, position)

@@ -1,8 +1,8 @@
-"""Which segments is a log made of, and where does it end?
+"""Segments of a log, and the log end offset.
 
-The segments lie in the order of their offsets, and the last one is the active one, which takes the appends. Where the
-log ends is known here and nowhere else: it moves when bytes are added, when they are cut, and when the log begins anew.
-What is known of a log beyond its bytes (epochs, producers, the marks that its readers go by) is `PartitionLog`'s.
+Segments are ordered by offset; the last one is active and takes the appends. The log end offset is kept only here: it
+changes when batches are appended or truncated, and when the log is restarted. Other state (epochs, producers,
+replication offsets) belongs to `PartitionLog`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _base_offset = attrgetter("base_offset")
 
 
 class Cut(NamedTuple):
-    """Where a cut ends a log: `end` is the log end, `kept_end` lies one above the last offset that is in a batch.
+    """Result of a truncation: `end` is the log end, `kept_end` the last offset in a batch plus one.
 
-    They differ where offsets between the two are in no batch. Then only the name of a segment can tell the end to who
-    opens the log again.
+    They differ if no batch covers the offsets in between. Then only the name of a new segment preserves the end when
+    the log is reopened.
     """
 
     end: int
@@ -43,7 +43,7 @@ class SegmentList(Sequence[Segment]):
     def __init__(self, tp: TopicPartition, store: PartitionStore, segments: Iterable[Segment], end_offset: int) -> None:
         self.tp = tp
         self.store = store
-        self.end_offset = end_offset  # The offset that the next record gets.
+        self.end_offset = end_offset  # The offset of the next record.
         self._segments = list(segments)
         self.active = self._segments[-1]
 
@@ -68,10 +68,10 @@ class SegmentList(Sequence[Segment]):
     def size_in_bytes(self) -> int:
         return sum(segment.size for segment in self._segments)
 
-    # -- looking up ---------------------------------------------------------------------------
+    # -- lookup -------------------------------------------------------------------------------
 
     def reaching(self, offset: int) -> list[Segment]:
-        """Return the segment that would hold `offset`, the first one if none begins so low, and those after it."""
+        """Return the segment that would contain `offset` (the first one if all begin above it) and all later ones."""
         return self._segments[self._number(offset) :]
 
     def _number(self, offset: int) -> int:
@@ -89,16 +89,16 @@ class SegmentList(Sequence[Segment]):
         return None
 
     def places(self, offset: int) -> Iterator[tuple[Segment, BatchPlace]]:
-        """Yield the segments with batches that end at or above `offset`, and where the first of them lies in each."""
+        """Yield each segment with batches that end at or above `offset`, and the place of the first of them."""
         for segment in self.reaching(offset):
             place = segment.find(offset)
             if place is not None:
                 yield segment, place
 
     def aborted_transactions(self, start: int, end: int, *, reaching: int | None = None) -> list[AbortedTxn]:
-        """Return the aborted transactions that have records from `start` up to, not including, `end`.
+        """Return the aborted transactions with records from `start` (inclusive) to `end` (exclusive).
 
-        They are looked for from the segment on that holds offset `reaching`, which is `start` by default.
+        The search begins in the segment that contains offset `reaching`, by default `start`.
         """
         found: list[AbortedTxn] = []
         for segment in self.reaching(start if reaching is None else reaching):
@@ -110,15 +110,15 @@ class SegmentList(Sequence[Segment]):
         return found
 
     def read(self, offset: int, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
-        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return batches from the one that contains `offset`, all below `end_offset`, at most `max_bytes` in total.
 
-        With `min_one` the first batch is returned whatever its size.
+        With `min_one` the first batch is returned even if it is larger.
         """
         if offset >= end_offset:
             return ReadResult(_NOTHING, offset, offset)
         segment = self._segments[self._number(offset)]
         first = segment.find(offset)
-        if first is None:  # The offsets up to the end of this segment are in no batch.
+        if first is None:  # No batch covers the rest of this segment.
             found = self.find(offset)
             if found is None:
                 return ReadResult(_NOTHING, offset, offset)
@@ -136,16 +136,16 @@ class SegmentList(Sequence[Segment]):
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
     def aborted_within(self, offset: int, found: ReadResult) -> list[AbortedTxn]:
-        """Return the aborted transactions that may have records in what was read from `offset` on."""
+        """Return the aborted transactions that may have records in `found`, which was read from `offset` on."""
         for segment in self.reaching(offset):
             if segment.aborted:
                 return self.aborted_transactions(offset, self.bound_of(found))
         return []
 
     def bound_of(self, found: ReadResult) -> int:
-        """Return the first offset that surely lies behind what was read, as far as the offset index knows.
+        """Return the first offset that is certainly after the read data, according to the offset index.
 
-        That is the next segment's, or the end of the log, if the index has nothing behind it.
+        Without a later row in the index, it is the base offset of the next segment or the log end.
         """
         number = self._number(found.start_offset)
         segment = self._segments[number]
@@ -156,10 +156,10 @@ class SegmentList(Sequence[Segment]):
             return beyond
         return self._segments[number + 1].base_offset if number + 1 < len(self._segments) else self.end_offset
 
-    # Growing
+    # -- appends ------------------------------------------------------------------------------
 
     def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:
-        """Put judged batches after the last one; returns the segment that took them, which is the active one."""
+        """Append validated batches; return the active segment, which received them."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add(view, scan)
@@ -168,7 +168,7 @@ class SegmentList(Sequence[Segment]):
         return segment
 
     def append_one(self, view: memoryview, last_offset: int, timestamp: int, now_ms: int) -> None:
-        """Do what `append` does for one batch that is not the active segment's first."""
+        """Do the same as `append` for one batch that is not the active segment's first."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add_one(last_offset, timestamp, len(view))
@@ -176,7 +176,7 @@ class SegmentList(Sequence[Segment]):
         self.end_offset = last_offset + 1
 
     def add(self, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
-        """Begin a new active segment."""
+        """Start a new active segment."""
         segment = Segment(self.store, base_offset, config, created_ms=now_ms)
         self.store.create(base_offset)
         self._segments.append(segment)
@@ -184,28 +184,28 @@ class SegmentList(Sequence[Segment]):
         return segment
 
     def seal(self, *, flushes: bool = True) -> None:
-        """Make the active segment complete, and safe: then it is trusted without being read."""
+        """Close the active segment, write its indexes and flush it: it is then trusted without being read."""
         if flushes:
             self.store.flush(self.active.base_offset)
         self.active.close()
         self.active.write_files()
 
     def flush(self, offset: int) -> None:
-        """Return when everything from `offset` on is safe from a power cut."""
+        """Flush everything from `offset` on; it is safe from a power cut on return."""
         for segment in self.reaching(offset):
             self.store.flush(segment.base_offset)
 
-    # -- shrinking ----------------------------------------------------------------------------
+    # -- truncation and replacement -----------------------------------------------------------
 
     def end_after_cut(self, offset: int, log_start_offset: int) -> int:
-        """Return where the log would end after a cut to `offset`."""
+        """Return the log end offset after a truncation to `offset`."""
         if offset >= self.end_offset:
             return self.end_offset
         cut = self.cut_at(offset, log_start_offset)
         return min(offset, log_start_offset) if cut is None else cut.end
 
     def cut_at(self, offset: int, log_start_offset: int) -> Cut | None:
-        """Return where a cut to `offset` ends the log; None if nothing from the log start on is left of it (D47)."""
+        """Return the result of a truncation to `offset`; None if nothing from the log start on would be left (D47)."""
         if offset < self._segments[0].base_offset:
             return None
         segment = self._segments[self._number(offset)]
@@ -216,7 +216,7 @@ class SegmentList(Sequence[Segment]):
         return None if end < min(offset, log_start_offset) else Cut(end, kept_end)
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
-        """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""
+        """Remove every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""
         first = self._segments[0].base_offset
         assert offset >= first, f"{self.tp}: a cut to {offset}, below {first}"
         while self._segments[-1].base_offset > offset:
@@ -226,7 +226,7 @@ class SegmentList(Sequence[Segment]):
         self.end_offset = offset
 
     def restart_at(self, offset: int, config: LogConfig, now_ms: int) -> None:
-        """Drop everything; what comes begins at `offset`."""
+        """Remove everything; the next batch begins at `offset`."""
         while self._segments:
             self._drop_last()
         self.add(offset, config, now_ms)
@@ -236,9 +236,9 @@ class SegmentList(Sequence[Segment]):
         delete_segment(self.store, self._segments.pop().base_offset)
 
     def set_aside_first(self, count: int) -> list[int]:
-        """Set the `count` oldest segments aside, and delete the files about them; at least one stays.
+        """Set the `count` oldest segments aside and delete their index files; at least one segment must remain.
 
-        Returns where they began: the store is to purge them.
+        Returns their base offsets, which the store must purge.
         """
         assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
         gone = [segment.base_offset for segment in self._segments[:count]]
@@ -249,7 +249,7 @@ class SegmentList(Sequence[Segment]):
         return gone
 
     def replace(self, new: Segment, count: int) -> None:
-        """Have `new` in the place of `count` neighbours that are not active, where the first of them begins."""
+        """Replace `count` neighbouring segments, none of them active, by `new` with the base offset of the first."""
         first = self._number(new.base_offset)
         assert self._segments[first].base_offset == new.base_offset, f"{self.tp}: no segment {new.base_offset}"
         assert first + count < len(self._segments), f"{self.tp}: the active segment is not replaced"

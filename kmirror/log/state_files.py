@@ -1,15 +1,15 @@
-"""In which bytes does Kafka keep producer states, aborted transactions and the partition's topic id?
+"""File formats of producer snapshots, transaction indexes, checkpoints and partition metadata.
 
     NNNNNNNNNNNNNNNNNNNN.snapshot   int16 version 1, uint32 CRC-32C of the rest, int32 count, rows of 46 bytes
     NNNNNNNNNNNNNNNNNNNN.txnindex   rows of 34 bytes: int16 version 0 and the four numbers of `AbortedTxn`
     partition.metadata              two lines of text: version, topic id
     *-offset-checkpoint             text: version, count, lines of topic, partition, offset
-    bootstrap.checkpoint            a snapshot: what an empty metadata log begins with
-    quorum-state                    JSON: the leader epoch that a controller has heard of, and its vote
+    bootstrap.checkpoint            a snapshot: the first records of an empty metadata log
+    quorum-state                    JSON: the latest leader epoch known to a controller, and its vote
 
-N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
-begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
-be distinguished from a repetition.
+N is an offset with 20 digits. A snapshot covers everything below it; the other files belong to the segment with this
+base offset. A snapshot keeps only the last batch of each producer, so after a restart only that one is detected as a
+duplicate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SNAPSHOT_SUFFIX = ".snapshot"
 QUORUM_STATE = "quorum-state"
 BOOTSTRAP = "bootstrap.checkpoint"
 SNAPSHOT_OF_LOG = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-"""The name of a snapshot of a metadata log: where it ends, exclusive, and the epoch of the last record in it."""
+"""Name of a snapshot of a metadata log: its end offset (exclusive), and the epoch of its last record."""
 OFFSET_MAX = 2**63 - 1
 _OFFSET_DIGITS = 20
 
@@ -51,7 +51,7 @@ _OFFSET_LINE = re.compile(r"\s*(\S+)\s+(\d{1,10})\s+(\d{1,19})\s*")
 
 
 class ProducerRow(NamedTuple):
-    """A row of a `.snapshot` file as it stands there."""
+    """A row of a `.snapshot` file, not interpreted."""
 
     producer_id: int
     producer_epoch: int
@@ -68,12 +68,12 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str, suffix: str) -> int | None:
-    """Return the offset in a file name that is an offset and `suffix`, None for other names."""
+    """Return the offset in a file name that consists of an offset and `suffix`; None for other names."""
     return offset_in(name) if name[_OFFSET_DIGITS:] == suffix else None
 
 
 def offset_in(name: str) -> int | None:
-    """Return the offset before the first dot of a file's name, None where that is no int64 in 20 digits."""
+    """Return the offset before the first dot of a file name; None if that is not an int64 in 20 digits."""
     digits = name.partition(".")[0]
     if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
@@ -82,9 +82,9 @@ def offset_in(name: str) -> int | None:
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
-    """Return the `.snapshot` file of the producer table, its rows in the order in which Kafka writes them.
+    """Return the `.snapshot` file of the producer table, with its rows in Kafka's order.
 
-    `most` is how many producers the table has had at once since the log was opened.
+    `most` is the maximum number of producers in the table since the log was opened.
     """
     rows = [
         PRODUCER_ROW.pack(
@@ -108,7 +108,7 @@ def _hash_of(entry: ProducerEntry) -> int:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
-    """Return the producers in a `.snapshot` file; raises `CorruptBatch` for what is none."""
+    """Return the producers in a `.snapshot` file; raises `CorruptBatch` if it is malformed."""
     if len(data) < SNAPSHOT_HEAD.size:
         raise CorruptBatch(f"a producer snapshot has {len(data)} bytes, expected at least {SNAPSHOT_HEAD.size}")
     version, checksum, count = SNAPSHOT_HEAD.unpack_from(data)
@@ -125,7 +125,7 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
 
 
 def producer_rows(data: bytes | memoryview, count: int) -> list[ProducerRow]:
-    """Return the first `count` rows of a `.snapshot` file, which must have as many."""
+    """Return the first `count` rows of a `.snapshot` file, which must have that many."""
     end = SNAPSHOT_HEAD.size + count * PRODUCER_ROW.size
     return [ProducerRow(*row) for row in PRODUCER_ROW.iter_unpack(data[SNAPSHOT_HEAD.size : end])]
 
@@ -140,12 +140,12 @@ def _entry(row: ProducerRow) -> ProducerEntry:
 
 
 def encode_aborted(rows: Iterable[AbortedTxn]) -> bytes:
-    """Return the `.txnindex` file of a segment; one that never had an aborted transaction has no such file."""
+    """Return the `.txnindex` file of a segment; a segment that never had an aborted transaction has no such file."""
     return b"".join(ABORTED_ROW.pack(0, *row) for row in rows)
 
 
 def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
-    """Return the rows of a `.txnindex` file; raises `CorruptBatch`. A last row that is cut short is no row."""
+    """Return the rows of a `.txnindex` file; an incomplete last row is ignored. Raises `CorruptBatch`."""
     rows: list[AbortedTxn] = []
     for number, (version, row) in enumerate(aborted_rows(data)):
         position = number * ABORTED_ROW.size
@@ -162,20 +162,20 @@ def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
 
 
 def aborted_rows(data: bytes | memoryview) -> Iterator[tuple[int, AbortedTxn]]:
-    """Yield the whole rows of a `.txnindex` file as they stand there, each with its version."""
+    """Yield the complete rows of a `.txnindex` file without checks, each with its version."""
     whole = len(data) - len(data) % ABORTED_ROW.size
     for version, *fields in ABORTED_ROW.iter_unpack(data[:whole]):
         yield version, AbortedTxn(*fields)
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """Return the text of a checkpoint that a log folder's partitions share: version, count, a line for each."""
+    """Return the content of a checkpoint shared by the partitions of a log directory: version, count, one line each."""
     lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
     return f"0\n{len(lines)}\n{''.join(lines)}".encode()
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """Return the offsets in such a checkpoint; raises `CorruptBatch` for what is none. An empty file has none."""
+    """Return the offsets in such a checkpoint, none in an empty file; raises `CorruptBatch` if it is malformed."""
     lines = data.decode("utf-8", "replace").splitlines()
     if not lines:
         return {}
@@ -192,16 +192,16 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
     return offsets
 
 
-@lru_cache(maxsize=256)  # A topic's partitions are made together; in memory they share the bytes.
+@lru_cache(maxsize=256)  # The partitions of a topic are created together; in memory they share the bytes.
 def encode_partition_metadata(topic_id: Uuid) -> bytes:
-    """Return `partition.metadata`: the topic id in URL-safe base64."""
+    """Return the content of `partition.metadata`: version, and topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
 
 
 def encode_quorum_state(epoch: int) -> bytes:
-    """Return the `quorum-state` of a controller that has heard of `epoch`, and knows no leader in it and has not voted.
+    """Return the `quorum-state` of a controller that knows `epoch`, knows no leader in it and has not voted.
 
-    Who starts over it elects a leader: one controller by itself needs no more.
+    A controller that starts with it elects a leader; a single controller needs no more.
     """
     state = {
         "leaderId": -1,
@@ -214,7 +214,7 @@ def encode_quorum_state(epoch: int) -> bytes:
 
 
 def decode_quorum_state(data: bytes) -> int:
-    """Return the leader epoch in a `quorum-state` file; raises `CorruptBatch` for what is none."""
+    """Return the leader epoch in a `quorum-state` file; raises `CorruptBatch` if it is malformed."""
     try:
         epoch = json.loads(data)["leaderEpoch"]
     except (ValueError, TypeError, KeyError):

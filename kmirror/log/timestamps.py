@@ -1,8 +1,7 @@
-"""Which offset has this timestamp? What ListOffsets asks of a partition log.
+"""Lookup of offsets by timestamp (ListOffsets).
 
-The answer to a real timestamp is the first record at or above the log start whose timestamp is not smaller;
-timestamps need not ascend with offsets, so later records may well be older. Negative ones
-are names: `OffsetSpec`.
+For a non-negative timestamp the result is the first record from the log start on with the same or a later timestamp.
+Timestamps need not ascend with offsets, so records after it may be older. Negative timestamps are names: `OffsetSpec`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kmirror.spec.wire_values import OffsetSpec
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """`timestamp` is -1 where a position was asked for; `leader_epoch` is -1 where none is known."""
+    """Result of a lookup; `timestamp` is -1 if a position was requested, `leader_epoch` is -1 if it is unknown."""
 
     timestamp: int
     offset: int
@@ -32,9 +31,9 @@ class OffsetAndTimestamp(NamedTuple):
 def offset_for_timestamp(
     segments: SegmentList, epochs: LeaderEpochCache, log_start_offset: int, timestamp: int
 ) -> OffsetAndTimestamp | None:
-    """Return what has this timestamp, an `OffsetSpec` or milliseconds; None if no record qualifies.
+    """Return the offset for `timestamp` (ms, or an `OffsetSpec`); None if no record qualifies.
 
-    LATEST is the log end: to bound it by what the asker may read is the broker's business.
+    LATEST is the log end; the broker limits it to the offsets that the client may read.
     """
     if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
         first = next(iter(epochs.entries), None)
@@ -45,7 +44,7 @@ def offset_for_timestamp(
     if timestamp == OffsetSpec.MAX_TIMESTAMP:
         return _max_timestamp(segments)
     if timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
-        return OffsetAndTimestamp(NO_TIMESTAMP, -1, -1)  # There is no remote storage here.
+        return OffsetAndTimestamp(NO_TIMESTAMP, -1, -1)  # There is no remote storage.
     for segment in segments:
         if segment.largest_timestamp >= timestamp:
             return _first_in_segment(segments, segment, log_start_offset, timestamp)
@@ -53,13 +52,13 @@ def offset_for_timestamp(
 
 
 def _max_timestamp(segments: SegmentList) -> OffsetAndTimestamp | None:
-    """Return the first record with the greatest timestamp of the log, which may lie below the log start."""
+    """Return the first record with the greatest timestamp of the log, which may be below the log start."""
     segment = max(segments, key=lambda candidate: candidate.max_timestamp)
     position = segment.offsets.position_for(segment.max_timestamp_offset)
     for batch in batches_in(segments, segment, position):
         if batch.max_timestamp == segment.max_timestamp:
             if batch.magic == 0:
-                return None  # Format 0 has no timestamps, so it has no greatest one.
+                return None  # Format 0 has no timestamps.
             for record in _records(segments, segment, batch):
                 if record.timestamp == batch.max_timestamp:
                     return _answer(batch, record.timestamp, record.offset)

@@ -1,4 +1,4 @@
-"""Which batches lie in a log from an offset on?"""
+"""Iteration over the batches of a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 
 def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batch]:
-    """Yield the batches from the one that holds `start` to the last that begins below `end`; raises `CorruptBatch`."""
+    """Yield the batches from the one that contains `start` to the last one that begins below `end`.
+
+    Raises `CorruptBatch`.
+    """
     for segment, place in segments.places(start):
         try:
             for batch in iter_batches(segment.view(), position=place.position):
@@ -24,15 +27,15 @@ def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batc
 
 
 def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
-    """Yield the batches and legacy messages from the one that holds `start` on; raises `CorruptBatch`."""
+    """Yield the batches and legacy messages from the one that contains `start` on; raises `CorruptBatch`."""
     for segment, place in segments.places(start):
         yield from batches_in(segments, segment, place.position)
 
 
 class HoleFinder:
-    """Finds the first offset that is in no record, in batches that are shown one after the other.
+    """Finds the first offset without a record in batches that are passed in order.
 
-    The cleaner gives the offsets of the records that it removes to no other record.
+    The cleaner does not reuse the offsets of the records that it removes.
     """
 
     def __init__(self, start: int) -> None:
@@ -40,7 +43,7 @@ class HoleFinder:
         self.is_found = False
 
     def look_at(self, batch: AnyBatch) -> bool:
-        """Return whether an offset is missing before the end of this batch; `expected` is at or below it."""
+        """Return whether an offset before the end of this batch is missing; `expected` is then at or below it."""
         if self.is_found or batch.next_offset <= self.expected:
             return self.is_found
         count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
@@ -51,7 +54,10 @@ class HoleFinder:
 
 
 def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
-    """Return whether some offset from `start` to below `end` is in no record of the batches, which hold `start` on."""
+    """Return whether some offset from `start` (inclusive) to `end` (exclusive) has no record in the batches.
+
+    The first batch contains `start`.
+    """
     finder = HoleFinder(start)
     for batch in found:
         if finder.expected >= end:
@@ -62,7 +68,7 @@ def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
 
 
 def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterator[AnyBatch]:
-    """Yield the batches and legacy messages of one of the segments from a position on; raises `CorruptBatch`."""
+    """Yield the batches and legacy messages of one segment from a position on; raises `CorruptBatch`."""
     try:
         yield from iter_any_batches(segment.view(), position=position)
     except CorruptBatch as error:
