@@ -1,6 +1,6 @@
-"""Record batches: headers over bytes, records on demand, and the way back.
+"""Record batches: reading headers, decoding records on demand, and building batches.
 
-A name is imported when it is first used: to read batches, the code that builds them need not be loaded.
+Names are imported on first use, so code that only reads batches does not load the builder.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value  # The next use costs a dictionary lookup.
+    globals()[name] = value  # Later uses need only a dictionary lookup.
     return value
 
 

@@ -1,8 +1,7 @@
-"""What does a batch say about itself, without its records being touched?
+"""Record batch (message format 2) as a view over a buffer.
 
-`Batch` is a view: one read of the header, the payload stays where it is. Records are inflated and decoded
-when asked for. The view is valid as long as the buffer under it is not changed; records, once decoded, no
-longer need it.
+The header is read once, and the payload stays in the buffer. Records are decompressed and decoded on demand. A `Batch`
+is valid while its buffer is unchanged; decoded records do not need the buffer.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, decode_records
 
 _LARGE_RECORD = 300
-_CODECS = tuple(Compression)  # A look-up costs less than a call of the class.
+_CODECS = tuple(Compression)  # Faster than calling the class.
 
 
 class TornBatch(CorruptBatch):
-    """The buffer ends inside a batch; `needed` is the size of the batch, or of its header."""
+    """The buffer ends inside a batch; `needed` is the size of the batch, or of its header, in bytes."""
 
     def __init__(self, message: str, *, position: int, needed: int, offset: int | None = None) -> None:
         self.needed = needed
@@ -32,7 +31,7 @@ class TornBatch(CorruptBatch):
 
 
 class UnsupportedMagic(CorruptBatch):
-    """The bytes are in message format `magic`, which is not the format of record batches."""
+    """The bytes are in message format `magic`, not in the format of record batches."""
 
     def __init__(self, magic: int, *, position: int, offset: int | None = None) -> None:
         self.magic = magic
@@ -41,7 +40,7 @@ class UnsupportedMagic(CorruptBatch):
 
 
 class Batch:
-    """The record batch at `position` of a buffer; raises `CorruptBatch` when none can stand there."""
+    """The record batch at `position` of a buffer; raises `CorruptBatch` if there is none."""
 
     __slots__ = (
         "attributes",
@@ -118,29 +117,29 @@ class Batch:
 
     @property
     def size_in_bytes(self) -> int:
-        """Return the size of the batch, header included."""
+        """Size of the batch in bytes, including its header."""
         return layout.LOG_OVERHEAD + self.batch_length
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset of the batch, inclusive; compaction may have taken its record."""
+        """Last offset of the batch (inclusive); compaction may have removed its record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """Return the offset after the batch."""
+        """Last offset plus one."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def last_sequence(self) -> int:
-        """Return the sequence number of the last record, or -1 when the batch has none."""
+        """Sequence number of the last record, or -1 if the batch has none."""
         if self.base_sequence == layout.NO_SEQUENCE:
             return layout.NO_SEQUENCE
         return layout.add_to_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def compression(self) -> Compression:
-        """Return the codec of the records; raises `CorruptBatch` for bits that name none."""
+        """Codec of the records; raises `CorruptBatch` if the bits are not a known codec."""
         bits = self.attributes & layout.COMPRESSION_MASK
         if bits > Compression.ZSTD:
             text = f"compression type {bits} does not exist"
@@ -149,34 +148,34 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Return who set the timestamps, the producer or the broker."""
+        """Whether the producer or the broker set the timestamps."""
         if self.attributes & layout.LOG_APPEND_TIME_FLAG:
             return TimestampType.LOG_APPEND_TIME
         return TimestampType.CREATE_TIME
 
     @property
     def is_transactional(self) -> bool:
-        """Return whether it is part of a transaction, or its marker."""
+        """True if the batch is part of a transaction, or is its marker."""
         return bool(self.attributes & layout.TRANSACTIONAL_FLAG)
 
     @property
     def is_control(self) -> bool:
-        """Return whether it holds a control record, which no consumer sees."""
+        """True if the batch holds a control record, which consumers do not see."""
         return bool(self.attributes & layout.CONTROL_FLAG)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """Return when the cleaner may drop tombstones and markers, in ms; it stands in place of the base timestamp."""
+        """Time (ms) after which the cleaner may remove tombstones and markers; stored as the base timestamp."""
         return self.base_timestamp if self.attributes & layout.DELETE_HORIZON_FLAG else None
 
     @property
     def has_producer_id(self) -> bool:
-        """Return whether its producer is idempotent or transactional."""
+        """True if the producer is idempotent or transactional."""
         return self.producer_id > layout.NO_PRODUCER_ID
 
     @property
     def header(self) -> bytes:
-        """Return the 61 header bytes, packed from the fields."""
+        """The 61 header bytes, packed from the fields."""
         return layout.HEADER.pack(
             self.base_offset,
             self.batch_length,
@@ -194,7 +193,7 @@ class Batch:
         )
 
     def verify_crc(self) -> None:
-        """Raise `CorruptBatch` when the checksum does not hold."""
+        """Raise `CorruptBatch` if the checksum does not match."""
         computed = crc32c(self.view[layout.ATTRIBUTES_AT :])
         if computed != self.crc:
             raise CorruptBatch(
@@ -204,28 +203,28 @@ class Batch:
             )
 
     def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-        """Return the bytes of the records; raises `CorruptBatch` when they do not inflate, or beyond `limit`."""
+        """Return the uncompressed records; raises `CorruptBatch` if they are invalid or exceed `limit` bytes."""
         if self.record_count == 0:
-            return b""  # The cleaner keeps the codec in the attributes of a batch that it emptied.
+            return b""  # An emptied batch keeps its codec in the attributes.
         try:
             return decompress(self.compression, self.view[layout.RECORDS_AT :], limit=limit)
         except CorruptBatch as error:
             raise self._placed(error) from None
 
     def region(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
-        """Return what `payload` does, as a view into the buffer when nothing has to be inflated."""
+        """Return the same bytes as `payload`; without compression as a view into the buffer."""
         if self.record_count and self.compression is Compression.NONE:
             return self.view[layout.RECORDS_AT :]
         return self.payload(limit=limit)
 
     def check_framing(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> None:
-        """Raise `CorruptBatch` unless the records' lengths fill the batch; nothing else in them is read.
+        """Raise `CorruptBatch` unless the records' lengths fill the batch; no other field is read.
 
-        Give `payload` if it has been inflated already.
+        `payload` is the uncompressed payload, if the caller already has it.
         """
         data: Buffer | None = payload
         if data is None:
-            # Many small records are read faster in a copy.
+            # Many small records are read faster from a copy.
             large = self.record_count * _LARGE_RECORD < self.batch_length
             data = self.region(limit=limit) if large else self.payload(limit=limit)
         try:
@@ -234,15 +233,15 @@ class Batch:
             raise self._placed(error) from None
 
     def records(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-        """Yield the records; raises `CorruptBatch`, at the latest when the last one has been asked for.
+        """Yield the records; raises `CorruptBatch`, after the last record at the latest.
 
-        Give `payload` if it has been inflated already.
+        `payload` is the uncompressed payload, if the caller already has it.
         """
         data = self.payload(limit=limit) if payload is None else payload
         return decode_records(data, self.record_count, self.context(), self._placed)
 
     def context(self) -> RecordContext:
-        """Return what every record of this batch shares."""
+        """Return the values shared by all records of this batch."""
         kind = self.timestamp_type
         return RecordContext(
             self.base_offset,
@@ -254,7 +253,7 @@ class Batch:
         )
 
     def control(self) -> ControlRecord | None:
-        """Return the control record, or None for a data batch or one that the cleaner emptied."""
+        """Return the control record; None for a data batch and for one that the cleaner emptied."""
         if not self.is_control:
             return None
         for record in self.records():
@@ -265,7 +264,7 @@ class Batch:
         return None
 
     def _placed(self, error: CorruptBatch) -> CorruptBatch:
-        """Return `error` with the batch's place; positions inside the payload go into the text."""
+        """Return `error` with position and offset of the batch; a position inside the payload goes into the text."""
         if error.offset is not None:
             return error
         inner = "" if error.position is None else f", {error.position} bytes into the records"
@@ -280,10 +279,10 @@ class Batch:
 
 
 def next_size(buffer: Buffer, position: int = 0) -> int | None:
-    """Return the size in bytes of the batch or message at `position`, of any format; None if no whole one is there.
+    """Return the size in bytes of the batch or message of any format at `position`; None if it is incomplete.
 
-    So a broker reads what a producer sent: raises `CorruptBatch` for a size or a format that there is not as soon as
-    its bytes are there, also where the rest is missing.
+    A broker reads produced data in this way. Raises `CorruptBatch` for an invalid size or format as soon as those bytes
+    are there, even if the rest is missing.
     """
     remaining = len(buffer) - position
     if remaining < layout.LOG_OVERHEAD:
@@ -302,7 +301,7 @@ def next_size(buffer: Buffer, position: int = 0) -> int | None:
 
 
 def _check_start(view: memoryview, position: int) -> None:
-    """Raise the fault that the first bytes show by themselves; else only the rest of the batch is missing."""
+    """Raise the error that the first bytes already show; return if only the rest of the batch is missing."""
     if len(view) - position <= layout.MAGIC_AT:
         return
     base_offset, length, _, magic = layout.UNCHECKED_HEADER.unpack(
@@ -325,7 +324,7 @@ def _check_start(view: memoryview, position: int) -> None:
 def iter_batches(buffer: Buffer, *, position: int = 0, check_crc: bool = False) -> Iterator[Batch]:
     """Yield the batches from `position` to the end of `buffer`.
 
-    Raises `CorruptBatch` on bytes that are no batch, `TornBatch` when the buffer ends inside one and
+    Raises `CorruptBatch` for bytes that are no batch, `TornBatch` if the buffer ends inside a batch, and
     `UnsupportedMagic` at a message of format 0 or 1.
     """
     view = byte_view("a batch", buffer)

@@ -1,12 +1,11 @@
-"""How do records become a batch?
+"""Building record batches.
 
-The batch takes its base timestamp from the first record and its greatest from all of them, as the JVM's
-builder does. What stands outside the checksum, base offset and leader epoch, can be set later without
-touching the rest.
+The base timestamp is that of the first record and the maximum is taken over all records, as in the JVM's builder. The
+fields outside the checksum, base offset and leader epoch, can be set later without changing the rest.
 
-`BatchBuilder` gathers records until they are as much as a batch may hold. The size that counts is the one
-before compression, known to the byte. The JVM guesses the compressed size from how well earlier batches did;
-a wrong guess costs it a split and a retry, and a batch here is never larger than its limit.
+`BatchBuilder` collects records up to a size limit. It counts the exact size before compression. The JVM estimates the
+compressed size from earlier batches; a wrong estimate costs it a split and a retry. A batch built here exceeds its
+limit only if its first record alone does.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint, varint_size
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
 _SMALL_END = len(SMALL)
-# What a record or a number of another type raises on its way into the bytes; a look at each beforehand would cost more.
+# Errors that a record or a number of the wrong type causes during encoding; checking each one first would be slower.
 _WRONG_TYPES = (AttributeError, IndexError, TypeError, ValueError)
-# Record attributes, of which there are none, and a small timestamp delta.
+# Record attributes (none are defined) and a small timestamp delta.
 _SMALL_DELTA = tuple(b"\x00" + encoded for encoded in SMALL)
 
 
 def encode_headers(headers: Sequence[Header]) -> bytes:
-    """Return the count and the fields of a record's headers."""
+    """Return the encoded headers of a record: count and fields."""
     parts = [encode_varint(len(headers))]
     for name, value in headers:
         encoded = name.encode("utf-8")
@@ -50,7 +49,7 @@ def encode_headers(headers: Sequence[Header]) -> bytes:
 def encode_records(
     records: Iterable[RecordTuple], *, base_offset: int, base_timestamp: int, default_timestamp: int
 ) -> tuple[list[bytes], int]:
-    """Return the records as chunks of bytes, two for each record, and their greatest timestamp."""
+    """Return the encoded records, two chunks for each, and their greatest timestamp."""
     chunks: list[bytes] = []
     push = chunks.append
     join = b"".join
@@ -126,12 +125,12 @@ def build_batch(
     max_timestamp: int | None = None,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """Return the batch of `records`.
+    """Return a batch of `records`.
 
-    `timestamp_ms` is the timestamp of records that have none, and the append time when `timestamp_type` is
-    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are given where those of an older
-    batch are kept; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
-    milliseconds. Raises `LocalProtocolError` for what a batch cannot hold.
+    `timestamp_ms` is the timestamp of records without one, and the append time if `timestamp_type` is LOG_APPEND_TIME.
+    `last_offset_delta`, `base_timestamp` and `max_timestamp` are set to keep the values of an older batch; a batch
+    without records, as the cleaner leaves it, needs `last_offset_delta`. Timestamps are in milliseconds. Raises
+    `LocalProtocolError` for values that a batch cannot hold.
     """
     try:
         if last_offset_delta is None:
@@ -180,7 +179,7 @@ def build_batch(
 
 
 def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int) -> bytes:
-    """Return a batch around `checked`, the bytes from the attributes on."""
+    """Return a batch from `checked`, the bytes from the attributes on."""
     length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
     crc = crc32c(checked)
     try:
@@ -198,9 +197,9 @@ def set_base_offset_and_epoch(
 ) -> None:
     """Set both in the batch at `position`, in place; the checksum does not cover them.
 
-    Raises `LocalProtocolError` where no batch header is, where nothing can be written, and for numbers too large.
+    Raises `LocalProtocolError` if there is no batch header, the buffer is read-only, or a number is too large.
     """
-    if position < 0 or len(buffer) < position + layout.HEADER_SIZE:  # Assigned slices would make a bytearray longer.
+    if position < 0 or len(buffer) < position + layout.HEADER_SIZE:  # Slice assignment would extend a bytearray.
         raise LocalProtocolError(f"no batch header is at position {position} of {len(buffer)} bytes")
     at = position + layout.LEADER_EPOCH_AT
     try:
@@ -213,7 +212,7 @@ def set_base_offset_and_epoch(
 
 
 class BatchBuilder:
-    """Takes records one at a time and gives one batch; the options are those of `build_batch`.
+    """Collects records and builds one batch; the options are those of `build_batch`.
 
     builder = BatchBuilder(size_max=16_384, compression=Compression.ZSTD)
     if not builder.append(value=b"v"):
@@ -245,7 +244,7 @@ class BatchBuilder:
         if size_max is not None:
             whole_number("size_max", size_max, 0)
         compression = known_codec(compression)
-        checked_level(compression, level)  # An unknown codec is refused now rather than when the batch is full.
+        checked_level(compression, level)  # Reject an unknown level now rather than when the batch is full.
         self.size_max = size_max
         self.size_in_bytes = layout.HEADER_SIZE  # Before compression.
         self._records: list[RecordTuple] = []
@@ -276,12 +275,12 @@ class BatchBuilder:
         headers: Sequence[Header] = (),
         timestamp: int | None = None,
     ) -> bool:
-        """Take the record and return True, or False when the batch has no room; the first one always has.
+        """Add the record and return True, or return False if the batch is full; the first record always fits.
 
-        Raises `LocalProtocolError` for a record that no batch can hold, and takes nothing then.
+        Raises `LocalProtocolError` for a record that no batch can hold; the batch is then unchanged.
         """
         record: RecordTuple = (key, value, headers, timestamp, None)
-        if str in map(type, record[:2]):  # Text has a length too, so the sum below would not notice.
+        if str in map(type, record[:2]):  # A str has a length too, so the size below would not reveal it.
             check_records([record])
         stamp = self._default_timestamp if timestamp is None else timestamp
         base = self._base_timestamp if self._records else stamp
@@ -305,7 +304,7 @@ class BatchBuilder:
         return True
 
     def build(self) -> bytes:
-        """Return the batch of the records so far; raises `LocalProtocolError` when there are none."""
+        """Return the batch of the records added so far; raises `LocalProtocolError` if there are none."""
         if not self._records:
             raise LocalProtocolError("a batch needs a record")
         return self._build(self._records)

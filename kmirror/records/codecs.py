@@ -1,15 +1,16 @@
-"""How are the records of a batch compressed, and how large may they become?
+"""Compression and decompression of records, with a limit on the uncompressed size.
 
-Output is what Kafka's own producer writes: gzip with an empty header, snappy in xerial blocks of 32 KiB, an
-lz4 frame of independent 64 KiB blocks without sizes, a zstd stream without a content size. The same input
-gives the same output.
+Compressed output has the form that Kafka's own producer writes: gzip with an empty header, snappy in xerial blocks of
+32 KiB, an lz4 frame of independent 64 KiB blocks without sizes, a zstd stream without a content size. The same input
+always gives the same output.
 
-What is not whole is refused, also where the JVM does not look: an lz4 frame's content size and checksum, the
-reserved bits of a gzip header, and a gzip member, zstd frame or snappy block that is begun after the last one.
+Incomplete or inconsistent data is rejected, also where the JVM does not check: an lz4 frame's content size and
+checksum, the reserved bits of a gzip header, and an incomplete gzip member, zstd frame or snappy block after the last
+one.
 
-Nothing is inflated beyond `limit` bytes: a bomb raises `CorruptBatch` that names the limit, before the
-memory is taken. Compressor contexts are kept between calls (a new zstd context costs more than a small
-batch), so one thread at a time may compress.
+Nothing is decompressed beyond `limit` bytes: larger data raises `CorruptBatch` with the limit, before the memory is
+allocated. Compressor contexts are kept between calls (a new zstd context costs more than a small batch), so only one
+thread at a time may compress.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from kmirror.records.layout import Buffer
 
 DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
 
-_GZIP_LEVEL: Final = 6  # Kafka's -1, zlib's default.
+_GZIP_LEVEL: Final = 6  # Kafka's -1 means zlib's default.
 _LZ4_LEVEL: Final = 9  # The default of KIP-390, for which the JVM client uses the fast compressor.
 _ZSTD_LEVEL: Final = 3
 
 _XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 _XERIAL_MAGIC: Final = _XERIAL_HEADER[:8]
 _XERIAL_BLOCK: Final = 32 * 1024
-# A copy of 64 bytes takes three: no snappy block grows by more than this.
+# A snappy copy of 64 bytes takes three bytes, so no block can grow by a larger factor.
 _SNAPPY_RATIO_MAX: Final = 22
 
 _LZ4_BLOCK: Final = 64 * 1024
-# Magic, version 1 with independent blocks, 64 KiB blocks, and the checksum of these two bytes.
+# Magic, version 1 with independent blocks, 64 KiB blocks, and the checksum of the last two bytes.
 _LZ4_HEADER: Final = bytes.fromhex("04224d18604082")
 _LZ4_STORED: Final = 0x80000000
 
@@ -44,11 +45,11 @@ _ZSTD_MAGIC: Final = 0xFD2FB528
 _ZSTD_SKIPPABLE: Final = 0x184D2A50
 _ZSTD_BLOCK_MAX: Final = 128 * 1024
 _CHUNK: Final = 1024 * 1024
-_GZIP_STEP: Final = 512  # The bytes that the next gzip member is given at first.
+_GZIP_STEP: Final = 512  # Input size of the first step for the second and later gzip members.
 
 
 class Compression(IntEnum):
-    """The compression bits of a batch's attributes."""
+    """Compression bits of a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -57,7 +58,7 @@ class Compression(IntEnum):
     ZSTD = 4
 
 
-# Default, least and greatest level; a codec without a row has no levels.
+# Default, minimum and maximum level; codecs without an entry have no levels.
 LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
     Compression.GZIP: (_GZIP_LEVEL, 1, 9),
     Compression.LZ4: (_LZ4_LEVEL, 1, 17),
@@ -66,7 +67,7 @@ LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
 
 
 def known_codec(codec: int) -> Compression:
-    """Return the member, as codecs are compared by identity; raises `LocalProtocolError` for a number without one."""
+    """Return the enum member, since codecs are compared by identity; raises `LocalProtocolError` if there is none."""
     try:
         return codec if isinstance(codec, Compression) else Compression(codec)
     except ValueError:
@@ -75,7 +76,7 @@ def known_codec(codec: int) -> Compression:
 
 
 def checked_level(codec: Compression, level: int | None) -> int:
-    """Return the level to use; raises `LocalProtocolError` for one that the codec does not have."""
+    """Return the level to use; raises `LocalProtocolError` for an invalid one."""
     if codec not in LEVELS:
         if level is not None:
             raise LocalProtocolError(f"{codec.name} has no level, not even {level}")
@@ -89,7 +90,7 @@ def checked_level(codec: Compression, level: int | None) -> int:
 
 
 def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> bytes:
-    """Return `data` compressed; raises `LocalProtocolError` for a level that the codec does not have."""
+    """Return `data` compressed; raises `LocalProtocolError` for an unknown codec or an invalid level."""
     codec = known_codec(codec)
     chosen = checked_level(codec, level)
     if codec is Compression.NONE:
@@ -104,7 +105,7 @@ def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> b
 
 
 def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-    """Return `data` inflated; raises `CorruptBatch` when it is not whole or grows beyond `limit` bytes."""
+    """Return `data` decompressed; raises `CorruptBatch` if it is incomplete or larger than `limit` bytes."""
     if codec is Compression.NONE:
         return bytes(data)
     view = memoryview(data)
@@ -130,7 +131,7 @@ def _broken(codec: Compression, reason: object) -> CorruptBatch:
 
 def _gzip(data: Buffer, level: int) -> bytes:
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    # No time stamp, and "unknown" as the operating system, as the JVM writes it since Java 16.
+    # No timestamp, and "unknown" as operating system, as the JVM writes since Java 16.
     head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
     tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
     return b"".join((head, deflate.compress(data), deflate.flush(), tail))
@@ -153,15 +154,15 @@ def _gunzip(data: memoryview, limit: int) -> bytes:
             total += len(chunk)
             if total > limit:
                 raise _too_large(Compression.GZIP, limit)
-            if chunk:  # Members without content may be many.
+            if chunk:  # There may be many empty members.
                 chunks.append(chunk)
             at += len(piece)
             step *= 2
         at -= len(inflate.unused_data)
-        # Members may follow each other; bytes that start no member are ignored, as the JVM does.
+        # More members may follow. Bytes that start no member are ignored, as on the JVM.
         if bytes(data[at : at + 3]) != b"\x1f\x8b\x08":
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        # The rest after a member is copied, so only the first member is given all bytes at once.
+        # The input left after a member is copied, so later members get small pieces.
         step = _GZIP_STEP
 
 
@@ -178,8 +179,8 @@ def _snappy_packer() -> Callable[[Buffer], bytes]:
 
 @cache
 def _snappy_library() -> Any:
-    # The library under python-snappy. python-snappy does not say how much a block will hold before it takes the memory
-    # for it, and its answer is copied once more.
+    # cramjam is the library under python-snappy. python-snappy does not report the uncompressed size before it
+    # allocates the memory, and it copies the result once more.
     import cramjam
 
     return cramjam
@@ -196,7 +197,7 @@ def _snappy(data: Buffer) -> bytes:
 
 
 def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
-    if not block:  # cramjam takes no bytes for an empty block; the JVM's library refuses them.
+    if not block:  # cramjam accepts an empty block; the JVM's library rejects it.
         raise _broken(Compression.SNAPPY, "a block is empty")
     library = _snappy_library()
     try:
@@ -219,7 +220,7 @@ def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
 
 def _unsnappy(data: memoryview, limit: int) -> bytes:
     if data[:8] != _XERIAL_MAGIC:
-        # One raw block, as old clients of other languages write.
+        # One raw block, as old clients in other languages write.
         return bytes(_unsnappy_block(data, limit, 0))
     if len(data) < len(_XERIAL_HEADER):
         raise _broken(Compression.SNAPPY, "the stream header is cut")
@@ -227,7 +228,7 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
     chunks: list[bytearray] = []
     total = 0
     while at < len(data):
-        if data[at : at + 8] == _XERIAL_MAGIC:  # Streams may follow each other.
+        if data[at : at + 8] == _XERIAL_MAGIC:  # More streams may follow.
             at += len(_XERIAL_HEADER)
             if at > len(data):
                 raise _broken(Compression.SNAPPY, "the stream header is cut")
@@ -256,7 +257,7 @@ def _lz4_block_library() -> Any:
 
 
 def _xxh32(data: bytes) -> int:
-    """Return the xxHash32 of fewer than 16 bytes, which is all that a frame header has."""
+    """Return the xxHash32 of fewer than 16 bytes (a frame header is shorter)."""
     assert len(data) < 16
     mask = 0xFFFFFFFF
     total = 374761393 + len(data)
@@ -274,10 +275,10 @@ def _xxh32(data: bytes) -> int:
 
 
 def mend_lz4_header(data: Buffer) -> bytes:
-    """Return the frame with the header checksum that the lz4 format asks for.
+    """Return the frame with the header checksum that the lz4 format requires.
 
-    Before message format 1 Kafka took the magic number into that checksum, so no lz4 library reads its
-    frames; like the JVM, this does not look at what stood there.
+    Before message format 1, Kafka included the magic number in that checksum, so no lz4 library reads its frames. Like
+    the JVM, this ignores the stored checksum.
     """
     frame = bytearray(data)
     size = 6 + (8 if len(frame) > 4 and frame[4] & 8 else 0)
@@ -287,7 +288,7 @@ def mend_lz4_header(data: Buffer) -> bytes:
 
 
 def break_lz4_header(frame: bytes) -> bytes:
-    """Return our own frame with the header checksum of message format 0, which counts the magic number in."""
+    """Return a frame of ours with the header checksum of message format 0, which includes the magic number."""
     assert frame.startswith(_LZ4_HEADER)
     return b"".join((frame[:6], bytes([_xxh32(frame[:6]) >> 8 & 0xFF]), frame[7:]))
 
@@ -296,7 +297,7 @@ def _lz4(data: Buffer, level: int) -> bytes:
     pack = _lz4_block_library().compress
     options: dict[str, object] = {"store_size": False}
     if level != _LZ4_LEVEL:
-        options |= {"mode": "high_compression", "compression": min(level, 12)}  # liblz4 has no more than 12.
+        options |= {"mode": "high_compression", "compression": min(level, 12)}  # The maximum of liblz4 is 12.
     view = memoryview(data)
     chunks = [_LZ4_HEADER]
     for start in range(0, len(view), _LZ4_BLOCK):
@@ -329,7 +330,7 @@ def _unlz4(data: memoryview, limit: int) -> bytes:
     while not inflate.eof:
         if total > limit:
             raise _too_large(Compression.LZ4, limit)
-        # The library takes all of this memory at once, so it is not simply the limit.
+        # The library allocates this much memory at once, so it must not always be the limit.
         step = min(limit - total + 1, max(_LZ4_BLOCK, 4 * len(data)))
         try:
             chunk = inflate.decompress(rest, step)
@@ -366,8 +367,8 @@ def _zstd_decompressor() -> Any:
 
 
 def _zstd(data: Buffer, level: int) -> bytes:
-    # A stream, not one call: the JVM does not tell the compressor the size, which changes its choices. It
-    # flushes before it closes, so the last block is an empty one.
+    # Compress as a stream, not in one call: the JVM does not pass the size to the compressor, which changes its
+    # choices. It flushes before it closes, so the last block is empty.
     deflate = _zstd_compressor(level).compressobj()
     flush_block: int = _zstd_library().COMPRESSOBJ_FLUSH_BLOCK
     return b"".join((deflate.compress(data), deflate.flush(flush_block), deflate.flush()))
@@ -394,10 +395,10 @@ def _unzstd(data: memoryview, limit: int) -> bytes:
 
 
 def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
-    """Cut the frame at `at` so that no piece can inflate to much more than a mebibyte.
+    """Split the frame at `at` into pieces that each decompress to little more than 1 MiB.
 
-    The decompressor gives everything that its input holds, and a block of four bytes may hold 128 KiB. The
-    block headers say where the blocks end. Raises `CorruptBatch` when the frame is not whole.
+    The decompressor returns everything that its input holds, and a block of four bytes may hold 128 KiB. The block
+    headers give the ends of the blocks. Raises `CorruptBatch` if the frame is incomplete.
     """
     start = at
     magic = int.from_bytes(data[at : at + 4], "little")
@@ -420,7 +421,7 @@ def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
         block = int.from_bytes(data[at : at + 3], "little")
         last = bool(block & 1)
         kind = block >> 1 & 3
-        # A block of one repeated byte has one byte, any other as many as its header says.
+        # An RLE block stores one byte; for the others the header has the stored size.
         stored = 1 if kind == 1 else block >> 3
         at += 3 + stored
         size += block >> 3 if kind < 2 else _ZSTD_BLOCK_MAX

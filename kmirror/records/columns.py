@@ -1,11 +1,10 @@
-"""What do the records of many batches say, as columns?
+"""Records of many batches as columns.
 
-One Python step a record finds where it begins; all fields of all records are then read together by numpy,
-so that thousands of records cost what a hundred objects do. Keys and values stay where they are: a column
-holds their place, and `to_arrow` hands out `binary_view`s into the same memory. It pays from some hundred
-records on.
+One Python step per record finds its start. numpy then reads each field of all records together, so thousands of records
+cost as much as a hundred objects. Keys and values stay in place: a column holds their positions, and `to_arrow` returns
+`binary_view`s of the same memory. Faster than objects from a few hundred records on.
 
-Needs numpy, and pyarrow for `to_arrow`; nothing else of kmirror does.
+Requires numpy, and pyarrow for `to_arrow`.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from kmirror.records.varint import VARINT_SIZE_MAX, VARLONG_SIZE_MAX
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-# Bytes may be gathered past the last record; there they read as zeros.
+# Gathering may read past the last record; these bytes are zeros.
 _PAD: Final = bytes(16)
-_INLINE_MAX: Final = 12  # An Arrow view holds so many bytes in itself.
-# The bits that count in each of the three words, by the size of the whole: the rest must be zero.
+_INLINE_MAX: Final = 12  # Maximum size of a value stored inside an Arrow view.
+# Masks of the three inline words, by size of the value: unused bytes must be zero.
 _INLINE_MASKS: Final = [
     np.array([(1 << 8 * min(max(size - at, 0), 4)) - 1 for size in range(13)], dtype="<u4") for at in (0, 4, 8)
 ]
@@ -42,15 +41,15 @@ _VIEW_OFFSET_MAX: Final = 0x7FFFFFFF
 
 
 class _Misfit(Exception):
-    """Some record does not fit its place; reading it as an object says which and why."""
+    """A record is malformed; decoding it as an object gives the exact error."""
 
 
 @dataclass(slots=True)
 class Columns:
-    """Columns of equal length, one row a record; a size of -1 is a null."""
+    """Columns of equal length, one row per record; a size of -1 is a null."""
 
-    data: bytes  # The records of every batch in a row, inflated.
-    batch: Ints  # The number of the record's batch, counted from 0.
+    data: bytes  # The uncompressed records of all batches, concatenated.
+    batch: Ints  # Index of the record's batch, from 0.
     offset: Ints
     timestamp: Ints
     key_start: Ints
@@ -58,17 +57,17 @@ class Columns:
     value_start: Ints
     value_size: Ints
     header_count: Ints
-    header_start: Ints  # Where the first header begins.
+    header_start: Ints  # Position of the first header.
 
     def __len__(self) -> int:
         return len(self.offset)
 
     def key(self, row: int) -> bytes | None:
-        """Return the key of a row, None if it is null."""
+        """Return the key of a row, or None if it is null."""
         return self._slice(self.key_start[row], self.key_size[row])
 
     def value(self, row: int) -> bytes | None:
-        """Return the value of a row, None if it is null."""
+        """Return the value of a row, or None if it is null."""
         return self._slice(self.value_start[row], self.value_size[row])
 
     def _slice(self, start: np.int64, size: np.int64) -> bytes | None:
@@ -88,11 +87,11 @@ class Columns:
         return arrow.RecordBatch.from_pydict(columns)
 
     def _views(self, arrow: Any, start: Ints, size: Ints) -> Any:
-        """Return a `binary_view` array: 16 bytes a row, the size, then all or four bytes and the place."""
+        """Return a `binary_view` array: 16 bytes per row with the size, then the value or a prefix and its position."""
         if len(self.data) > _VIEW_OFFSET_MAX:
             raise OverflowError(f"Arrow views reach {_VIEW_OFFSET_MAX} bytes, not {len(self.data)}: take fewer batches")
         null = size < 0
-        # The same bytes seen as a little-endian word at every position, aligned or not.
+        # The same bytes as a little-endian word at every position, aligned or not.
         words = np.ndarray((len(self.data) - 3,), dtype="<u4", buffer=self.data, strides=(1,))
         views = np.empty((len(start), 4), dtype="<u4")
         views[:, 0] = size
@@ -114,10 +113,10 @@ class Columns:
 
 
 class _Reader:
-    """Reads one field of every record at a time; `at` is where each record has been read to.
+    """Reads one field of all records at a time; `at` holds each record's position.
 
-    Nothing is checked on the way: a field that is too long carries its record past its end, never back, and
-    that shows at the end; numpy itself refuses to read past the data.
+    Nothing is validated here: a field that is too long moves its record past its end, never back, which is detected at
+    the end. numpy itself prevents reads past the data.
     """
 
     def __init__(self, data: npt.NDArray[np.uint8], at: Ints) -> None:
@@ -125,7 +124,7 @@ class _Reader:
         self.at = at
 
     def raw(self, size_max: int) -> Ints:
-        """Read a varint of at most `size_max` bytes, zig-zag kept."""
+        """Read a varint of at most `size_max` bytes, still zig-zag encoded."""
         raw = self.bytes.take(self.at).astype(np.int64)
         self.at = self.at + 1
         longer = np.flatnonzero(raw > 127)
@@ -154,7 +153,7 @@ class _Reader:
         return (raw >> 1 & _MASK_63) ^ -(raw & 1)
 
     def sized(self) -> tuple[Ints, Ints]:
-        """Read a length and skip what it measures; return where that begins and its size, -1 for null."""
+        """Read a length and skip that many bytes; return their position and size, -1 for null."""
         size = self.raw(VARINT_SIZE_MAX)
         start = self.at
         null = np.flatnonzero(size & 1)
@@ -168,8 +167,8 @@ class _Reader:
         return start, size
 
     def skip_headers(self, counts: Ints, data: bytes, count_at: Ints, end: Ints) -> None:
-        """Skip as many headers of each record as `counts` says, which is read at `count_at`."""
-        # One step skips a header of all records together; a record with very many headers is read by itself.
+        """Skip `counts` headers of each record; the counts were read at `count_at`."""
+        # Each step skips one header of all records. Records with many headers are read one by one.
         for row in np.flatnonzero(counts > _HEADERS_TOGETHER_MAX):
             self.at[row] = read_headers(data, int(count_at[row]), int(end[row]))[1]
         rows = np.flatnonzero((counts > 0) & (counts <= _HEADERS_TOGETHER_MAX))
@@ -186,9 +185,9 @@ class _Reader:
 
 
 def read_columns(batches: Iterable[Batch], *, limit: int = DECOMPRESSED_BYTES_MAX) -> Columns:
-    """Return the records of `batches` as columns; raises `CorruptBatch` just as reading them as objects does.
+    """Return the records of `batches` as columns; raises the same `CorruptBatch` as decoding them to objects.
 
-    `limit` bounds each batch. Control batches are read like others: leave them out if they are not wanted.
+    `limit` applies to each batch. Control batches are read like others; leave them out if they are not wanted.
     """
     taken = list(batches)
     pieces = [batch.region(limit=limit) for batch in taken]
@@ -209,7 +208,7 @@ def read_columns(batches: Iterable[Batch], *, limit: int = DECOMPRESSED_BYTES_MA
 
 
 def _explain(batches: list[Batch], limit: int) -> CorruptBatch:
-    """Return what reading these batches as objects raises."""
+    """Return the error that decoding these batches to objects raises."""
     for batch in batches:
         try:
             for _ in batch.records(limit=limit):
@@ -224,7 +223,7 @@ def _read(data: bytes, starts: Ints, batches: list[Batch], counts: Ints) -> Colu
     reader = _Reader(np.frombuffer(data, dtype=np.uint8), starts)
     start, length = reader.sized()
     end = reader.at
-    reader.at = start + 1  # Skips the attributes, none of which is defined.
+    reader.at = start + 1  # Skip the attributes: none are defined.
     timestamp = np.array([batch.base_timestamp for batch in batches], dtype=np.int64)[which] + reader.varlong()
     offset = np.array([batch.base_offset for batch in batches], dtype=np.int64)[which] + reader.varint()
     key_start, key_size = reader.sized()

@@ -1,17 +1,17 @@
-"""What does a control record say to the log?
+"""Control records: transaction markers, PID resets and KRaft records.
 
-Its key is two int16: the version of the key (0) and the type. Its value depends on the type:
+The key has two int16: the version of the key (0) and the type. The value depends on the type:
 
     ABORT, COMMIT      version int16 (0), coordinator epoch int32
     MIRROR_PID_RESET   MirrorPidResetRecord v0 (KIP-1279, flexible): version int16, source cluster id, tags
-    the KRaft ones     flexible messages of `schemas/`, kept as bytes here
+    KRaft types        flexible messages of `schemas/`, kept as bytes here
 
-A control batch holds one record, is not compressed, and takes one offset. A transaction marker is
-transactional and names the producer whose transaction it ends. KIP-1279 does not say what the header of a
-PID reset holds; it names no producer (D15), so it is not transactional, like KRaft's control batches.
+A control batch holds one record, is not compressed, and takes one offset. A transaction marker is transactional and has
+the id of the producer whose transaction it ends. KIP-1279 does not define the header of a PID reset. It has no producer
+id (D15), so it is not transactional, like KRaft's control batches.
 
-MirrorPidResetRecord is read and written by hand here, because opening or verifying a log would otherwise load the code
-of messages; a property test holds both forms equal.
+MirrorPidResetRecord is encoded and decoded by hand here; otherwise opening or verifying a log would load the generated
+messages. A property test compares both implementations.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VALUE_VERSION: Final = 0
 
 
 class ControlType(IntEnum):
-    """The type in a control record's key."""
+    """Type in the key of a control record."""
 
     ABORT = 0
     COMMIT = 1
@@ -44,18 +44,18 @@ class ControlType(IntEnum):
 
 
 class ControlRecord(NamedTuple):
-    """A parsed control record; `type` is None when the number is one this version does not know."""
+    """A parsed control record; `type` is None for an unknown number."""
 
     type: ControlType | None
     type_id: int
     key_version: int
     value: bytes | None
-    coordinator_epoch: int | None = None  # Of a transaction marker.
-    source_cluster_id: str | None = None  # Of a MIRROR_PID_RESET.
+    coordinator_epoch: int | None = None  # Only for transaction markers.
+    source_cluster_id: str | None = None  # Only for MIRROR_PID_RESET.
 
 
 def parse_control(key: bytes | None, value: bytes | None) -> ControlRecord:
-    """Return what the control record says; raises `CorruptBatch` when key or value are cut short."""
+    """Return the parsed control record; raises `CorruptBatch` if key or value is too short or malformed."""
     if key is None or len(key) < _KEY.size:
         raise CorruptBatch(f"a control key takes {_KEY.size} bytes and has {0 if key is None else len(key)}")
     key_version, type_id = _KEY.unpack_from(key)
@@ -102,7 +102,7 @@ def _read_uvarint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _read_cluster_id(value: bytes | None) -> str:
-    """Return the source cluster id of a MIRROR_PID_RESET value, unknown tagged fields skipped."""
+    """Return the source cluster id of a MIRROR_PID_RESET value; unknown tagged fields are skipped."""
     if value is None or len(value) < 2:
         raise CorruptBatch("a PID reset has no value")
     version = int.from_bytes(value[:2], "big", signed=True)
@@ -156,7 +156,7 @@ def end_txn_marker(
 
 
 def mirror_pid_reset(*, base_offset: int, leader_epoch: int, timestamp_ms: int, source_cluster_id: str) -> bytes:
-    """Return the batch that makes every replica forget the producers it mirrored (D15)."""
+    """Return the batch that makes every replica forget its mirrored producers (D15)."""
     name = source_cluster_id.encode("utf-8")
     if len(name) > 0x7FFF:
         raise LocalProtocolError(f"a cluster id of {len(name)} bytes is longer than a string may be")
@@ -171,7 +171,7 @@ def mirror_pid_reset(*, base_offset: int, leader_epoch: int, timestamp_ms: int, 
 
 
 def control_batch(kind: ControlType, value: bytes, *, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
-    """Return a control batch that belongs to no producer: the KRaft ones and the PID reset."""
+    """Return a control batch without a producer: for KRaft records and the PID reset."""
     return build_batch(
         [RecordData(control_key(kind), value, (), timestamp_ms)],
         base_offset=base_offset,

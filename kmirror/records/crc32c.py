@@ -1,13 +1,12 @@
-"""What is the CRC-32C (Castagnoli) of these bytes?
+"""CRC-32C (Castagnoli) checksums.
 
-Three libraries give the same number; the fastest one that is there is used. `crc32c` takes any buffer, `google-crc32c`
-only `bytes` (so a view costs a copy). crcmod needs nothing but Python: it is the reference, and what runs where
-`google-crc32c` has no wheel, which then installs without its compiled part. They are imported at the first checksum.
-Of `crc32c` only the compiled module is: its package looks up its own version when it is imported, which takes as long
-as all that a short command does besides.
+Three libraries are supported; the fastest installed one is used. `crc32c` accepts any buffer, `google-crc32c` only
+`bytes` (so a view is copied). crcmod is pure Python: it is the reference, and the fallback where `google-crc32c` has no
+wheel and installs without its compiled part. They are imported for the first checksum. Of `crc32c` only the compiled
+module is imported: its package looks up its own version on import, which takes as long as the rest of a short command.
 
-A loop over many small batches should fetch the library's own function once with `crc32c_function()`:
-`crc32c()` costs one more Python call.
+A loop over many small batches should call `crc32c_function()` once and use the library's own function, which saves a
+Python call per checksum.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def _hardware() -> Crc:
 
 
 def _compiled_part(package: str, name: str) -> ModuleType | None:
-    """Return the compiled module of a package without running the package; None where it is not where it was."""
+    """Return the compiled module of a package without importing the package; None if it is not found."""
     if package in sys.modules:
         return None
     around = find_spec(package)
@@ -48,7 +47,7 @@ def _compiled_part(package: str, name: str) -> ModuleType | None:
 
 def _google() -> Crc:
     with catch_warnings():
-        # Without its compiled part the library warns that it is slow; then it is not used.
+        # Without its compiled part the library warns that it is slow; the import then fails and it is not used.
         simplefilter("ignore", RuntimeWarning)
         value: Callable[[bytes], int] = import_module("google_crc32c.cext").value
     return lambda data: value(data if type(data) is bytes else bytes(data))
@@ -59,7 +58,7 @@ def _crcmod() -> Crc:
     return function
 
 
-# In the order of preference.
+# In order of preference.
 _LOADERS: Final[dict[str, Callable[[], Crc]]] = {
     "crc32c": _hardware,
     "google-crc32c": _google,
@@ -70,7 +69,7 @@ _chosen: tuple[str, Crc] | None = None
 
 
 def implementations() -> dict[str, Crc]:
-    """Return every implementation that is installed, the preferred one first."""
+    """Return every installed implementation, the preferred one first."""
     found: dict[str, Crc] = {}
     for name, load in _LOADERS.items():
         try:
@@ -94,7 +93,7 @@ def _choose() -> tuple[str, Crc]:
 
 
 def crc32c_function() -> Crc:
-    """Return the checksum function in use, without a wrapper where the library needs none."""
+    """Return the checksum function in use, unwrapped if possible."""
     return _choose()[1]
 
 
@@ -104,7 +103,7 @@ def crc32c(data: Buffer) -> int:
 
 
 def crc32c_reference(data: Buffer) -> int:
-    """Return the same number as `crc32c`, computed by crcmod."""
+    """Return the checksum of `data`, computed by crcmod."""
     return _crcmod()(data)
 
 

@@ -1,7 +1,7 @@
-"""Where does each record of a batch begin?
+"""Positions of the records in a batch.
 
-The length in front of each record is all that this reads, so it is many times faster than decoding, and
-enough to count, to skip, to check that the records fill their batch, and to hand them to `columns`.
+Only the length before each record is read. This is much faster than decoding, and enough to count or skip records, to
+check that they fill their batch, and to pass them to `columns`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from kmirror.errors import CorruptBatch
 from kmirror.records.layout import Buffer
 from kmirror.records.varint import read_raw_varint
 
-# How far a record reaches by its first length byte; a second byte adds 64 times itself.
+# Size of a record by its first length byte; a second length byte adds 64 times its value.
 _STEP: Final = tuple(1 + (raw >> 1) if raw < 128 else 2 + ((raw & 127) >> 1) for raw in range(256))
 
 
 def record_starts(data: bytes, count: int, at: int, end: int) -> list[int]:
-    """Return where the length of each record between `at` and `end` stands; raises as `check_framing`.
+    """Return the positions of the records' lengths between `at` and `end`; raises like `check_framing`.
 
-    A negative length is taken for a positive one here; `columns`, which reads the lengths again, refuses it.
+    A negative length is treated as positive; `columns`, which reads the lengths again, rejects it.
     """
-    if not 0 <= count <= end - at:  # Refused before a list of that length is made.
+    if not 0 <= count <= end - at:  # Checked before the list is allocated.
         raise CorruptBatch(f"{count} records cannot stand in {end - at} bytes")
     starts = [0] * count
     step = _STEP

@@ -1,4 +1,4 @@
-"""How is a timestamp written as text?"""
+"""Timestamps as text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _MS_A_DAY: Final = 86_400_000
 
 
 def utc_text(timestamp_ms: int) -> str:
-    """Return a timestamp in ms since 1970 as ISO 8601 in UTC, as in `2023-11-14T22:13:20.000Z`.
+    """Return a timestamp (ms since 1970) as ISO 8601 in UTC, such as `2023-11-14T22:13:20.000Z`.
 
-    Every int64 has a text: a year above 9999 or below 0 has a sign, as `java.time.Instant` prints it.
+    Accepts every int64: a year above 9999 or below 0 has a sign, as in `java.time.Instant`.
     """
     days, rest = divmod(timestamp_ms, _MS_A_DAY)
     year, month, day = _date(days)
@@ -21,11 +21,12 @@ def utc_text(timestamp_ms: int) -> str:
 
 
 def _date(days: int) -> tuple[int, int, int]:
-    """Return year, month and day of the day so many after 1970-01-01.
+    """Return year, month and day of the day that is `days` after 1970-01-01.
 
-    Counted from a first of March: the leap day is then a year's last, and months of 153 days in five repeat.
+    Years are counted from 1 March: the leap day is then the last day of a year, and the months repeat in groups of five
+    with 153 days.
     """
-    era, day_of_era = divmod(days + 719_468, 146_097)  # 400 years from 0000-03-01 on.
+    era, day_of_era = divmod(days + 719_468, 146_097)  # An era is 400 years, counted from 0000-03-01.
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
     months = (5 * day_of_year + 2) // 153

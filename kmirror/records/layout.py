@@ -1,4 +1,4 @@
-"""Where is each field of a version 2 record batch, and what do its attribute bits mean?
+"""Layout of a record batch (message format 2): header fields and attribute bits.
 
      0      8      12     16 17  21    23     27     35     43      51     53     57     61
      | base | bat- | lea- |ma|   | at- | last | base | max  | pro-  | pro- | base | rec- | records
@@ -6,8 +6,8 @@
      | set  | size | epoch|c |   | but.| set  | stamp| stamp| id    | epoch| quen.| count|
      | not under the checksum    | under the checksum, to the end of the batch
 
-The batch size counts the bytes after itself; the last offset is relative to the base offset. Base offset and
-leader epoch may be set without touching the checksum.
+The batch size counts the bytes after this field. The last offset is relative to the base offset. Base offset and leader
+epoch can be set without changing the checksum.
 
     attributes   6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2..0 compression
 """
@@ -22,8 +22,7 @@ from kmirror.kernel.java import wrap_int32
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-# Each field of the header with the letter that `struct` has for it, in the order of the bytes. Positions and structs
-# follow from these rows.
+# Header fields with their `struct` format characters, in order. Positions and structs are derived from this table.
 HEADER_FIELDS: Final = {
     "base_offset": "q",
     "batch_length": "i",
@@ -42,19 +41,19 @@ HEADER_FIELDS: Final = {
 
 
 def _at(name: str) -> int:
-    """Return where a field begins."""
+    """Return the position of a field."""
     return calcsize(">" + "".join(HEADER_FIELDS.values())[: list(HEADER_FIELDS).index(name)])
 
 
 def field_range(name: str) -> tuple[int, int]:
-    """Return where a field of the header begins and how many bytes it has."""
+    """Return the position of a header field and its size in bytes."""
     return _at(name), calcsize(">" + HEADER_FIELDS[name])
 
 
 def header_struct(*names: str, start: str = "base_offset") -> Struct:
-    """Return what reads these fields, named in the order of the bytes, out of a header, and skips the others.
+    """Return a struct that reads these fields of a header, named in order, and skips the others.
 
-    It counts from the field `start` on and ends with the last one that it reads.
+    It starts at the field `start` and ends after the last field that it reads.
     """
     masks, at = [">"], _at(start)
     for name in names:
@@ -79,10 +78,10 @@ PRODUCER_EPOCH_AT: Final = _at("producer_epoch")
 BASE_SEQUENCE_AT: Final = _at("base_sequence")
 RECORD_COUNT_AT: Final = _at("record_count")
 
-# The whole header in one read.
+# The whole header.
 HEADER: Final = header_struct(*HEADER_FIELDS)
 RECORDS_AT: Final = HEADER.size
-# What the checksum does not cover, itself at the end, and what it does, for the writer.
+# The part that the checksum does not cover (it ends with the checksum), and the part that it covers.
 UNCHECKED_HEADER: Final = header_struct("base_offset", "batch_length", "partition_leader_epoch", "magic", "crc")
 CHECKED_HEADER: Final = header_struct(
     "attributes",
@@ -95,13 +94,13 @@ CHECKED_HEADER: Final = header_struct(
     "record_count",
     start="attributes",
 )
-# What every format begins with.
+# The common start of all formats.
 OVERHEAD: Final = header_struct("base_offset", "batch_length")
 
 LOG_OVERHEAD: Final = OVERHEAD.size
 HEADER_SIZE: Final = RECORDS_AT
 BATCH_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
-LEGACY_LENGTH_MIN: Final = 14  # The least that formats 0 and 1 can have after the overhead.
+LEGACY_LENGTH_MIN: Final = 14  # Minimum length field of a message of format 0 or 1.
 MAGIC_V2: Final = 2
 
 COMPRESSION_MASK: Final = 0x07
@@ -116,19 +115,19 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_LEADER_EPOCH: Final = -1
 SEQUENCE_MAX: Final = 0x7FFFFFFF
-LAST_OFFSET_MAX: Final = 2**63 - 2  # A log ends one above its last offset, and that has to be an offset too.
-_BLOCK: Final = 1 << 16  # The number of bytes that are looked at in one piece.
+LAST_OFFSET_MAX: Final = 2**63 - 2  # A log end offset is the last offset plus one and must also be an int64.
+_BLOCK: Final = 1 << 16  # Bytes processed at a time.
 
 
 class TimestampType(IntEnum):
-    """Who set a record's timestamp."""
+    """Origin of a record's timestamp."""
 
     NO_TIMESTAMP_TYPE = -1  # Only message format 0, which has no timestamps.
-    CREATE_TIME = 0  # The producer.
-    LOG_APPEND_TIME = 1  # The broker, when it appended.
+    CREATE_TIME = 0  # Set by the producer.
+    LOG_APPEND_TIME = 1  # Set by the broker at append.
 
 
-# In the words of Kafka's tools.
+# As printed by Kafka's tools.
 TIMESTAMP_NAMES: Final = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
     TimestampType.CREATE_TIME: "CreateTime",
@@ -137,9 +136,9 @@ TIMESTAMP_NAMES: Final = {
 
 
 def add_to_sequence(sequence: int, increment: int) -> int:
-    """Return the sequence number `increment` steps on; after 2^31-1 comes 0.
+    """Return `sequence` plus `increment`; 2^31-1 is followed by 0.
 
-    Steps back, which only broken bytes ask for, end where they do on the JVM, whose int has wrapped by then.
+    Negative increments occur only in corrupt data; the result is then the JVM's, with int overflow.
     """
     total = sequence + increment
     if increment >= 0:
@@ -150,13 +149,13 @@ def add_to_sequence(sequence: int, increment: int) -> int:
 
 
 def subtract_from_sequence(sequence: int, decrement: int) -> int:
-    """Return the sequence number `decrement` steps before; what comes before 0 is 2^31-1."""
+    """Return `sequence` minus `decrement`; 0 is preceded by 2^31-1."""
     first = sequence - decrement
     return wrap_int32(first if first >= 0 else first + SEQUENCE_MAX + 1)
 
 
 def end_of_content(data: memoryview) -> int:
-    """Return where the zeros at the end begin, of which a preallocated index has ten million after a kill."""
+    """Return the position of the trailing zeros; after a kill, a preallocated index ends with ten million of them."""
     end = len(data)
     while end:
         start = max(0, end - _BLOCK)

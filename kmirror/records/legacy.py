@@ -1,19 +1,19 @@
-"""What did messages look like before there were batches?
+"""Message formats 0 and 1, before record batches.
 
-Formats 0 and 1 know only messages; a message set is messages in a row.
+They have only messages; a message set is a sequence of messages.
 
-    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | [timestamp int64, format 1 alone]
+    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | [timestamp int64, only format 1]
         | key length int32, key | value length int32, value
 
-A length of -1 is a null; the CRC-32 covers all from magic on.
+A length of -1 is a null. The CRC-32 covers everything from magic on.
 
-To compress, a producer packs a whole set into the value of one message, the wrapper. The wrapper's offset
-is that of the last message inside. Inside, format 0 keeps offsets as they are; format 1 counts them from
-the set's start, so that a broker assigns offsets without inflating. Under log append time the wrapper's
-timestamp is everybody's. A set that breaks off inside its wrapper is refused; the JVM reads what came before.
+For compression, a producer puts a whole set into the value of one message, the wrapper. The wrapper's offset is that of
+the last message inside. Inside, format 0 has absolute offsets; format 1 counts from the start of the set, so a broker
+can assign offsets without decompressing. With log append time, the wrapper's timestamp applies to all messages. An
+incomplete set inside a wrapper is rejected; the JVM reads the messages before that point.
 
-Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.mend_lz4_header`).
-Such sets are read, dumped and copied as they are (D21). Only tests and old peers need new ones.
+Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.mend_lz4_header`). Such sets are
+read, dumped and copied unchanged (D21). Only tests and old clients create new ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
 
 
 class LegacyMessage(NamedTuple):
-    """One message as it stands in a set, its offset made absolute."""
+    """One message of a set, with an absolute offset."""
 
     offset: int
     crc: int
@@ -57,14 +57,14 @@ class LegacyMessage(NamedTuple):
     timestamp_type: TimestampType
     key: bytes | None
     value: bytes | None
-    is_valid: bool  # The checksum holds.
-    size_in_bytes: int  # With offset and size.
+    is_valid: bool  # True if the checksum matches.
+    size_in_bytes: int  # Including offset and size.
 
 
 class LegacyBatch:
-    """One outer message at `position` of a buffer, with what a `Batch` has too; it may wrap many.
+    """One outer message at `position` of a buffer, with the attributes of a `Batch`; a wrapper contains many messages.
 
-    The offset of the first message inside a wrapper is not in the header: `base_offset` inflates it.
+    The offset of the first message inside a wrapper is not in the header: `base_offset` decompresses it.
     """
 
     __slots__ = ("attributes", "batch_length", "crc", "last_offset", "magic", "position", "view")
@@ -117,32 +117,32 @@ class LegacyBatch:
 
     @property
     def size_in_bytes(self) -> int:
-        """Return the size of the message, its offset and length included."""
+        """Size of the message in bytes, including its offset and size fields."""
         return layout.LOG_OVERHEAD + self.batch_length
 
     @property
     def next_offset(self) -> int:
-        """Return the offset after it."""
+        """Last offset plus one."""
         return self.last_offset + 1
 
     @property
     def base_offset(self) -> int:
-        """Return the first offset inside, which for a wrapper means to inflate it."""
+        """First offset inside; decompresses a wrapper."""
         return next(self.messages()).offset
 
     @property
     def last_offset_delta(self) -> int:
-        """Return how far its last offset is above its first: more than 0 in a compressed wrapper."""
+        """Difference between the last and the first offset: more than 0 only in a compressed wrapper."""
         return self.last_offset - self.base_offset
 
     @property
     def record_count(self) -> int | None:
-        """Return the number of messages; None for a wrapper, whose header does not say."""
+        """Number of messages; None for a wrapper, whose header does not have it."""
         return 1 if self.compression is Compression.NONE else None
 
     @property
     def timestamp(self) -> int:
-        """Return the message's timestamp in ms, -1 in format 0."""
+        """Timestamp of the message in ms, -1 in format 0."""
         if self.magic == 0:
             return layout.NO_TIMESTAMP
         stamp: int = _INT64.unpack_from(self.view, _TIMESTAMP_AT)[0]
@@ -150,17 +150,17 @@ class LegacyBatch:
 
     @property
     def max_timestamp(self) -> int:
-        """Return its timestamp in ms, -1 in format 0."""
+        """Timestamp in ms, -1 in format 0."""
         return self.timestamp
 
     @property
     def base_timestamp(self) -> int:
-        """Return its timestamp in ms, -1 in format 0."""
+        """Timestamp in ms, -1 in format 0."""
         return self.timestamp
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Return who set the timestamp, the producer or the broker; format 0 has none."""
+        """Whether the producer or the broker set the timestamp; format 0 has none."""
         if self.magic == 0:
             return TimestampType.NO_TIMESTAMP_TYPE
         if self.attributes & layout.LOG_APPEND_TIME_FLAG:
@@ -169,20 +169,20 @@ class LegacyBatch:
 
     @property
     def compression(self) -> Compression:
-        """Return the codec of a wrapper, NONE for a message; raises `CorruptBatch` for one that does not exist."""
+        """Codec of a wrapper, NONE for a plain message; raises `CorruptBatch` for an unknown codec."""
         bits = self.attributes & layout.COMPRESSION_MASK
         if bits > Compression.ZSTD:
             raise self._corrupt(f"compression type {bits} does not exist")
         return Compression(bits)
 
     def verify_crc(self) -> None:
-        """Raise `CorruptBatch` when the checksum does not hold."""
+        """Raise `CorruptBatch` if the checksum does not match."""
         computed = zlib.crc32(self.view[layout.MAGIC_AT :])
         if computed != self.crc:
             raise self._corrupt(f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}")
 
     def control(self) -> None:
-        """Return None: there were no control records."""
+        """Return None: these formats have no control records."""
 
     def _body(self) -> tuple[bytes | None, bytes | None]:
         """Return key and value."""
@@ -222,7 +222,7 @@ class LegacyBatch:
         )
 
     def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-        """Return the message set inside a wrapper; raises `CorruptBatch` when it cannot be inflated up to `limit`."""
+        """Return the message set inside a wrapper; raises `CorruptBatch` if it is invalid or exceeds `limit` bytes."""
         codec = self.compression
         if codec is Compression.ZSTD:
             raise self._corrupt("zstd does not exist in message formats 0 and 1")
@@ -237,7 +237,7 @@ class LegacyBatch:
             raise self._corrupt(error.reason) from None
 
     def messages(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[LegacyMessage]:
-        """Yield the message, or those inside the wrapper; raises `CorruptBatch` when they make no set."""
+        """Yield the message, or those inside the wrapper; raises `CorruptBatch` if they are no valid set."""
         if self.compression is Compression.NONE:
             yield self._message(self.last_offset, None)
             return
@@ -246,13 +246,13 @@ class LegacyBatch:
         if not last:
             raise self._corrupt("a wrapper holds no message")
         base = self._first_offset(last[0].last_offset)
-        # Read twice rather than kept: a message as an object takes many times its bytes.
+        # Read twice instead of kept: a message object is many times larger than its bytes.
         for message in self._inside(payload):
-            # Broken offsets may add up to more than a Java long.
+            # The sum of corrupt offsets may overflow a Java long.
             yield message._message(wrap_int64(base + message.last_offset), self)
 
     def _inside(self, payload: memoryview) -> Iterator[LegacyBatch]:
-        """Yield the messages of `payload` as they stand there; raises `CorruptBatch` where none can stand."""
+        """Yield the messages of `payload` unchanged; raises `CorruptBatch` for invalid ones."""
         at = 0
         while at < len(payload):
             try:
@@ -265,8 +265,8 @@ class LegacyBatch:
             at += message.size_in_bytes
 
     def _first_offset(self, last_inside: int) -> int:
-        """Return what to add to the offsets inside, of which the last is `last_inside`."""
-        # Some versions of librdkafka produce wrappers with offset 0, which say nothing.
+        """Return the number to add to the offsets inside; `last_inside` is the last of these."""
+        # Some versions of librdkafka write wrappers with offset 0, which has no meaning.
         if self.magic == 0 or self.last_offset == 0:
             return 0
         if self.last_offset < last_inside:
@@ -274,7 +274,7 @@ class LegacyBatch:
         return self.last_offset - last_inside
 
     def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-        """Yield what a reader gets; raises as `messages`."""
+        """Yield the records as a consumer sees them; raises like `messages`."""
         for message in self.messages(limit=limit):
             context = RecordContext(base_offset=message.offset, timestamp_type=message.timestamp_type)
             yield Record(message.offset, message.timestamp, message.key, message.value, [], context)
@@ -290,7 +290,7 @@ AnyBatch = Batch | LegacyBatch
 
 
 def iter_any_batches(buffer: Buffer, *, position: int = 0, check_crc: bool = False) -> Iterator[AnyBatch]:
-    """Yield batches and messages of every format, as old segments mix them; raises as `iter_batches`."""
+    """Yield batches and messages of all formats, which old segments mix; raises like `iter_batches`."""
     view = memoryview(buffer)
     end = len(view)
     while position < end:
@@ -305,7 +305,7 @@ def iter_any_batches(buffer: Buffer, *, position: int = 0, check_crc: bool = Fal
 def build_message(
     data: RecordData, *, magic: int, offset: int, attributes: int = 0, timestamp: int = layout.NO_TIMESTAMP
 ) -> bytes:
-    """Return one message; format 0 drops the timestamp, and neither format has headers."""
+    """Return one message; format 0 drops the timestamp. Raises `LocalProtocolError` for headers."""
     if data.headers:
         raise LocalProtocolError(f"message format {magic} has no headers")
     parts = [bytes([magic, attributes])]
@@ -327,10 +327,10 @@ def build_message_set(
     timestamp_type: int = TimestampType.CREATE_TIME,
     timestamp_ms: int = layout.NO_TIMESTAMP,
 ) -> bytes:
-    """Return messages in a row, or one wrapper around them.
+    """Return a sequence of messages, or one wrapper around them.
 
-    A wrapper's own timestamp is the greatest inside, or `timestamp_ms` under LOG_APPEND_TIME. Raises
-    `LocalProtocolError` for headers, zstd, and formats that have no message sets.
+    A wrapper's timestamp is the greatest inside, or `timestamp_ms` with LOG_APPEND_TIME. Raises `LocalProtocolError`
+    for headers, zstd, and formats without message sets.
     """
     if magic not in _FIELDS_AT:
         raise LocalProtocolError(f"a message set has format 0 or 1, not {magic}")

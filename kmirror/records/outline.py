@@ -1,10 +1,10 @@
-"""What must a leader know of a batch's records before it appends them? Their bounds, numbers and timestamps.
+"""Summary of a batch's records that a leader needs before an append: framing, offset deltas and timestamps.
 
-Keys, values and headers are stepped over: no record becomes an object, and none of its bytes is copied. What is not
-plain is not judged here: `outline` says None, and decoding the records says what is wrong with them, if anything is.
+Keys, values and headers are skipped: no object is created for a record, and no bytes are copied. Records that are not
+plain are not validated here: `outline` returns None, and decoding the records gives the exact error, if any.
 
-Many producers send records that are alike: one as long as the other, with keys of one size. Of those the bytes at one
-place of each are taken together, as a slice with a step, so that hundreds of them cost what a few others do.
+Many producers send similar records, of equal length and with keys of one size. For these, the bytes at one position of
+each record are taken together as a slice with a step, so hundreds of them cost as much as a few others.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from kmirror.records.varint import read_raw_varint, read_raw_varlong
 
 Octets: TypeAlias = bytes | bytearray
 
-_PATIENCE: Final = 8  # After so many records of one size the next ones are looked at together, later if few were alike,
-_FEWEST: Final = 16  # and not if fewer are left.
-_TOGETHER: Final = 64  # So many are looked at first,
-_MORE: Final = 8  # and so many times more for as long as all of them are alike.
-_ENDS: Final = bytes(range(128))  # The bytes that end a varint,
-_EVEN_ENDS: Final = bytes(range(0, 128, 2))  # those of them that a number from 0 on can begin with,
-_EVEN_GOES_ON: Final = bytes(range(128, 256, 2))  # and with which one of two bytes can begin.
-_ONE_BYTE: Final = 64  # Below it an offset delta takes one byte,
-_TWO_BYTES: Final = 8192  # and below this two at the most.
-_OFFSETS: Final = bytes(range(0, 2 * _ONE_BYTE, 2))  # The deltas 0, 1, 2 and so on as varints of one byte,
-_OFFSETS_LOW: Final = bytes(raw & 127 | 128 for raw in range(0, 2 * _TWO_BYTES, 2))  # and of two: the first bytes,
-_OFFSETS_HIGH: Final = bytes(raw >> 7 for raw in range(0, 2 * _TWO_BYTES, 2))  # and the second.
+_PATIENCE: Final = 8  # Records of equal size before the next ones are tried together; doubled if few were similar.
+_FEWEST: Final = 16  # Minimum number of remaining records for a try.
+_TOGETHER: Final = 64  # Number of records in the first step,
+_MORE: Final = 8  # and growth factor of the following steps.
+_ENDS: Final = bytes(range(128))  # Bytes that end a varint.
+_EVEN_ENDS: Final = bytes(range(0, 128, 2))  # Those that a one-byte varint of a non-negative number consists of.
+_EVEN_GOES_ON: Final = bytes(range(128, 256, 2))  # First bytes of a two-byte varint of a non-negative number.
+_ONE_BYTE: Final = 64  # Offset deltas below this take one byte.
+_TWO_BYTES: Final = 8192  # Offset deltas below this take at most two bytes.
+_OFFSETS: Final = bytes(range(0, 2 * _ONE_BYTE, 2))  # Offset deltas 0, 1, 2, ... as one-byte varints.
+_OFFSETS_LOW: Final = bytes(raw & 127 | 128 for raw in range(0, 2 * _TWO_BYTES, 2))  # First bytes of two-byte varints,
+_OFFSETS_HIGH: Final = bytes(raw >> 7 for raw in range(0, 2 * _TWO_BYTES, 2))  # and their second bytes.
 
 
 class Outline(NamedTuple):
-    """What the records of a batch say together; timestamps are in ms above the batch's base timestamp."""
+    """Summary of the records of a batch; timestamp deltas are in ms relative to the batch's base timestamp."""
 
     least_delta: int
     greatest_delta: int
-    is_numbered: bool  # Their offset deltas are 0, 1, 2 and so on.
-    has_keys: bool  # None of their keys is null.
+    is_numbered: bool  # True if the offset deltas are 0, 1, 2, ...
+    has_keys: bool  # True if no key is null.
 
 
 class _Shape(NamedTuple):
-    """Where the small numbers of a record stand that may have others like it behind it; it has no headers.
+    """Positions of the small numbers in a record without headers, to find similar records after it.
 
-    `places` has what may stand there in those: the same length, and other numbers of as many bytes.
+    `places` holds (position, allowed bytes): equal lengths, and timestamps encoded in the same number of bytes.
     """
 
     places: tuple[tuple[int, bytes], ...]
@@ -54,7 +54,7 @@ class _Shape(NamedTuple):
 
 
 def outline(data: Octets, at: int, count: int) -> Outline | None:
-    """Return what the `count` records say, at least one, that fill `data` from `at` on; None if they are not plain."""
+    """Return the summary of the `count` (at least one) records in `data[at:]`; None if they are not plain."""
     number, size, in_a_row, patience = 0, 0, 0, _PATIENCE
     least, greatest, is_numbered, has_keys, raw_before = 1 << 63, -1 << 63, True, True, -1
     try:
@@ -70,7 +70,7 @@ def outline(data: Octets, at: int, count: int) -> Outline | None:
             end = at + (raw >> 1)
             if raw & 1:
                 return None
-            raw = data[at + 1]  # The byte before are the record's attributes: none are defined.
+            raw = data[at + 1]  # Skip the record attributes: none are defined.
             at += 2
             if raw > 127:
                 raw += (data[at] << 7) - 128
@@ -125,9 +125,9 @@ def outline(data: Octets, at: int, count: int) -> Outline | None:
 
 
 def _after_headers(data: Octets, at: int, end: int) -> int:
-    """Return the position after the headers whose count stands at `at`; -1 if it, or a name's length, is negative."""
+    """Return the position after the headers whose count is at `at`; -1 if the count or a name's length is negative."""
     raw, at = read_raw_varint(data, at)
-    if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes two bytes at least.
+    if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes at least two bytes.
         return -1
     for _ in range(raw >> 1):
         size = data[at]
@@ -147,9 +147,9 @@ def _after_headers(data: Octets, at: int, end: int) -> int:
 
 
 def _alike(data: Octets, at: int, size: int, number: int, count: int) -> tuple[int, int, int]:
-    """Return how many records from `at` on are like the one before, and their least and greatest timestamp delta.
+    """Return the number of records from `at` on that are similar to the previous one, and their timestamp delta range.
 
-    That one is plain and of `size` bytes; the first of them is the batch's record `number`.
+    The previous record is plain and has `size` bytes; `number` is the index in the batch of the record at `at`.
     """
     found, least, greatest = 0, 1 << 63, -1
     shape = _shape(data, at - size, size)
@@ -169,7 +169,7 @@ def _alike(data: Octets, at: int, size: int, number: int, count: int) -> tuple[i
 
 
 def _shape(data: Octets, start: int, size: int) -> _Shape | None:
-    """Return the shape of a plain record; None if it has headers, or a number of more than two bytes."""
+    """Return the shape of a plain record; None if it has headers or a relevant number of more than two bytes."""
     _, attributes_at = read_raw_varint(data, start)
     _, offset_at = read_raw_varlong(data, attributes_at + 1)
     _, key_at = read_raw_varint(data, offset_at)
@@ -195,7 +195,7 @@ def _shape(data: Octets, start: int, size: int) -> _Shape | None:
 
 
 def _how_many(data: Octets, at: int, size: int, number: int, most: int, shape: _Shape) -> int:
-    """Return how many of the next `most` records have this shape and their own numbers as offset deltas."""
+    """Return how many of the next `most` records have this shape and consecutive offset deltas."""
     most = min(most, (_ONE_BYTE if shape.offset_bytes == 1 else _TWO_BYTES) - number)
     if most <= 0 or (shape.offset_bytes == 2 and number < _ONE_BYTE):
         return 0
@@ -211,16 +211,16 @@ def _how_many(data: Octets, at: int, size: int, number: int, most: int, shape: _
 
 
 def _times(data: Octets, at: int, end: int, size: int, shape: _Shape) -> tuple[int, int]:
-    """Return the least and the greatest timestamp delta of records of this shape."""
+    """Return the minimum and maximum timestamp delta of records of this shape."""
     low = data[at + shape.time_at : end : size]
     if shape.time_bytes == 1:
         return min(low) >> 1, max(low) >> 1
     pairs = bytearray(2 * len(low))
     pairs[::2], pairs[1::2] = low, data[at + shape.time_at + 1 : end : size]
-    numbers = unpack(f"<{len(low)}H", pairs)  # They ascend as the timestamps do: the bit at the top of `low` is set.
+    numbers = unpack(f"<{len(low)}H", pairs)  # Same order as the timestamps: the top bit of `low` is always set.
     return _two_bytes(min(numbers)), _two_bytes(max(numbers))
 
 
 def _two_bytes(pair: int) -> int:
-    """Return the number from 0 on whose varint has these two bytes, the first one lowest."""
+    """Return the non-negative number whose two-byte varint is `pair` (little-endian)."""
     return (pair & 127 | pair >> 8 << 7) >> 1

@@ -1,13 +1,11 @@
-"""What does one record say?
+"""Records of message format 2: data types, encoding checks and decoding.
 
-`RecordData` is what a producer hands over, `Record` what a reader gets: the same plus its place in the log.
-A record in format 2 is
+`RecordData` is the input of a producer, `Record` the result of a read, with its position in the log. The encoding is
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint | key length varint, key |
     value length varint, value | header count varint | (name length varint, name, value length varint, value)*
 
-with -1 as the length of a null key or value. The records of a batch stand in one run of bytes, compressed
-or not.
+with -1 as the length of a null key or value. The records of a batch are stored one after the other, compressed or not.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from kmirror.kernel.java import java_text, wrap_int64
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
 from kmirror.records.varint import read_raw_varint, read_varlong
 
-# Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
+# With a base up to this, no offset delta and no timestamp delta of two bytes overflows a Java long.
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
 
 Header: TypeAlias = tuple[str, bytes | None]
@@ -30,10 +28,10 @@ Place: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
 
 
 class RecordData(NamedTuple):
-    """What a producer sends; a timestamp of None takes the batch's default.
+    """Record to be written; a timestamp of None takes the batch's default.
 
-    `offset` is set only where offsets are kept that are not consecutive, as the cleaner does. A plain tuple
-    of the same five values does as well wherever a `RecordData` is taken.
+    `offset` is set only to keep offsets that are not consecutive, as the cleaner does. A plain tuple of the same five
+    values is accepted wherever a `RecordData` is.
     """
 
     key: bytes | None = None
@@ -43,7 +41,7 @@ class RecordData(NamedTuple):
     offset: int | None = None
 
 
-# A `RecordData` as a plain tuple type, for code that only reads it.
+# `RecordData` as a plain tuple type, for code that only reads it.
 RecordTuple: TypeAlias = tuple[bytes | None, bytes | None, Sequence[Header], int | None, int | None]
 
 _LONG_MIN: Final = -0x8000000000000000
@@ -51,7 +49,7 @@ _LONG_MAX: Final = 0x7FFFFFFFFFFFFFFF
 
 
 def check_records(records: object) -> None:
-    """Raise `LocalProtocolError` with the number of the first record that no batch can hold, and what it should be."""
+    """Raise `LocalProtocolError` for the first record that no batch can hold, with its number and the expected type."""
     if isinstance(records, str | bytes | RecordData) or not isinstance(records, Sequence):
         raise LocalProtocolError(f"records are a list of RecordData, not {shown(records)}")
     for number, row in enumerate(records):
@@ -91,7 +89,7 @@ def _problem_with_headers(headers: object) -> str | None:
 
 
 def _is_bytes(value: object) -> bool:
-    # A view of larger items has another length than its bytes.
+    # The length of a view with larger items is not its number of bytes.
     return isinstance(value, bytes | bytearray) or (isinstance(value, memoryview) and value.nbytes == len(value))
 
 
@@ -100,18 +98,18 @@ def _encoded_hint(value: object) -> str:
 
 
 class RecordContext(NamedTuple):
-    """What the records of one batch share."""
+    """Values shared by the records of one batch."""
 
     base_offset: int = 0
     base_timestamp: int = NO_TIMESTAMP
-    log_append_time: int | None = None  # If set, it replaces every record's own timestamp.
+    log_append_time: int | None = None  # If set, it replaces every record's timestamp.
     base_sequence: int = NO_SEQUENCE
     leader_epoch: int = -1
     timestamp_type: int = TimestampType.CREATE_TIME
 
 
 class Record:
-    """One record as a reader gets it; keys and values are copies and outlive the buffer."""
+    """One record as read from a log; keys and values are copies and stay valid without the buffer."""
 
     __slots__ = ("context", "headers", "key", "offset", "timestamp", "value")
 
@@ -140,17 +138,17 @@ class Record:
 
     @property
     def timestamp_type(self) -> int:
-        """Return 0 for CreateTime, 1 for LogAppendTime, -1 in message format 0."""
+        """0 for CreateTime, 1 for LogAppendTime, -1 in message format 0."""
         return self.context.timestamp_type
 
     @property
     def leader_epoch(self) -> int:
-        """Return the leader epoch of its batch, -1 in message formats 0 and 1."""
+        """Leader epoch of the batch, -1 in message formats 0 and 1."""
         return self.context.leader_epoch
 
     @property
     def sequence(self) -> int:
-        """Return the producer's sequence number, or -1 when the batch has none."""
+        """Sequence number from the producer, or -1 if the batch has none."""
         context = self.context
         if context.base_sequence < 0:
             return NO_SEQUENCE
@@ -172,20 +170,20 @@ class Record:
 
 
 def _read_delta(data: bytes, at: int, base: int) -> tuple[int, int]:
-    """Return the varlong at `at` before zig-zag, made such that `base` plus it wraps as a Java long does."""
+    """Return the varlong at `at`, zig-zag encoded and adjusted so that `base` plus it wraps like a Java long."""
     delta, at = read_varlong(data, at)
     delta = wrap_int64(base + delta) - base
     return (delta << 1 if delta >= 0 else (-delta << 1) - 1), at
 
 
 def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
-    """Return the headers whose count stands at `at`, and the position after them."""
+    """Return the headers whose count is at `at`, and the position after them."""
     start = at
     raw = data[at]
     at += 1
     if raw > 127:
         raw, at = read_raw_varint(data, start)
-    if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes two bytes at least.
+    if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes at least two bytes.
         raise CorruptBatch(f"the headers counted do not fit the {end - at} bytes left", position=start)
     headers: list[Header] = []
     while raw:
@@ -210,14 +208,14 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
 
 
 def _fault(error: Exception, start: int, size: int, placed: Place | None) -> CorruptBatch:
-    """Return the error of a record at `start` that runs past its `size` bytes or has one already."""
+    """Return the error of a record at `start` that runs past the `size` bytes of its batch, or a known `error`."""
     if not isinstance(error, CorruptBatch):
         error = CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
     return error if placed is None else placed(error)
 
 
 def _decode_wrapping(data: bytes, count: int, context: RecordContext, placed: Place | None) -> Iterator[Record]:
-    """Do what `decode_records` does where base and delta may add up to more than a Java long, which then wraps."""
+    """Do the same as `decode_records` if base and delta may overflow a Java long, which then wraps."""
     base_offset, base_timestamp, log_append_time = context[:3]
     for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), placed):
         record.offset = wrap_int64(base_offset + record.offset)
@@ -228,10 +226,10 @@ def _decode_wrapping(data: bytes, count: int, context: RecordContext, placed: Pl
 
 
 def decode_records(data: bytes, count: int, context: RecordContext, placed: Place | None = None) -> Iterator[Record]:
-    """Yield the `count` records that fill `data`; raises `CorruptBatch`, made by `placed`, when they do not.
+    """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `placed`, if they do not.
 
-    Varints of one and two bytes are read in place, because a call costs more than everything else here;
-    `raw` is a number before zig-zag, so an odd one is negative.
+    Varints of one and two bytes are read inline, because a call would cost more than everything else here. `raw` is
+    still zig-zag encoded, so an odd value is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
     if base_offset > _NEAR_MAX or not -_NEAR_MAX <= base_timestamp <= _NEAR_MAX:
@@ -255,7 +253,7 @@ def decode_records(data: bytes, count: int, context: RecordContext, placed: Plac
             end = at + (raw >> 1)
             if raw & 1 or end > size:
                 raise CorruptBatch(f"a record's length does not fit the {size - at} bytes left", position=start)
-            raw = data[at + 1]  # The byte before are the record's attributes: none are defined.
+            raw = data[at + 1]  # Skip the record attributes: none are defined.
             at += 2
             if raw > 127:
                 raw += (data[at] << 7) - 128

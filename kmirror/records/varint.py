@@ -1,8 +1,8 @@
-"""How does a record write a signed number in few bytes?
+"""Varints: variable-length encoding of signed numbers.
 
-Zig-zag first (0, -1, 1, -2 become 0, 1, 2, 3), then seven bits a byte, lowest first, the top bit set on all
-but the last. A 32-bit number takes at most 5 bytes and a 64-bit number 10; bits beyond the width are
-dropped, as the JVM drops them.
+A number is zig-zag encoded (0, -1, 1, -2 become 0, 1, 2, 3), then split into groups of seven bits, lowest first; the
+top bit is set in all bytes but the last. A 32-bit number takes at most 5 bytes and a 64-bit number 10. Bits beyond the
+width are dropped, as on the JVM.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _encode(value: int) -> bytes:
     return bytes(out)
 
 
-# Most lengths, offset deltas and timestamp deltas are here: what takes one byte, and half of what takes two.
+# The one-byte encodings and half of the two-byte ones: most lengths, offset deltas and timestamp deltas.
 SMALL: Final = (
     *(bytes((raw,)) for raw in range(0, 128, 2)),
     *(bytes((raw & 127 | 128, raw >> 7)) for raw in range(128, 8192, 2)),
@@ -37,18 +37,18 @@ MINUS_ONE: Final = _encode(-1)
 
 
 def encode_varint(value: int) -> bytes:
-    """Return `value` as a zig-zag varint; the caller has checked that it fits 64 bits."""
+    """Return `value` as a zig-zag varint; the caller has checked that it fits into 64 bits."""
     return SMALL[value] if 0 <= value < 4096 else _encode(value)
 
 
 def varint_size(value: int) -> int:
-    """Return how many bytes `value` takes."""
+    """Return the encoded size of `value` in bytes."""
     raw = value << 1 if value >= 0 else (-value << 1) - 1
     return (raw.bit_length() + 6) // 7 or 1
 
 
 def read_raw_varint(data: Buffer, at: int) -> tuple[int, int]:
-    """Return the 32-bit number at `at` before zig-zag and the position after it; `IndexError` at the end."""
+    """Return the zig-zag encoded 32-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
     raw = shift = 0
     for _ in range(VARINT_SIZE_MAX):
         byte = data[at]
@@ -61,7 +61,7 @@ def read_raw_varint(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def read_raw_varlong(data: Buffer, at: int) -> tuple[int, int]:
-    """Return the same for a 64-bit number."""
+    """Return the zig-zag encoded 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
     raw = shift = 0
     for _ in range(VARLONG_SIZE_MAX):
         byte = data[at]

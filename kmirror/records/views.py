@@ -1,7 +1,7 @@
-"""How to walk over records of which few are wanted?
+"""Lazily decoded records.
 
-A `RecordView` knows only where its record stands; the first field that is asked for decodes it, headers and
-all. So a search, a count or a sample pays for the framing alone.
+A `RecordView` knows only the position of its record; reading the first field decodes the record completely. A search, a
+count or a sample therefore pays only for the framing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.records.record import Header, Record, RecordContext, decode_records
 
 
 class RecordView:
-    """A record that is decoded when a field of it is read; it keeps the bytes of its whole batch alive."""
+    """A record that is decoded when one of its fields is read; it keeps the bytes of its whole batch alive."""
 
     __slots__ = ("_context", "_data", "_end", "_record", "_start")
 
@@ -29,11 +29,11 @@ class RecordView:
 
     @property
     def size_in_bytes(self) -> int:
-        """Return the bytes of the record, its length included."""
+        """Size of the record in bytes, including its length field."""
         return self._end - self._start
 
     def decode(self) -> Record:
-        """Return the record; raises `CorruptBatch` when its fields do not fill it."""
+        """Return the record; raises `CorruptBatch` if its fields do not fill it."""
         if self._record is None:
             (self._record,) = decode_records(self._data[self._start : self._end], 1, self._context)
         return self._record
@@ -60,7 +60,7 @@ class RecordView:
 
 
 def iter_views(batch: Batch, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[RecordView]:
-    """Yield a view of each record; raises `CorruptBatch` when the records do not fill the batch."""
+    """Yield a view of each record; raises `CorruptBatch` if the records do not fill the batch."""
     data = batch.payload(limit=limit)
     batch.check_framing(data)
     starts = record_starts(data, batch.record_count, 0, len(data))
