@@ -1,9 +1,9 @@
-"""Bytes and messages: every message of Kafka's and of KIP-1279, in every version.
+"""Kafka protocol: every message of Kafka and of KIP-1279, in every version.
 
     from kmirror.protocol import FetchRequest
     FetchRequest.decode(FetchRequest(max_wait_ms=500).encode(17), 17)
 
-Importing this package loads no message: each comes when it is first asked for.
+Importing this package loads no message; each message is loaded on first use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.protocol.wire import UnknownTag
 if TYPE_CHECKING:
     from kmirror.protocol.gen import *  # noqa: F403
 
-# The messages are left out: a star import would load them all.
+# Without the messages: a star import would load them all.
 __all__ = [
     "Field",
     "LocalProtocolError",
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Submodules are asked for here too, before they are imported: only names of classes are looked up.
+    # Also called for submodules before they are imported: only names of classes are looked up.
     if not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module("kmirror.protocol.gen"), name)

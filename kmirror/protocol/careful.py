@@ -1,17 +1,16 @@
-"""The slow twin of the generated readers and writers: it walks the field tables and can say where and why.
+"""Slow decoder and encoder that walk the field tables and report errors with their position and reason.
 
-`Message.decode` and `Message.encode` come here when the generated code has given up. Then either the input is
-one of the odd ones that Kafka takes all the same (text that is not UTF-8), and the result is given back, or
-the error that is raised names the field's path and, on reading, the byte. Every byte read can be reported to
-a `note`, which is how annotated dumps are made.
+`Message.decode` and `Message.encode` call this module when the generated code fails. Then either the input is unusual
+but valid in Kafka (such as text that is not UTF-8) and the result is returned, or an error is raised with the path of
+the field and, for decoding, the byte. A `note` callback can receive every byte range read; annotated dumps use it.
 
-Policies on reading:
+Decoding policies:
 
-`STRICT` takes and refuses exactly what Kafka's own reader takes and refuses.
+`STRICT` accepts and rejects exactly the same input as Kafka's own reader.
 
-`LENIENT` is for people who look at damaged bytes. It also takes a null where none is allowed, a tagged field
-in a version that lacks it (kept as an unknown tag), strings of more than 32767 bytes, and it keeps text that
-is not UTF-8 such that it is written back as it came. Missing bytes are never made up.
+`LENIENT` is for inspecting damaged bytes. It also accepts a null that is not allowed, a tagged field in a version
+without it (kept as an unknown tag), and strings of more than 32767 bytes; text that is not UTF-8 is kept so that it is
+encoded to the same bytes. Missing bytes are never invented.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ S = TypeVar("S", bound=Struct)
 R = TypeVar("R", bound=Root)
 
 
-# Called with first byte, end byte, field path and value; structs and arrays come after what they hold.
+# Arguments: first byte, end byte (exclusive), field path and value. Structs and arrays are reported after their
+# contents.
 Note = Callable[[int, int, str, object], None]
 
 WIDTHS = {
@@ -125,7 +125,7 @@ class MessageReader:
         return int(value)
 
     def struct(self, cls: type[S], path: str) -> S:
-        """Return a struct of this class, its tagged section included."""
+        """Return a struct of this class, including its tagged section."""
         start = self.position
         found = cls.__new__(cls)
         found._tagged = 0
@@ -143,7 +143,7 @@ class MessageReader:
         return found
 
     def tags(self, struct: Struct, prefix: str) -> None:
-        """Read a tagged section into `struct`; a tag that its fields do not name is kept as it is."""
+        """Read a tagged section into `struct`; unknown tags are kept unchanged."""
         start = self.position
         where = f"{prefix}tags"
         known = {f.tag: f for f in struct.FIELDS if f.tag >= 0}
@@ -156,7 +156,7 @@ class MessageReader:
             size = self.uvarint(where)
             field = known.get(tag)
             if field is not None and within(self.version, field.tagged):
-                # Like Kafka: the size is not compared with what the body takes.
+                # As in Kafka, the size is not compared with the size of the body.
                 setattr(struct, field.attribute, self.field(field, prefix + field.attribute, in_tag=True))
                 continue
             if field is not None and not self.lenient:
@@ -170,7 +170,7 @@ class MessageReader:
             struct.unknown_tags = tuple(unknown)
 
     def field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
-        """Return the value of any field; `in_tag` says that it stands in a tagged section."""
+        """Return the value of a field; `in_tag` is True inside a tagged section."""
         nullable = self.lenient or within(self.version, field.nullable)
         flexible = self.flexible and not field.never_flexible
         if field.is_array:
@@ -182,7 +182,7 @@ class MessageReader:
         return self.scalar(field.type, path, flexible, nullable)
 
     def present(self, path: str, in_tag: bool) -> bool:
-        """Return whether a nullable struct follows the marker that is read here."""
+        """Read the marker of a nullable struct; return whether the struct follows."""
         start = self.position
         marker = self.uvarint(path) if in_tag else int(Layout(">b").unpack(self.take(1, path))[0])
         is_present = marker > 0 if in_tag else marker >= 0
@@ -191,7 +191,7 @@ class MessageReader:
         return is_present
 
     def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
-        """Return the elements of an array, None for null."""
+        """Return the elements of an array, or None for null."""
         start = self.position
         n = self.count(path, flexible, nullable)
         if n < 0:
@@ -208,7 +208,7 @@ class MessageReader:
         return items
 
     def count(self, path: str, flexible: bool, nullable: bool) -> int:
-        """Return the number of elements, negative for null; it is refused if there cannot be so many."""
+        """Return the number of elements, negative for null; raises `ProtocolError` if the input is too short for it."""
         start = self.position
         n = self.length(flexible, 4, path)
         if n < 0 and not nullable:
@@ -219,7 +219,7 @@ class MessageReader:
         return n
 
     def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
-        """Return a value that is neither struct nor array."""
+        """Return a value that is neither a struct nor an array."""
         start = self.position
         value: Any
         if type_ in LETTERS:
@@ -232,7 +232,7 @@ class MessageReader:
         return value
 
     def variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
-        """Return a string, bytes (a copy) or records (a view), None for null."""
+        """Return a string, bytes (a copy) or records (a view), or None for null."""
         found = self.variable_length(type_, path, flexible, nullable)
         if found is None or type_ == "records":
             return found
@@ -242,7 +242,7 @@ class MessageReader:
         return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
 
     def variable_length(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
-        """Return the bytes of a string, of bytes or of records; None for null."""
+        """Return the bytes of a string, bytes or records field, or None for null."""
         start = self.position
         n = self.length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
@@ -254,15 +254,14 @@ class MessageReader:
         return self.take(n, path)
 
 
-# -- walking over -----------------------------------------------------------------------------
+# -- skimming ---------------------------------------------------------------------------------
 
-# Objects take several times the memory of the bytes that they are read from, also if those turn out at their very end
-# to be no message. So large input is walked first, without making anything of it. What this walk refuses, reading would
-# have refused too, with the same words.
+# Decoded objects take several times the memory of their bytes, even if an error is found only at the end of the input.
+# So large input is skimmed first, without creating objects. Skimming raises the same errors as decoding.
 
 
 def skim(cls: type[Root], view: memoryview, version: int, position: int = 0, policy: Policy = Policy.STRICT) -> int:
-    """Return the position after the message; raises `ProtocolError` with byte and path if there is none."""
+    """Return the position after the message; raises `ProtocolError` with byte and path if it is invalid."""
     walker = _Walker(view, position, version, cls.FLEXIBLE_FROM, policy, None)
     walker.struct(cls, "")
     return walker.position
@@ -278,7 +277,7 @@ class _Walker(MessageReader):
             if self.position < len(self.view) and self.view[self.position] == 0:
                 self.position += 1
             else:
-                # Tags are few, so they may be made, on an object that is dropped at once.
+                # Tags are few, so they are read into an object that is dropped at once.
                 nothing: Any = _Nothing(cls)
                 self.tags(nothing, prefix)
 
@@ -300,7 +299,7 @@ class _Walker(MessageReader):
         return None
 
     def fixed_width(self, field: Field) -> int:
-        """Return the width that all elements without tags have, 0 if they may differ."""
+        """Return the common size in bytes of all elements without tags, 0 if sizes may differ."""
         if field.type != "struct":
             return WIDTHS.get(field.type, 0)
         total = 1 if self.flexible else 0
@@ -320,7 +319,7 @@ class _Walker(MessageReader):
 
 
 class _Nothing:
-    """Stands in for a struct where only its tags are read."""
+    """Placeholder for a struct when only its tags are read."""
 
     def __init__(self, cls: type[Struct]) -> None:
         self.FIELDS = cls.FIELDS
@@ -330,7 +329,7 @@ class _Nothing:
 
 
 def encode(message: Root, version: int) -> list[Chunk]:
-    """Return the message as buffers; raises `LocalProtocolError` with the field's path where the version cannot."""
+    """Return the message as buffers; raises `LocalProtocolError` with the path of a field that does not fit."""
     flexible_from = message.FLEXIBLE_FROM
     writer = _Writer(version, flexible_from is not None and version >= flexible_from)
     chunks: list[Chunk] = []
@@ -376,7 +375,7 @@ class _Writer:
         for tag, data in struct.unknown_tags:
             if tag in known:
                 raise self.fail(f"tag {tag} is one that the schema names", f"{prefix}unknown_tags")
-            if not last < tag < wire.INT32_MAX:  # As in Kafka the highest number is no tag.
+            if not last < tag < wire.INT32_MAX:  # As in Kafka, the greatest number is not a valid tag.
                 raise self.fail(f"tag {tag} after tag {last}: they must ascend", f"{prefix}unknown_tags")
             last = tag
             sections[tag] = data

@@ -1,4 +1,4 @@
-"""A byte stream into frames: each is led by its length as int32."""
+"""Frames in a byte stream, each preceded by its length as int32."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ FRAME_BYTES_MAX = 104_857_600
 
 
 def add_length(frame: Buffer) -> bytes:
-    """Return the frame as it goes out."""
+    """Return the frame with its length prefix."""
     if len(frame) > 2**31 - 1:
         raise LocalProtocolError(f"a frame of {len(frame)} bytes: its length does not fit")
     return pack_int32(len(frame)) + frame
 
 
 class FrameReader:
-    """Takes bytes as they come and gives frames as they are complete.
+    """Collects bytes of a stream and returns complete frames.
 
-    A length is refused as soon as its four bytes are there, so a peer cannot make us hold more than `max_bytes`.
+    A length is checked as soon as its four bytes have arrived, so a peer cannot make us hold more than `max_bytes`.
     """
 
     def __init__(self, *, max_bytes: int = FRAME_BYTES_MAX) -> None:
         self.max_bytes = max_bytes
-        self.position = 0  # Of the next frame in the stream.
+        self.position = 0  # Position of the next frame in the stream.
         self._held = bytearray()
 
     def feed(self, data: Buffer) -> list[bytes]:
-        """Return the frames that `data` completes; raises `ProtocolError` at a length below 0 or beyond the limit."""
+        """Return the frames completed by `data`; raises `ProtocolError` for a length below 0 or above the limit."""
         self._held += data
         found = []
         start = 0
@@ -53,5 +53,5 @@ class FrameReader:
 
     @property
     def held_bytes(self) -> int:
-        """Return how many bytes there are of a frame that is not complete."""
+        """Number of bytes held of an incomplete frame."""
         return len(self._held)

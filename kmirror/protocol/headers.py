@@ -1,7 +1,7 @@
-"""Requests and responses with their headers. A frame here has no length prefix: `frames` cuts and adds that.
+"""Requests and responses with their headers. Frames here have no length prefix; `frames` removes and adds it.
 
-A request's header has the API key and version, a response's only the correlation id: to read a response, one
-must remember what was asked.
+A request header has the API key and version, a response header only the correlation id. To decode a response, the
+caller must remember the key and version of the request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.protocol.wire import Buffer, Chunk
 
 
 class RequestHead(NamedTuple):
-    """What the header of a request says, and where its body begins."""
+    """Fields of a request header, and the position of the body."""
 
     api_key: int
     api_version: int
@@ -28,36 +28,36 @@ class RequestHead(NamedTuple):
 
 
 class ResponseHead(NamedTuple):
-    """What the header of a response says, and where its body begins."""
+    """Fields of a response header, and the position of the body."""
 
     correlation_id: int
     body_position: int
 
 
 class DecodedRequest(NamedTuple):
-    """A request: header and body."""
+    """A decoded request: header and body."""
 
     head: RequestHead
     body: Message
 
 
 class DecodedResponse(NamedTuple):
-    """A response: the correlation id of its request, and the body."""
+    """A decoded response: the correlation id of its request, and the body."""
 
     correlation_id: int
     body: Message
 
 
 _pack_head = wire.fused("hhi")[1]
-_unpack_head = wire.fused("hhih")[0]  # With the size of the client id, -1 for none.
+_unpack_head = wire.fused("hhih")[0]  # The last field is the size of the client id, -1 for none.
 _HEAD_BYTES = 10
 _unpack_key = wire.fused("hh")[0]
 _VERSION_MAX = 32
-"""No API has so many versions; see `is_request`."""
+"""Greater than the number of versions of any API; see `is_request`."""
 
 
 def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
-    """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
+    """Return header and body as buffers to be sent in order; records are not copied."""
     if body.API_KEY is None or body.TYPE != "request":
         raise LocalProtocolError(f"{body.NAME} is no request")
     api = by_key(body.API_KEY)
@@ -76,7 +76,7 @@ def encode_request(body: Message, version: int, *, correlation_id: int, client_i
 
 
 def peek_request(frame: Buffer) -> RequestHead:
-    """Return what the header says; the body is not looked at, and key and version need not be known ones."""
+    """Return the request header; the body is not read, and API key and version may be unknown."""
     try:
         key, version, correlation_id, size = _unpack_head(frame, 0)
         client_id, position = None, _HEAD_BYTES
@@ -94,9 +94,9 @@ def peek_request(frame: Buffer) -> RequestHead:
 
 
 def is_request(frame: Buffer) -> bool:
-    """Return whether a frame begins as a request does, and not as the bare SASL tokens after a SaslHandshake v0 do.
+    """Return whether a frame starts like a request, unlike the bare SASL tokens after a SaslHandshake v0.
 
-    Such a token begins with text or with the tag of an ASN.1 value: as key and version that is none of an API.
+    Such a token starts with text or an ASN.1 tag, which is not a valid API key and version.
     """
     if len(frame) < 8:
         return False
@@ -105,7 +105,7 @@ def is_request(frame: Buffer) -> bool:
 
 
 def find_head(frame: Buffer) -> RequestHead | None:
-    """Return the header of a request; None for a frame that is none, or whose header cannot be read."""
+    """Return the header of a request; None for a frame that is no request or has an invalid header."""
     try:
         return peek_request(frame) if is_request(frame) else None
     except ProtocolError:
@@ -123,7 +123,7 @@ def _skip_tags(frame: Buffer, position: int) -> int:
 
 
 def _careful_head(frame: Buffer) -> RequestHead:
-    """Return the header by its field table, which explains what is wrong."""
+    """Decode the header with its field table, for a precise error."""
     from kmirror.protocol import careful
     from kmirror.protocol.gen.request_header import RequestHeader
 
@@ -139,13 +139,13 @@ def _careful_head(frame: Buffer) -> RequestHead:
 
 
 def decode_request(frame: Buffer) -> DecodedRequest:
-    """Return header and body; raises `ProtocolError` if API or version is not known, or the bytes are malformed."""
+    """Return header and body; raises `ProtocolError` if API or version is unknown, or the bytes are malformed."""
     head = peek_request(frame)
     return DecodedRequest(head, decode_body(frame, head))
 
 
 def decode_body(frame: Buffer, head: RequestHead) -> Message:
-    """Return the body of the request of which `peek_request` returned the head; raises as `decode_request` does."""
+    """Return the body of a request with the header `head` from `peek_request`; raises like `decode_request`."""
     request = find_request(head.api_key)
     if request is None:
         raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
@@ -155,7 +155,7 @@ def decode_body(frame: Buffer, head: RequestHead) -> Message:
 
 
 def encode_response_chunks(body: Message, version: int, *, correlation_id: int) -> list[Chunk]:
-    """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
+    """Return header and body as buffers to be sent in order; records are not copied."""
     if body.API_KEY is None or body.TYPE != "response":
         raise LocalProtocolError(f"{body.NAME} is no response")
     head = encode_response_head(body.API_KEY, version, correlation_id=correlation_id)
@@ -163,7 +163,7 @@ def encode_response_chunks(body: Message, version: int, *, correlation_id: int) 
 
 
 def encode_response_head(api_key: int, version: int, *, correlation_id: int) -> bytes:
-    """Return what stands before the body of a response."""
+    """Return the header of a response."""
     try:
         return wire.pack_int32(correlation_id) + _response_tags(api_key, version)
     except wire.WRITE_ERRORS as error:
@@ -172,7 +172,7 @@ def encode_response_head(api_key: int, version: int, *, correlation_id: int) -> 
 
 @cache
 def _response_tags(key: int, version: int) -> bytes:
-    """Return what follows the correlation id in the header of a response: no tags, where it could have some."""
+    """Return the rest of a response header after the correlation id: an empty tagged section in flexible versions."""
     return b"\0" if by_key(key).response_header_version(version) == 1 else b""
 
 
@@ -182,7 +182,7 @@ def encode_response(body: Message, version: int, *, correlation_id: int) -> byte
 
 
 def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
-    """Return what the header of a response says; its body is not looked at. Raises `ProtocolError`."""
+    """Return the response header; the body is not read. Raises `ProtocolError`."""
     tags = _response_tags(api_key, version)
     try:
         (correlation_id,) = wire.unpack_int32(frame, 0)
@@ -199,16 +199,16 @@ def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
 
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
-    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
+    """Return the response to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
     return DecodedResponse(int.from_bytes(frame[:4], "big", signed=True), decode_answer(frame, api_key, version))
 
 
 def decode_answer(frame: Buffer, api_key: int, version: int) -> Message:
-    """Return the body alone of what `decode_response` decodes; raises as that does."""
+    """Return only the body of a response; raises like `decode_response`."""
     response = find_response(api_key)
     if response is None:
         raise ProtocolError(f"no API has the key {api_key}")
     position = 4 + len(_response_tags(api_key, version))
-    if len(frame) < position or (position == 5 and frame[4]):  # It is too short, or has tags in its header.
+    if len(frame) < position or (position == 5 and frame[4]):  # Too short, or with tags in its header.
         position = peek_response(frame, api_key, version).body_position
     return response.decode_prefix(frame, version, position)[0]

@@ -1,11 +1,11 @@
-"""Messages as JSON values, in the form of Kafka's own JsonConverters.
+"""Messages as JSON, in the form of Kafka's own JsonConverters.
 
-Names are the schema's with the first letter in lower case. Bytes are base64 with padding, uuids as Kafka
-prints them. A tagged field at its default is left out, every other field of the version is there. Unknown
-tagged fields have no place in this form.
+Names are the schema's with a lower-case first letter. Bytes are base64 with padding, uuids as Kafka prints them. A
+tagged field with its default value is omitted; all other fields of the version are present. Unknown tagged fields
+cannot be represented.
 
-Kafka's converter writes the empty text for every `records` that is not null, which cannot be read back; here
-they are base64, which Kafka's reader takes. `Records` gives Kafka's ways too.
+Kafka's converter writes an empty string for `records` unless they are null, so they cannot be read back. Here they are
+base64, which Kafka's reader accepts. `Records` also offers Kafka's forms.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ R = TypeVar("R", bound=Root)
 
 
 class Records(Enum):
-    """What stands for the bytes of records."""
+    """Representation of the bytes of records."""
 
     BASE64 = "base64"
-    EMPTY = "empty"  # The form that Kafka's converters write by default.
-    SIZE = "size"  # The form of Kafka's request log, with `recordsSizeInBytes` instead.
+    EMPTY = "empty"  # The default of Kafka's converters.
+    SIZE = "size"  # The form of Kafka's request log: a field `recordsSizeInBytes` instead.
 
 
 def json_name(name: str) -> str:
-    """Return a field's name as it stands in JSON: as in the schema, with a small first letter."""
+    """Return the JSON name of a field: the schema's name with a lower-case first letter."""
     return name[0].lower() + name[1:]
 
 
 def to_json(message: Root, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
-    """Return the JSON object; raises `LocalProtocolError` if `check` is on and the version cannot carry the message."""
+    """Return the JSON object; with `check`, raises `LocalProtocolError` if the version cannot carry the message."""
     check_version(type(message), version)
     return _Writer(version, records, check).struct(message, "")
 
@@ -90,9 +90,9 @@ class _Writer:
 
 
 def from_json(cls: type[R], raw: Any, version: int) -> R:
-    """Return the message that the JSON object describes; raises `LocalProtocolError` with the field that does not fit.
+    """Return the message in a JSON object; raises `LocalProtocolError` with the path of an invalid field.
 
-    As in Kafka a field that `version` lacks may be given; whether it can be written is seen on writing.
+    As in Kafka, a field that `version` lacks is accepted; encoding checks whether it can be carried.
     """
     check_version(cls, version)
     return _struct_from_json(cls, raw, version, "")
@@ -120,7 +120,7 @@ def _struct_from_json(cls: type[S], raw: Any, version: int, path: str) -> S:
 
 def _field_from_json(field: Field, raw: Any, version: int, path: str) -> Any:
     if raw is None:
-        # Kafka asks whether null is ever allowed; the version is looked at on writing.
+        # Like Kafka, check whether null is allowed in any version; encoding checks the given version.
         if field.nullable[0] > field.nullable[1]:
             raise _fail(path, "null, which is never allowed")
         return None

@@ -1,8 +1,7 @@
-"""Messages that live in logs: KRaft metadata, tiered storage metadata, and the coordinators' topics.
+"""Messages stored in logs: KRaft metadata, tiered storage metadata, and the coordinators' topics.
 
-A metadata record is framed by three varints: frame version 1, record type, version. A coordinator's key
-begins with the record type as int16, its value with the version as int16; keys have one version only, 0. A
-null value is a tombstone.
+A metadata record starts with three varints: frame version 1, record type, version. A coordinator's key starts with the
+record type as int16, its value with the version as int16; the key version is always 0. A null value is a tombstone.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class VersionedMessage(NamedTuple):
 
 
 class CoordinatorRecord(NamedTuple):
-    """`value` is None for a tombstone."""
+    """Key and value of a coordinator's record; `value` is None for a tombstone."""
 
     key: Message
     value: Message | None
@@ -46,7 +45,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 
 
 def decode_metadata_record(buffer: Buffer, *, table: dict[int, str] = METADATA_RECORDS) -> VersionedMessage:
-    """Return the record that `encode_metadata_record` wrote; `table` is METADATA_RECORDS or REMOTE_LOG_RECORDS."""
+    """Return the record encoded by `encode_metadata_record`; `table` is METADATA_RECORDS or REMOTE_LOG_RECORDS."""
     position = 0
     head = []
     for path in ("frame_version", "record_type", "version"):
@@ -85,12 +84,12 @@ def _int16(buffer: Buffer, path: str) -> int:
 
 
 def record_type(key: Buffer) -> int:
-    """Return the type with which the key of a coordinator's record begins."""
+    """Return the record type at the start of a coordinator's key."""
     return _int16(key, "record_type")
 
 
 def value_version(value: Buffer) -> int:
-    """Return the version with which the value of a coordinator's record begins."""
+    """Return the version at the start of a coordinator's value."""
     return _int16(value, "version")
 
 
@@ -110,7 +109,7 @@ def decode_key(topic: str, buffer: Buffer) -> Message:
 
 
 def decode_value(topic: str, key: Message, buffer: Buffer | None) -> VersionedMessage | None:
-    """Return the value that stands beside `key`; None for a tombstone."""
+    """Return the value of a record with this `key`; None for a tombstone."""
     if buffer is None:
         return None
     _, name = _names(topic, -1 if key.API_KEY is None else key.API_KEY)

@@ -1,4 +1,4 @@
-"""`Message`: what every message of Kafka's can do, whichever fields it has."""
+"""`Message`: encoding and decoding shared by all Kafka messages."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk
 if TYPE_CHECKING:
     from typing import Self
 
-# The lazy reader of these is itself the quickest walk.
+# Messages for which the lazy reader is the fastest way to skim.
 LAZY = ("MetadataResponse",)
 
 
 class Message(Root):
-    """A message for all its versions, which it is read from and written in."""
+    """A message in all its versions; the version is given when encoding and decoding."""
 
     __slots__ = ()
 
-    # Whether the buffer is kept alive by what is decoded from it.
+    # True if decoded messages keep the buffer alive.
     HAS_RECORDS: ClassVar[bool] = False
     # Straight-line code by version, for the few messages that have it.
     READERS: ClassVar[dict[int, Callable[[Any, int, int, bool], tuple[Any, int]]]] = {}
     WRITERS: ClassVar[dict[int, Callable[[Any, list[Chunk], int], None]]] = {}
 
     def encode_chunks(self, version: int) -> list[Chunk]:
-        """Return the message as buffers to be sent one after the other; `records` are among them uncopied."""
+        """Return the message as buffers to be sent in order; `records` are not copied."""
         if type(version) is not int or not self.MIN_VERSION <= version <= self.MAX_VERSION:
             check_version(type(self), version)
         chunks: list[Chunk] = []
@@ -48,10 +48,10 @@ class Message(Root):
         return careful.encode(self, version)
 
     def encode(self, version: int) -> bytes:
-        """Return the message in the form of `version`; raises `LocalProtocolError` if that cannot carry it."""
+        """Return the message encoded in `version`; raises `LocalProtocolError` if that version cannot carry it."""
         write = self.WRITERS.get(version)
         if write is not None:
-            # The same as `encode_chunks` does, without one more call.
+            # The same as in `encode_chunks`, with one call less.
             chunks: list[Chunk] = []
             try:
                 write(self, chunks, version)
@@ -62,12 +62,12 @@ class Message(Root):
 
     @classmethod
     def decode(cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT, lazy: bool = False) -> Self:
-        """Return the message at the start of `buffer`; bytes after it are ignored, as Kafka does.
+        """Return the message at the start of `buffer`; bytes after it are ignored, as in Kafka.
 
-        With `lazy` large arrays may be read when they are asked for, which keeps the buffer alive until then.
+        With `lazy`, large arrays may be decoded on first access, which keeps the buffer alive until then.
         """
         if policy is Policy.STRICT:
-            # The same as `decode_prefix` does, without one more call.
+            # The same as in `decode_prefix`, with one call less.
             read = cls.READERS.get(version)
             if read is not None and type(buffer) is bytes and len(buffer) <= SKIM_FROM_BYTES:
                 try:
@@ -84,7 +84,7 @@ class Message(Root):
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False) -> tuple[Self, int]:
-        """Return the message at `position` and the position after it; raises `ProtocolError` if there is none."""
+        """Return the message at `position` and the position after it; raises `ProtocolError` if it is invalid."""
         if type(version) is not int or not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)
         if type(buffer) is not bytes:
@@ -92,7 +92,7 @@ class Message(Root):
         if len(buffer) - position > SKIM_FROM_BYTES and not cls.HAS_RECORDS:
             _skim(cls, buffer, version, position)
         if type(buffer) is not bytes:
-            # Only records are kept as views: anything else is read faster from bytes.
+            # Only records are kept as views; everything else is decoded faster from bytes.
             buffer = buffer if cls.HAS_RECORDS else bytes(buffer)
         try:
             read = cls.READERS.get(version)
@@ -109,23 +109,23 @@ class Message(Root):
         return careful.decode(cls, buffer, version, position)
 
     def to_json(self, version: int) -> dict[str, Any]:
-        """Return the message as a JSON object in the form of Kafka's converters; `json_form` has more ways."""
+        """Return the message as JSON in the form of Kafka's converters; `json_form` has more options."""
         from kmirror.protocol import json_form
 
         return json_form.to_json(self, version)
 
     @classmethod
     def from_json(cls, raw: Any, version: int) -> Self:
-        """Return the message that `to_json` gave; raises `LocalProtocolError` with the field that does not fit."""
+        """Return the message from the result of `to_json`; raises `LocalProtocolError` with the path of a bad field."""
         from kmirror.protocol import json_form
 
         return json_form.from_json(cls, raw, version)
 
 
 def _skim(cls: type[Message], buffer: Buffer, version: int, position: int) -> None:
-    """Walk large input before anything is made of it; ProtocolError if it is no such message.
+    """Validate large input before objects are created; raises ProtocolError if it is no such message.
 
-    Records are no reason to: they are not copied, and nearly all of the input where there are some.
+    Not needed for messages with records: these are not copied and make up most of the input.
     """
     read = cls.READERS.get(version)
     if read is not None and cls.NAME in LAZY:

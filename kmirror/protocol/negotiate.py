@@ -1,4 +1,4 @@
-"""Which version do two sides speak?"""
+"""Version negotiation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Range = tuple[int, int]
 
 
 def negotiate(ours: Range, theirs: Range) -> int | None:
-    """Return the newest version in both ranges (first, last); None if they share none."""
+    """Return the newest version in both ranges (first, last; inclusive), or None."""
     low = max(ours[0], theirs[0])
     high = min(ours[1], theirs[1])
     return high if low <= high else None

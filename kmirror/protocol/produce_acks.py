@@ -1,4 +1,4 @@
-"""Which acknowledgement does a Produce request ask for? Read from its bytes, without the rest of it."""
+"""Reading `acks` of a Produce request without decoding the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _int16 = wire.fused("h")[0]
 
 
 def produce_acks(frame: Buffer, head: RequestHead) -> int:
-    """Return `acks` of a Produce request: 0 has no answer. ProtocolError if the bytes end before it."""
+    """Return `acks` of a Produce request; 0 means no response. Raises ProtocolError if the bytes end before it."""
     position = head.body_position
     try:
         if by_key(head.api_key).is_flexible(head.api_version):

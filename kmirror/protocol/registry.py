@@ -1,4 +1,4 @@
-"""Which message is it: by name, or by API key."""
+"""Lookup of messages and APIs by name or key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.protocol.message import Message
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API: its two messages and their versions."""
+    """One API: its request, response and versions."""
 
     key: int
     name: str
@@ -23,27 +23,27 @@ class Api:
     listeners: tuple[str, ...]
     latest_version_unstable: bool
     kafka_max_version: int | None
-    """The last version that Kafka has in release `gen.registry.KAFKA_RELEASE`; None for an API that KIP-1279 adds."""
+    """Last version in Kafka release `gen.registry.KAFKA_RELEASE`; None for an API that KIP-1279 adds."""
 
     @property
     def kafka_versions(self) -> range:
-        """Return the versions that Kafka has in release `gen.registry.KAFKA_RELEASE`; none for an API of KIP-1279."""
+        """Versions in Kafka release `gen.registry.KAFKA_RELEASE`; empty for an API of KIP-1279."""
         released = self.kafka_max_version
         return range(self.min_version, self.min_version if released is None else released + 1)
 
     @property
     def kip_versions(self) -> range:
-        """Return the versions that KIP-1279 adds."""
+        """Versions that KIP-1279 adds."""
         return range(self.kafka_versions.stop, self.max_version + 1)
 
     @property
     def request(self) -> type[Message]:
-        """Return the class of its request."""
+        """Class of the request."""
         return by_name(f"{self.name}Request")
 
     @property
     def response(self) -> type[Message]:
-        """Return the class of its response."""
+        """Class of the response."""
         return by_name(f"{self.name}Response")
 
     def is_flexible(self, version: int) -> bool:
@@ -51,18 +51,18 @@ class Api:
         return self.flexible_from is not None and version >= self.flexible_from
 
     def request_header_version(self, version: int) -> int:
-        """Return the version of the header before a request of `version`: 1, or 2 with tags."""
+        """Return the header version of a request of `version`: 1, or 2 with tags."""
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """Return the version of the header before a response of `version`: 0, or 1 with tags."""
-        # A client that asked ApiVersions in a version the broker lacks must still be able to read the answer.
+        """Return the header version of a response of `version`: 0, or 1 with tags."""
+        # A client that sends ApiVersions in an unsupported version must still be able to read the response.
         if self.name == "ApiVersions":
             return 0
         return 1 if self.is_flexible(version) else 0
 
     def advertised_max(self, *, unstable: bool) -> int:
-        """Return the last version to be offered; -1 if the only one is unstable and those are not wanted."""
+        """Return the last version to advertise; -1 if the only one is unstable and `unstable` is False."""
         if self.latest_version_unstable and not unstable:
             return self.max_version - 1 if self.max_version > self.min_version else -1
         return self.max_version
@@ -80,9 +80,9 @@ def by_name(name: str) -> type[Message]:
 
 
 def released_versions(message: type[Message], release: str = KAFKA_RELEASE) -> range:
-    """Return the versions that a release of Apache Kafka speaks without `unstable.api.versions.enable`; it may be none.
+    """Return the versions that a Kafka release supports without `unstable.api.versions.enable`; may be empty.
 
-    Raises `UsageError` for a release that is not the one whose schemas these are.
+    Raises `UsageError` if `release` is not the release of these schemas.
     """
     if release != KAFKA_RELEASE:
         raise UsageError(f"the messages of Apache Kafka {release!r} are not known here, only those of {KAFKA_RELEASE}")
@@ -93,28 +93,28 @@ def released_versions(message: type[Message], release: str = KAFKA_RELEASE) -> r
 
 
 def key_of(message: type[Message]) -> int:
-    """Return the key of the API whose request or response this class is; no other class has one."""
+    """Return the API key of a request or response class; other classes have none."""
     assert message.API_KEY is not None and message.TYPE in ("request", "response"), f"{message.NAME} is of no API"
     return message.API_KEY
 
 
 @cache
 def find_key(key: int) -> Api | None:
-    """Return the API with this key, None if there is none."""
+    """Return the API with this key, or None."""
     row = APIS.get(key)
     return None if row is None else Api(key, *row)
 
 
 @cache
 def find_request(key: int) -> type[Message] | None:
-    """Return the class of the requests with this API key, None if there is none."""
+    """Return the request class of this API key, or None."""
     api = find_key(key)
     return None if api is None else api.request
 
 
 @cache
 def find_response(key: int) -> type[Message] | None:
-    """Return the class of the responses with this API key, None if there is none."""
+    """Return the response class of this API key, or None."""
     api = find_key(key)
     return None if api is None else api.response
 
@@ -130,7 +130,7 @@ def by_key(key: int) -> Api:
 
 
 def by_api_name(name: str) -> Api:
-    """Return the API of this name, as in `by_api_name("Fetch")`, in any case and with dashes or underscores."""
+    """Return the API with this name, as in `by_api_name("Fetch")`; case, dashes and underscores are ignored."""
     wanted = name.replace("-", "").replace("_", "").lower()
     for key, row in APIS.items():
         if row[0].lower() == wanted:

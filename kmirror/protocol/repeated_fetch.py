@@ -1,7 +1,7 @@
-"""Long polls without news: a fetch is then the fetch before it, but for its correlation id and its session epoch.
+"""Fast path for repeated fetches: without new data, a fetch differs only in correlation id and session epoch.
 
-Both ends of a link make use of that. The fetcher patches the frame that it sent before; the broker compares, and need
-not decode. The bytes on the wire are those that the codec would write.
+Both ends of a link use this. The fetcher patches its previous frame; the broker compares and need not decode. The bytes
+on the wire are the same as from the codec.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.protocol.wire import Buffer
 
 KEPT_BYTES_MAX = 512
-"""A longer frame names partitions, so that the next one hardly repeats it."""
+"""Longer frames are not kept: they name partitions, so the next one hardly ever repeats them."""
 _AFTER_CORRELATION_ID = 8
 _FETCH = key_of(FetchRequest)
 _new = tuple.__new__
@@ -26,7 +26,7 @@ _new = tuple.__new__
 
 @lru_cache(maxsize=1_000)
 def _layout(epoch_at: int, size: int) -> tuple[Callable[..., bytes], Callable[[Buffer], tuple[Any, ...]]]:
-    """Return how to pack and unpack a frame: what does not change, correlation id, epoch, and what is between them."""
+    """Return the pack and unpack functions of a frame: constant, correlation id, constant, epoch, constant."""
     after = epoch_at + 4
     frame = struct.Struct(f">4si{max(epoch_at - _AFTER_CORRELATION_ID, 0)}si{max(size - after, 0)}s")
     return frame.pack, frame.unpack
@@ -34,9 +34,9 @@ def _layout(epoch_at: int, size: int) -> tuple[Callable[..., bytes], Callable[[B
 
 @cache
 def epoch_offset(version: int) -> int | None:
-    """Return where in a fetch's body the session epoch stands; None if the version has no sessions.
+    """Return the position of the session epoch in the body of a fetch; None if the version has no sessions.
 
-    Only fields of fixed size come before it.
+    Only fields of fixed size precede it.
     """
     try:
         zero, minus_one = (FetchRequest(session_epoch=epoch).encode(version) for epoch in (0, -1))
@@ -48,7 +48,7 @@ def epoch_offset(version: int) -> int | None:
 
 
 class RepeatedFetch:
-    """A fetch that is sent again and again; only the session epoch of its `request` may be changed in between."""
+    """A fetch that is sent repeatedly; between sends, only the session epoch of `request` may change."""
 
     __slots__ = ("_after", "_before", "_between", "_pack", "_sent_as", "request")
 
@@ -59,7 +59,7 @@ class RepeatedFetch:
         self._pack = _layout(0, 0)[0]
 
     def frame(self, version: int, *, correlation_id: int, client_id: str) -> bytes:
-        """Return the frame; LocalProtocolError if the version cannot carry it."""
+        """Return the frame; raises LocalProtocolError if the version cannot carry it."""
         if self._sent_as != (version, client_id):
             self._keep(version, client_id)
         return self._pack(self._before, correlation_id, self._between, self.request.session_epoch, self._after)
@@ -76,7 +76,7 @@ class RepeatedFetch:
 
 
 class LastFetch:
-    """The newest fetch that came in on a link, to recognise the same one again."""
+    """The last fetch received on a link, to recognise a repetition of it."""
 
     __slots__ = ("_after", "_before", "_between", "_body_at", "_client_id", "_size", "_unpack", "request", "version")
 
@@ -91,9 +91,9 @@ class LastFetch:
         self._before, _, self._between, _, self._after = self._unpack(frame)
 
     def again(self, frame: Buffer) -> tuple[RequestHead, FetchRequest] | None:
-        """Return what `frame` says if it differs in correlation id and session epoch at most, else None.
+        """Return head and body of `frame` if it differs in correlation id and session epoch at most, else None.
 
-        The body is the object that was returned before: whoever has it needs it no longer.
+        The body is the same object as before, so earlier holders must not use it any more.
         """
         if len(frame) != self._size:
             return None
@@ -107,9 +107,9 @@ class LastFetch:
 
 
 def last_fetch(frame: Buffer, head: RequestHead, request: FetchRequest) -> LastFetch | None:
-    """Return what is kept of a fetch that was decoded; None if it is none that repeats.
+    """Return the state to recognise repetitions of a decoded fetch; None if it will not repeat.
 
-    In a session a fetch names what changed, which the next one does not name again.
+    In a session, a fetch lists only changed partitions, and the next fetch does not list them again.
     """
     offset = epoch_offset(head.api_version)
     if offset is None or len(frame) > KEPT_BYTES_MAX or (request.session_id and request.topics):

@@ -1,7 +1,7 @@
-"""A producer that writes on: its request is the one before it, but for its correlation id and its records.
+"""Fast path for repeated produce requests, which differ only in correlation id and records.
 
-So a leader compares, and need not decode; and what it answers is the answer before it, but for the offset. The bytes on
-the wire are those that the codec would write.
+The leader compares and need not decode. Its response differs from the previous one only in the offsets and the append
+time. The bytes on the wire are the same as from the codec.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.protocol.wire import Buffer, Malformed, pack_int32, read_uvarint, unpack_int32, uvarint
 
 KEPT_BYTES_MAX = 1024
-"""What comes before the records is not kept of a request if it is longer."""
+"""A request is kept only if the bytes before its records are at most this many."""
 _CORRELATION_ID_AT, _AFTER_CORRELATION_ID = 4, 8
 _LOG_START_FROM = 5
 _NUMBERS, _NUMBERS_WITHOUT_LOG_START = Struct(">qqq"), Struct(">qq")
@@ -27,7 +27,7 @@ _new = tuple.__new__
 
 
 class LastProduce:
-    """The newest request on a link that wrote to one partition, to recognise one that is like it."""
+    """The last request on a link that wrote to one partition, to recognise a similar one."""
 
     __slots__ = (
         "_after",
@@ -58,7 +58,7 @@ class LastProduce:
         self._like = request.transactional_id, request.acks, request.timeout_ms
 
     def records(self, frame: Buffer) -> memoryview | None:
-        """Return the records of `frame` if it differs in them and the correlation id at most, else None."""
+        """Return the records of `frame` if it differs in records and correlation id at most, else None."""
         at, after = self._size_at, self._after
         if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
             return None
@@ -66,7 +66,7 @@ class LastProduce:
             try:
                 size, at = read_uvarint(frame, at)
             except Malformed:
-                return None  # Whoever decodes it tells what is wrong.
+                return None  # Decoding reports the error.
             size -= 1
         else:
             (size,) = unpack_int32(frame, at)
@@ -77,7 +77,7 @@ class LastProduce:
         return memoryview(frame)[at:end]
 
     def again(self, frame: Buffer) -> tuple[RequestHead, ProduceRequest] | None:
-        """Return what `frame` says if it differs in correlation id and records at most, else None."""
+        """Return head and body of `frame` if it differs in correlation id and records at most, else None."""
         records = self.records(frame)
         if records is None:
             return None
@@ -88,14 +88,14 @@ class LastProduce:
 
 
 def last_produce(frame: Buffer, head: RequestHead, request: ProduceRequest) -> LastProduce | None:
-    """Return what is kept of a request that was decoded; None if it is none that repeats."""
+    """Return the state to recognise requests similar to a decoded one; None if it cannot repeat."""
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
         return None
     records = request.topic_data[0].partition_data[0].records
     if not records:
         return None
     is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
-    # Of partition, topic and request there are no tags, where there could be some.
+    # Partition, topic and request must have no tags.
     size, after = (uvarint(len(records) + 1), b"\0\0\0") if is_flexible else (pack_int32(len(records)), b"")
     at = len(frame) - len(after) - len(records) - len(size)
     if not _AFTER_CORRELATION_ID < at <= KEPT_BYTES_MAX:
@@ -108,7 +108,7 @@ def last_produce(frame: Buffer, head: RequestHead, request: ProduceRequest) -> L
 def acknowledgement(
     version: int, name: str, topic_id: Uuid, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
 ) -> bytes:
-    """Return the body of the answer to a request that wrote to one partition, when there is no error."""
+    """Return the body of a successful response to a request that wrote to one partition."""
     before, pack, after = acknowledgement_layout(version, name, topic_id, index)
     return before + pack(base_offset, append_time_ms, log_start_offset) + after
 
@@ -117,7 +117,7 @@ def acknowledgement(
 def acknowledgement_layout(
     version: int, name: str, topic_id: Uuid, index: int
 ) -> tuple[bytes, Callable[[int, int, int], bytes], bytes]:
-    """Return of `acknowledgement` what comes before the three numbers, how to pack them, and what comes after them."""
+    """Return the constant start of an `acknowledgement`, the function to pack its numbers, and the constant end."""
 
     def encoded(number: int) -> bytes:
         row = PartitionProduceResponse(index, 0, number, number, number)

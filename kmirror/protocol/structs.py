@@ -1,7 +1,7 @@
-"""What a message is made of: `Struct`, the row type of its field table, and `Root`, the struct that has versions.
+"""Base classes of messages: `Struct`, the rows of its field table, and `Root`, a struct with versions.
 
-Generated classes hold the fields, one reader and one writer; everything that is not in a hurry (JSON,
-explanations of what is wrong, annotated dumps, strategies) walks their `FIELDS`.
+Generated classes hold the fields, one reader and one writer. Code that is not time-critical (JSON, error reports,
+annotated dumps, strategies) walks their `FIELDS`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from typing import Self
 
 NO_VERSIONS = (0, -1)
-# Larger input is walked before anything is made of it, see `careful.skim`.
+# Larger input is validated before objects are created; see `careful.skim`.
 SKIM_FROM_BYTES = 64 * 1024
 
 
 class Policy(Enum):
-    """What is taken on reading; see `careful`."""
+    """Strictness of decoding; see `careful`."""
 
     STRICT = "strict"
     LENIENT = "lenient"
 
 
 class Field(NamedTuple):
-    """One field as the schema has it; ranges are (first, last), and empty if first > last."""
+    """One field of the schema; ranges are (first, last), and empty if first > last."""
 
-    name: str  # The name in the schema.
-    attribute: str  # The name of the Python attribute.
+    name: str  # Name in the schema.
+    attribute: str  # Name of the Python attribute.
     type: str  # A scalar's name or "struct".
     versions: tuple[int, int]
     is_array: bool = False
@@ -48,11 +48,11 @@ class Field(NamedTuple):
 
     @property
     def is_tag_only(self) -> bool:
-        """Return whether the field travels in the tagged section wherever it exists."""
+        """True if the field is in the tagged section in all its versions."""
         return self.versions == self.tagged and self.tagged[0] <= self.tagged[1]
 
 
-# Called with every generated class as it is loaded: so strategies are registered without loading them all.
+# Called with every generated class when it is loaded, to register strategies without loading all classes.
 class_hooks: list[Callable[[type[Struct]], None]] = []
 
 
@@ -66,15 +66,15 @@ class _Unset:
         return "UNSET"
 
 
-# Stands for an argument that was not given.
+# Default of an argument that was not passed.
 UNSET: Any = _Unset()
 
 
 class Tagged(Generic[T]):
-    """A field that travels in the tagged section wherever it exists.
+    """A field that is in the tagged section in all its versions.
 
-    Most objects have none that is set, so their values share one slot, `_tagged`: 0 for none, else a dict by name. The
-    unknown tags lie there too. A reader then has one value to store and a writer one to look at.
+    Most objects have no such field set, so all values share one slot, `_tagged`: 0 if none is set, else a dict by name,
+    which also holds the unknown tags. A reader then stores one value, and a writer checks one.
     """
 
     __slots__ = ("default", "name")
@@ -97,7 +97,7 @@ class Tagged(Generic[T]):
             return tagged[self.name]
         if not isinstance(self.default, type):
             return self.default
-        # A default that can be changed has to be kept.
+        # A mutable default must be stored.
         value = self.default()
         self.__set__(struct, value)
         return value
@@ -109,9 +109,9 @@ class Tagged(Generic[T]):
 
 
 class Struct:
-    """A set of fields, in a message or nested in one."""
+    """A set of fields: a message, or a struct nested in one."""
 
-    # No `__getattr__` here: with one, CPython would read every slot five times slower.
+    # No `__getattr__` here: CPython would read every slot five times slower.
     __slots__ = ("_tagged",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
@@ -124,14 +124,14 @@ class Struct:
 
     @property
     def unknown_tags(self) -> Sequence[UnknownTag]:
-        """Return the tagged fields that the schema does not name, by tag, as they came."""
+        """Tagged fields that the schema does not have, by tag, unchanged."""
         tagged = self._tagged
         found: Sequence[UnknownTag] = tagged.get("unknown_tags", ()) if tagged else ()
         return found
 
     @unknown_tags.setter
     def unknown_tags(self, tags: Sequence[UnknownTag]) -> None:
-        """Set the tagged fields that the schema does not name."""
+        """Set the tagged fields that the schema does not have."""
         if not self._tagged:
             self._tagged = {}
         self._tagged["unknown_tags"] = tags
@@ -152,7 +152,7 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return the constructor call, with the fields that are not at their defaults; secrets are hidden."""
+        """Return the constructor call with all fields that differ from their defaults; secrets are hidden."""
         shown = [
             f"{f.attribute}={_shown(self, f, value)!r}"
             for f in self.FIELDS
@@ -178,7 +178,7 @@ class Struct:
 
 
 def _shown(struct: Struct, field: Field, value: Any) -> Any:
-    """Return what is shown of a field: not the value of one that is a secret, or of a config that is a password."""
+    """Return the value to show for a field; secret fields and passwords in configs are hidden."""
     from kmirror.spec.secrets import FIELDS, HIDDEN, is_secret
 
     name = getattr(struct, "name", None) if field.attribute == "value" else None
@@ -187,20 +187,20 @@ def _shown(struct: Struct, field: Field, value: Any) -> Any:
 
 
 def _proper_class(value: object) -> type:
-    """Return the class of the value, for one with a `Late` field the class that it is to become."""
+    """Return the class of the value; for an object with a `Late` field, its final class."""
     cls = value.__class__
     return cls.__base__ if cls.__name__.startswith("Late") and cls.__base__ is not None else cls
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    # An array of numbers may be a tuple, where it was read, or a list.
+    # An array of numbers is a tuple after decoding, or a list.
     if type(one) is not type(other) and isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return list(one) == list(other)
     return bool(one == other)
 
 
 def fresh_default(field: Field) -> Any:
-    """Return the default, new where it can be changed."""
+    """Return the default value; mutable ones are new objects."""
     if field.default is None:
         return None
     if field.is_array:
@@ -209,7 +209,7 @@ def fresh_default(field: Field) -> Any:
 
 
 def is_default(field: Field, value: object) -> bool:
-    """Return whether a field may be left out because its value says nothing."""
+    """Return whether the field has its default value and may be omitted."""
     default = field.default
     if default is None or value is None:
         return value is default
@@ -221,10 +221,10 @@ def is_default(field: Field, value: object) -> bool:
 
 
 class Late:
-    """In a subclass with no slots of its own: a field whose bytes are read when it is asked for.
+    """Descriptor for a field that is decoded on first access, in a subclass without slots.
 
-    Until then the slot of the class proper holds the reader and its arguments; then the object turns into one of
-    the class proper.
+    Until then, the slot of the base class holds the reader and its arguments. After the first access, the object
+    becomes an instance of the base class.
     """
 
     __slots__ = ("proper", "slot")
@@ -245,7 +245,7 @@ class Late:
 
 
 class Root(Struct):
-    """The struct that is a whole message: it has a name, and `MIN_VERSION` to `MAX_VERSION` can be sent."""
+    """A struct that is a whole message: it has a name and the versions `MIN_VERSION` to `MAX_VERSION`."""
 
     __slots__ = ()
 
@@ -258,7 +258,7 @@ class Root(Struct):
 
 
 def check_version(cls: type[Root], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
-    """Raise `error` unless the message has this version; `LocalProtocolError` for what is no number."""
+    """Raise `error` unless the message has this version; `LocalProtocolError` if it is not a number."""
     if not isinstance(version, int):
         raise LocalProtocolError(f"a version is a whole number, not {version!r}")
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
@@ -266,5 +266,5 @@ def check_version(cls: type[Root], version: int, error: type[KmirrorError] = Loc
 
 
 def no_version(cls: type[Root], version: int) -> str:
-    """Return in words that the message does not have this version, and which it has."""
+    """Return an error text: the message does not have this version, and the versions it has."""
     return f"{cls.NAME} has no version {version}: known are {cls.MIN_VERSION} to {cls.MAX_VERSION}"

@@ -1,13 +1,11 @@
-"""How values stand on the wire: big endian numbers, lengths, strings, bytes, counts and tagged sections.
+"""Wire encoding of values: big-endian numbers, lengths, strings, bytes, counts and tagged sections.
 
-Readers take a buffer and a position and give back the value and the position after it. They know of no field
-names: what is wrong is only signalled here (`Malformed`, `struct.error`, `IndexError`) and explained by
-`careful`, which reads the same bytes again with the field table in hand. So the good path pays for no
-bookkeeping. A slice past the end comes back short without an error, which is harmless: positions only grow,
-and the outermost reader compares the last one with the buffer's length.
+Readers take a buffer and a position; they return the value and the position after it. They do not know field names:
+errors are only signalled here (`Malformed`, `struct.error`, `IndexError`), and `careful` explains them by decoding the
+same bytes again with the field table. So the fast path needs no bookkeeping. A slice past the end is short without an
+error. This is harmless: positions only grow, and the outermost reader compares the last one with the buffer's length.
 
-Writers give back bytes, or hand them to `put`. `Unwritable` and the errors of `struct` are explained
-likewise.
+Writers return bytes or pass them to `put`. `Unwritable` and `struct.error` are explained in the same way.
 """
 
 from __future__ import annotations
@@ -33,15 +31,15 @@ INT32_MAX = 2**31 - 1
 
 
 class Malformed(ValueError):
-    """The bytes cannot be what they claim; `careful` says where and why."""
+    """The bytes are invalid; `careful` reports position and reason."""
 
 
 class Unwritable(ValueError):
-    """The message cannot be carried by the version; `careful` says which field and why."""
+    """The version cannot carry the message; `careful` reports field and reason."""
 
 
 def refuse() -> bytes:
-    """Raise what reading raises, in the place of bytes that a version does not have."""
+    """Raise `Unwritable`, in place of an encoding that a version does not have."""
     raise Unwritable
 
 
@@ -51,7 +49,7 @@ WRITE_ERRORS = (Unwritable, struct_error, AttributeError, TypeError, ValueError)
 
 
 class UnknownTag(NamedTuple):
-    """A tagged field that the schema does not name, kept as it came."""
+    """A tagged field that the schema does not have, kept unchanged."""
 
     tag: int
     data: bytes
@@ -79,17 +77,17 @@ pack_float64 = Struct(">d").pack
 
 
 def fused(formats: str) -> tuple[Unpack, Callable[..., bytes]]:
-    """Return the unpacker and the packer of a run of fixed-width fields."""
+    """Return the unpack and pack functions of consecutive fixed-width fields."""
     layout = Struct(">" + formats)
     return layout.unpack_from, layout.pack
 
 
 def iterator(formats: str) -> Callable[[Buffer], Iterator[tuple[Any, ...]]]:
-    """Return the function that cuts a buffer into rows of this layout."""
+    """Return the function that divides a buffer into rows of this layout."""
     return Struct(">" + formats).iter_unpack
 
 
-# Unpackers of short int32 arrays, by length.
+# Unpack functions of short int32 arrays, by length.
 UNPACK_INT32S: tuple[Unpack, ...] = tuple(Struct(f">{n}i").unpack_from for n in range(32))
 
 
@@ -97,24 +95,24 @@ Rows: TypeAlias = tuple[Callable[[Buffer], Iterator[tuple[Any, ...]]], Callable[
 
 
 class Shape:
-    """Layouts of a struct that holds numbers and arrays of numbers, by the lengths of its arrays.
+    """Layouts of a struct of numbers and arrays of numbers, by the lengths of the arrays.
 
-    Pieces are letters of `struct`, with a star for an array; lengths are single bytes and there are no tags.
+    Pieces are `struct` format characters, with a star for an array. Lengths take one byte, and there are no tags.
     """
 
-    # Upper bound of the cache, so that a peer cannot exhaust memory with arrays of ever new lengths.
+    # Limit of the cache, so a peer cannot exhaust memory with arrays of many different lengths.
     KEPT_MAX = 512
 
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
-        # Generated code looks into it too.
+        # Also read by generated code.
         self.known_rows: dict[tuple[int, ...], Rows] = {}
         self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
 
     def rows(self, *lengths: int) -> Rows | None:
-        """Return what cuts a buffer into rows, and what makes the array of a row one tuple; `lengths` are plus one.
+        """Return the function that divides a buffer into rows, and the one that makes an array in a row a tuple.
 
-        None if a length is null or takes more than one byte.
+        `lengths` are the array lengths plus one. None if a length is null or takes more than one byte.
         """
         if not 0 < min(lengths) <= max(lengths) < 128:
             return None
@@ -137,9 +135,9 @@ class Shape:
         return found
 
     def pack(self, *lengths: int) -> Callable[..., bytes]:
-        """Return the packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
+        """Return the pack function of one struct; it takes length plus one before each array, and 0 (no tags) last."""
         if max(lengths) > 126:
-            raise Unwritable  # Longer lengths are left to the plain form.
+            raise Unwritable  # Longer arrays use the plain encoding.
         if len(self.known_packs) >= self.KEPT_MAX:
             self.known_packs.clear()
         left = iter(lengths)
@@ -149,7 +147,7 @@ class Shape:
 
 
 def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
-    """Return the uuid and the position after it; raises `Malformed` where the bytes end before it does."""
+    """Return the uuid and the position after it; raises `Malformed` if the buffer ends before that."""
     end = pos + 16
     if end > len(buf):
         raise Malformed
@@ -157,7 +155,7 @@ def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
 
 
 def uuid(value: Uuid) -> bytes:
-    """Return the 16 bytes of a uuid; raises `Unwritable` for another number of bytes."""
+    """Return the 16 bytes of a uuid; raises `Unwritable` for any other size."""
     if len(value) != 16:
         raise Unwritable
     return value
@@ -167,7 +165,7 @@ def uuid(value: Uuid) -> bytes:
 
 
 def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
-    """Return an unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
+    """Return an unsigned varint as Java reads it: at most five bytes, wrapped to a signed int32."""
     byte = buf[pos]
     pos += 1
     if byte < 0x80:
@@ -183,9 +181,9 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
 
 
 def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
-    """Return a length that travels plus one, negative for null; wraps around where Java's int does."""
+    """Return a length that is encoded plus one, negative for null; overflows like Java's int."""
     n = buf[pos]
-    if n < 0x80:  # As `read_uvarint` returns it, without a call: most lengths take one byte.
+    if n < 0x80:  # `read_uvarint` inlined: most lengths take one byte.
         return n - 1, pos + 1
     n, pos = read_uvarint(buf, pos)
     return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
@@ -193,7 +191,7 @@ def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
 
 @lru_cache(4096)
 def uvarint(value: int) -> bytes:
-    """Return `value` as an unsigned varint; most are looked up, since lengths repeat."""
+    """Return `value` as an unsigned varint; cached, since lengths repeat."""
     if value < 0:
         raise Unwritable
     out = bytearray()
@@ -209,14 +207,14 @@ def uvarint(value: int) -> bytes:
 
 def _text(buf: Buffer, pos: int, n: int) -> tuple[str, int]:
     end = pos + n
-    # 32767: longer strings are refused although a compact length has room for more.
+    # Longer strings are rejected although a compact length allows them.
     if end > len(buf) or n > STRING_BYTES_MAX:
         raise Malformed
     return str(buf[pos:end], "utf-8"), end
 
 
 def read_string(buf: Buffer, pos: int) -> tuple[str, int]:
-    """Return the text and the position after it; raises `Malformed` for null."""
+    """Return the string and the position after it; raises `Malformed` for null."""
     (n,) = unpack_int16(buf, pos)
     if n < 0:
         raise Malformed
@@ -224,13 +222,13 @@ def read_string(buf: Buffer, pos: int) -> tuple[str, int]:
 
 
 def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
-    """Return the text, None for null, and the position after it."""
+    """Return the string, or None for null, and the position after it."""
     (n,) = unpack_int16(buf, pos)
     return (None, pos + 2) if n < 0 else _text(buf, pos + 2, n)
 
 
 def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
-    """Return the text, whose length travels as a varint, and the position after it; raises `Malformed` for null."""
+    """Return the string (with a varint length) and the position after it; raises `Malformed` for null."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -238,26 +236,26 @@ def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
 
 
 def read_compact_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
-    """Return the text, whose length travels as a varint, None for null, and the position after it."""
+    """Return the string (with a varint length), or None for null, and the position after it."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _text(buf, pos, n)
 
 
 def string(value: str | None) -> bytes:
-    """Return the text as int16 length and UTF-8; raises `Unwritable` for None, `struct.error` beyond 32767 bytes."""
+    """Return int16 length and UTF-8; raises `Unwritable` for None, `struct.error` beyond 32767 bytes."""
     if value is None:
         raise Unwritable
     data = value.encode()
-    return pack_int16(len(data)) + data  # struct refuses what does not fit into an int16.
+    return pack_int16(len(data)) + data  # struct rejects a length that does not fit into an int16.
 
 
 def nullable_string(value: str | None) -> bytes:
-    """Return what `string` does, with -1 for the length of None."""
+    """Return the same as `string`, with length -1 for None."""
     return b"\xff\xff" if value is None else string(value)
 
 
 def compact_string(value: str | None) -> bytes:
-    """Return the text as varint length and UTF-8; raises `Unwritable` for None and beyond 32767 bytes."""
+    """Return varint length and UTF-8; raises `Unwritable` for None and beyond 32767 bytes."""
     if value is None:
         raise Unwritable
     data = value.encode()
@@ -268,12 +266,12 @@ def compact_string(value: str | None) -> bytes:
 
 
 def compact_nullable_string(value: str | None) -> bytes:
-    """Return what `compact_string` does, with 0 for None."""
+    """Return the same as `compact_string`, with 0 for None."""
     return b"\0" if value is None else compact_string(value)
 
 
 # -- bytes and records ------------------------------------------------------------------------
-# `records` are handed out as a view of the buffer and written without a copy.
+# `records` are returned as a view of the buffer and written without a copy.
 
 
 def _bytes(buf: Buffer, pos: int, n: int) -> tuple[bytes, int]:
@@ -292,13 +290,13 @@ def read_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
 
 
 def read_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
-    """Return a copy of the bytes, None for null, and the position after them."""
+    """Return a copy of the bytes, or None for null, and the position after them."""
     (n,) = unpack_int32(buf, pos)
     return (None, pos + 4) if n < 0 else _bytes(buf, pos + 4, n)
 
 
 def read_compact_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
-    """Return what `read_bytes` does, of bytes whose length travels as a varint."""
+    """Return the same as `read_bytes`, for a varint length."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -306,7 +304,7 @@ def read_compact_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
 
 
 def read_compact_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
-    """Return what `read_nullable_bytes` does, of bytes whose length travels as a varint."""
+    """Return the same as `read_nullable_bytes`, for a varint length."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _bytes(buf, pos, n)
 
@@ -327,13 +325,13 @@ def read_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
 
 
 def read_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
-    """Return a view of the records, None for null, and the position after them."""
+    """Return a view of the records, or None for null, and the position after them."""
     (n,) = unpack_int32(buf, pos)
     return (None, pos + 4) if n < 0 else _view(buf, pos + 4, n)
 
 
 def read_compact_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
-    """Return what `read_records` does, of records whose length travels as a varint."""
+    """Return the same as `read_records`, for a varint length."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -341,13 +339,13 @@ def read_compact_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
 
 
 def read_compact_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
-    """Return what `read_nullable_records` does, of records whose length travels as a varint."""
+    """Return the same as `read_nullable_records`, for a varint length."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _view(buf, pos, n)
 
 
 def put_bytes(put: Put, value: Chunk | None) -> None:
-    """Put an int32 length and the bytes themselves, uncopied; raises `Unwritable` for None."""
+    """Put an int32 length and the bytes without a copy; raises `Unwritable` for None."""
     if value is None:
         raise Unwritable
     put(pack_int32(len(value)))
@@ -355,7 +353,7 @@ def put_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_nullable_bytes(put: Put, value: Chunk | None) -> None:
-    """Put an int32 length, -1 for None, and the bytes themselves, uncopied."""
+    """Put an int32 length (-1 for None) and the bytes without a copy."""
     if value is None:
         put(b"\xff\xff\xff\xff")
     else:
@@ -364,7 +362,7 @@ def put_nullable_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_compact_bytes(put: Put, value: Chunk | None) -> None:
-    """Put a varint length and the bytes themselves, uncopied; raises `Unwritable` for None."""
+    """Put a varint length and the bytes without a copy; raises `Unwritable` for None."""
     if value is None:
         raise Unwritable
     put(uvarint(len(value) + 1))
@@ -372,7 +370,7 @@ def put_compact_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
-    """Put a varint length, 0 for None, and the bytes themselves, uncopied."""
+    """Put a varint length (0 for None) and the bytes without a copy."""
     if value is None:
         put(b"\0")
     else:
@@ -381,8 +379,8 @@ def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
 
 
 # -- arrays -----------------------------------------------------------------------------------
-# `width` is the least number of bytes that an element takes in any version: a count that the rest of
-# the buffer cannot hold is refused before anything is allocated.
+# `width` is the minimum size in bytes of an element in any version: a count that exceeds the rest of the buffer is
+# rejected before anything is allocated.
 
 
 def read_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
@@ -420,12 +418,12 @@ def read_compact_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int,
 
 
 def read_numbers(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[list[Any], int]:
-    """Return `n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
+    """Return `n` fixed-width values with `struct` format `letter`; the caller has checked the count."""
     return list(Struct(f">{n}{letter}").unpack_from(buf, pos)), pos + n * width
 
 
 def read_tuple(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[tuple[Any, ...], int]:
-    """Return what `read_numbers` does as a tuple."""
+    """Return the same as `read_numbers`, as a tuple."""
     return Struct(f">{n}{letter}").unpack_from(buf, pos), pos + n * width
 
 
@@ -441,7 +439,7 @@ def read_many(read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: in
 def read_structs(
     read: Callable[[Any, int, int], tuple[T, int]], buf: Buffer, pos: int, n: int, version: int
 ) -> tuple[list[T], int]:
-    """Return `n` structs in the form of `version`, each read by `read`, and the position after them."""
+    """Return `n` structs encoded in `version`, each read by `read`, and the position after them."""
     items = []
     for _ in range(n):
         item, pos = read(buf, pos, version)
@@ -474,7 +472,7 @@ def compact_nullable_count(items: Sequence[Any] | None) -> bytes:
 
 
 def numbers(items: Sequence[Any], letter: str) -> bytes:
-    """Return fixed-width numbers in a row; `letter` is the `struct` letter of one."""
+    """Return encoded fixed-width numbers; `letter` is their `struct` format."""
     return Struct(f">{len(items)}{letter}").pack(*items)
 
 
@@ -484,7 +482,7 @@ def numbers(items: Sequence[Any], letter: str) -> bytes:
 def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
     """Return tag, size and the position of the body."""
     tag, size = buf[pos], buf[pos + 1]
-    if tag < 0x80 and size < 0x80:  # As nearly all are.
+    if tag < 0x80 and size < 0x80:  # The usual case.
         return tag, size, pos + 2
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
@@ -492,7 +490,7 @@ def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
 
 
 def read_unknown_tag(buf: Buffer, pos: int, tag: int, size: int) -> tuple[UnknownTag, int]:
-    """Return a tag that the schema does not name, and the position after its `size` bytes."""
+    """Return a tag that the schema does not have, and the position after its `size` bytes."""
     end = pos + size
     if size < 0 or end > len(buf):
         raise Malformed
@@ -500,7 +498,7 @@ def read_unknown_tag(buf: Buffer, pos: int, tag: int, size: int) -> tuple[Unknow
 
 
 def read_unknown_tags(buf: Buffer, pos: int) -> tuple[tuple[UnknownTag, ...], int]:
-    """Return a whole tagged section of a struct that has no tagged field, and the position after it."""
+    """Return the tagged section of a struct without tagged fields, and the position after it."""
     n, pos = read_uvarint(buf, pos)
     kept = []
     for _ in range(n):
@@ -511,15 +509,15 @@ def read_unknown_tags(buf: Buffer, pos: int) -> tuple[tuple[UnknownTag, ...], in
 
 
 def tag(number: int, data: bytes) -> bytes:
-    """Return a tagged field: its number, its size and its bytes."""
+    """Return an encoded tagged field: number, size and bytes."""
     return uvarint(number) + uvarint(len(data)) + data
 
 
 def put_tags(put: Put, tags: Sequence[bytes], unknown: Sequence[UnknownTag], named: int) -> None:
-    """Put a tagged section: of the `named` tags, from 0 on, those that are set, then the unknown ones, all by tag."""
+    """Put a tagged section, ordered by tag: the encoded known `tags` (numbers below `named`), then the unknown ones."""
     last = named - 1
     for number, _ in unknown:
-        # As in Kafka the highest number is no tag.
+        # As in Kafka, the greatest number is not a valid tag.
         if not last < number < INT32_MAX:
             raise Unwritable
         last = number
