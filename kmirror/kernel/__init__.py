@@ -1,1 +1,1 @@
-"""What any node is: events in, effects out; no clock, socket, file or global randomness."""
+"""Basis of all nodes: events in, effects out; no clock, sockets, files or global randomness."""

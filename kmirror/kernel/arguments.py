@@ -1,7 +1,7 @@
-"""Is what a caller gave what a function takes? Each check returns it, or raises `UsageError` that says what to give.
+"""Checks of arguments: each returns the value, or raises `UsageError` with the expected type.
 
-The checks stand where a user's value enters, in constructors and methods of the public classes, so that what lies below
-never meets a value of another type.
+They are called where user input enters, in constructors and methods of the public classes, so internal code never
+receives a value of another type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
-    """Return an int between both bounds, inclusive; a bool is none."""
+    """Return an int between both bounds (inclusive); a bool is not accepted."""
     if type(value) is bool or not isinstance(value, int) or value < least or (most is not None and value > most):
         span = f"from {least} on" if most is None else f"from {least} to {most}"
         raise UsageError(f"{name} is a whole number {span}, not {shown(value)}")
@@ -26,12 +26,12 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
 
 
 def seconds(name: str, value: object) -> float:
-    """Return a number of seconds, 0 or more, that is not infinite."""
+    """Return a finite number of seconds, 0 or more."""
     return _span(name, value, "seconds")
 
 
 def milliseconds(name: str, value: object) -> float:
-    """Return a number of milliseconds, 0 or more, that is not infinite."""
+    """Return a finite number of milliseconds, 0 or more."""
     return _span(name, value, "milliseconds")
 
 
@@ -50,7 +50,7 @@ def text(name: str, value: object) -> str:
 
 
 def member(name: str, value: object, kind: type[E]) -> E:
-    """Return a member of an enum; neither its name nor its number will do."""
+    """Return a member of an enum; its name or value is not accepted."""
     if not isinstance(value, kind):
         known = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
         raise UsageError(f"{name} is one of {known}, not {shown(value)}")
@@ -58,20 +58,20 @@ def member(name: str, value: object, kind: type[E]) -> E:
 
 
 def instance(name: str, value: object, kind: type[T], hint: str = "") -> T:
-    """Return an instance of a class; `hint` says where one comes from."""
+    """Return an instance of a class; `hint` is appended to the error text."""
     if not isinstance(value, kind):
         raise UsageError(f"{name} is a {kind.__name__}, not {shown(value)}{hint and f'; {hint}'}")
     return value
 
 
 def callback(name: str, value: object) -> None:
-    """Refuse what cannot be called."""
+    """Reject a value that is not callable."""
     if not callable(value):
         raise UsageError(f"{name} is a function to call, not {shown(value)}")
 
 
 def configs(values: object) -> dict[str, str]:
-    """Return configs, a mapping of texts to texts, as a dict of its own."""
+    """Return configs, a mapping from str to str, as a new dict."""
     found: dict[str, str] = {}
     for key, value in changes(values).items():
         if value is None:
@@ -81,9 +81,9 @@ def configs(values: object) -> dict[str, str]:
 
 
 def changes(values: object) -> dict[str, str | None]:
-    """Return changes of configs, which may be None besides, as a dict of their own.
+    """Return config changes, a mapping from str to str or None, as a new dict.
 
-    A value that is of another type is shown only if it is a number: it may be a password.
+    The error text shows a value of the wrong type only if it is a number: other values may be passwords.
     """
     if not isinstance(values, Mapping):
         raise UsageError(f"configs is a mapping of names to texts, not {type(values).__name__}")
@@ -96,16 +96,16 @@ def changes(values: object) -> dict[str, str | None]:
 
 
 def byte_view(what: str, buffer: object) -> memoryview:
-    """Return the bytes of a buffer (bytes, bytearray, memoryview, mmap) as a view; `LocalProtocolError` for text."""
+    """Return a byte view of a buffer (bytes, bytearray, memoryview, mmap); raises `LocalProtocolError` otherwise."""
     try:
-        return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # TypeError says that it is no buffer.
+        return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # TypeError: it is no buffer.
     except TypeError:
         hint = "; bytes.fromhex reads hex digits" if isinstance(buffer, str) else ""
         raise LocalProtocolError(f"{what} is read from bytes, not from {shown(buffer)}{hint}") from None
 
 
 def partition(value: object) -> TopicPartition:
-    """Return a TopicPartition; the number may be any, as it is for a cluster to say which there are."""
+    """Return a TopicPartition; the number is not checked, as only a cluster knows which partitions exist."""
     if not isinstance(value, TopicPartition):
         raise UsageError(f"a partition is a TopicPartition, such as TopicPartition('orders', 0), not {shown(value)}")
     if [type(field) for field in value] != [str, int]:
@@ -114,18 +114,18 @@ def partition(value: object) -> TopicPartition:
 
 
 def partitions(values: object) -> list[TopicPartition]:
-    """Return some TopicPartitions as a list; one alone is not taken for many."""
+    """Return several TopicPartitions as a list; a single one is rejected."""
     return [partition(each) for each in items("partitions", values, "TopicPartition")]
 
 
 def items(name: str, values: object, what: str) -> list[Any]:
-    """Return several things as a list; text, bytes and named tuples are one thing, though they can be iterated."""
+    """Return several values as a list; str, bytes and named tuples count as one value and are rejected."""
     if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
         raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
     return list(values)
 
 
 def shown(value: Any) -> str:
-    """Return a value for an error's text, short."""
+    """Return the `repr` of a value for an error text, shortened to about 80 characters."""
     told = repr(value)
     return told if len(told) <= 80 else f"{told[:60]}... ({type(value).__name__})"

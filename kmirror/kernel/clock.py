@@ -1,7 +1,7 @@
-"""Time in the core: integers only, microseconds since the Unix epoch, always handed in.
+"""Time in the core: integer microseconds since the Unix epoch, always passed as an argument.
 
-`Instant` is a point, `Duration` a span; both count microseconds. Kafka's own stamps are milliseconds:
-`to_ms` converts at the edge of a record or a message.
+`Instant` is a point in time, `Duration` a span; both count microseconds. Kafka's timestamps are milliseconds: `to_ms`
+converts when a record or message is written.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ SECOND: Duration = 1_000_000
 
 
 def to_ms(instant: Instant) -> int:
-    """Return `instant` as Kafka writes timestamps: whole milliseconds since the Unix epoch."""
+    """Return `instant` as a Kafka timestamp: whole milliseconds since the Unix epoch."""
     return instant // MILLISECOND
 
 
 def from_ms(milliseconds: int) -> Duration:
-    """Return a span of `milliseconds` as a `Duration`."""
+    """Return `milliseconds` as a `Duration`."""
     return milliseconds * MILLISECOND

@@ -1,7 +1,7 @@
-"""Disk work under way: one table, nothing awaited.
+"""Table of the disk jobs that are running or queued.
 
-Every job that is ordered ends in exactly one call of its `on_done`, with what it returned or the error that it ended
-with. A node that restarts has an empty table; a job that was cut may have been done or not.
+Each job ends with exactly one call of its `on_done`, with its result or its error. After a restart of the node the
+table is empty; an interrupted job may or may not have been completed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OnDone = Callable[[Instant, DiskDone], None]
 
 
 class DiskJobs:
-    """What a node has others do at its disks."""
+    """Disk jobs ordered by a node."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -24,17 +24,17 @@ class DiskJobs:
         self._next_key = 0
 
     def order(self, log_dir: str, job: DiskJob, on_done: OnDone) -> None:
-        """Have `job` run, after those ordered before it for the same log dir, and call `on_done` once, later."""
+        """Run `job` after the jobs ordered before for the same log dir, and call `on_done` once when it has ended."""
         key = self._next_key
         self._next_key += 1
         self._waiting[key] = on_done
         self._outbox.add(DiskWork(key, log_dir, job))
 
     def on_done(self, now: Instant, done: DiskDone) -> None:
-        """Tell whoever ordered the job."""
+        """Call the `on_done` of the job."""
         self._waiting.pop(done.key)(now, done)
 
     @property
     def idle(self) -> bool:
-        """Is nothing under way?"""
+        """True if no job is queued or running."""
         return not self._waiting

@@ -1,15 +1,14 @@
-"""What reaches a node, and what it asks of the world: values, never calls.
+"""Events that reach a node and effects that it requests: values, never calls.
 
-A node is anything with `handle(now, event) -> list[Effect]`. It is told the time, keeps no clock, and
-names its peers by endpoint. Frames are whole Kafka frames without their length prefix; the kernel
-does not look into them. What is sent comes in chunks, so that records go from a log to a socket without a copy.
+A node is any object with `handle(now, event) -> list[Effect]`. It receives the time, has no clock, and identifies its
+peers by endpoint. Frames are whole Kafka frames without their length prefix; the kernel does not interpret them.
+Outgoing frames are tuples of chunks, so records are sent from a log to a socket without a copy.
 
-Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
-- Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it, unless `OpenLink` did,
-  which is how a link is encrypted. Channels keep a long poll from holding up a heartbeat, as separate sockets do in a
-  broker.
-- Inbound: the runner names each link that a client opened, and never uses the name again. `LinkOpened`
-  comes before the first frame. After a `LinkClosed` or a `CloseLink` nothing more is said of that name.
+Links: frames arrive in order or not at all, and a broken link is reported once to both ends.
+- Outbound: a node has one link per (peer, channel). The first `Send` opens it, unless `OpenLink` did, which opens it
+  with TLS. With separate channels a long poll does not delay a heartbeat, like separate sockets in a broker.
+- Inbound: the runner names each link that a client opened, and never reuses the name. `LinkOpened` comes before the
+  first frame. After a `LinkClosed` or a `CloseLink` there are no more events for that name.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ TimerKey = tuple[Hashable, ...]
 PREFIX_BYTES = 4
 """Size of the length field before each frame on a socket; nodes see frames without it."""
 Chunk = bytes | memoryview
-"""Bytes that nobody changes from now on, neither the node nor whoever runs it."""
+"""Bytes that neither the node nor its runner changes any more."""
 
 
 class OutboundLink(NamedTuple):
-    """A link that we open."""
+    """A link opened by this node."""
 
     peer: Endpoint
     channel: str
 
 
 class InboundLink(NamedTuple):
-    """A link that a client opened to us; `name` is the runner's."""
+    """A link opened by a client; the runner chooses `name`."""
 
     name: tuple[Hashable, ...]
 
@@ -47,28 +46,28 @@ Link = OutboundLink | InboundLink
 
 @value
 class Started:
-    """The process began; the first event a node sees."""
+    """The process has started; the first event of every node."""
 
 
 @value
 class Stop:
-    """The process is asked to end: put everything in order, then say `Stopped`. Other events go on until then."""
+    """Request to end the process: finish all work, then return `Stopped`. Other events may arrive until then."""
 
 
 @value
 class LinkOpened:
-    """A client opened a link to us: on which of our listeners, as which principal, and from which address."""
+    """A client opened a link: the listener, the client's principal and its address."""
 
     link: InboundLink
     listener: str
     principal: Principal
     address: Endpoint
-    """The other end's IP address and port."""
+    """IP address and port of the client."""
 
 
 @value
 class RequestReceived:
-    """A frame came in on a link that a client opened to us."""
+    """A frame arrived on a link opened by a client."""
 
     link: InboundLink
     frame: Chunk
@@ -76,7 +75,7 @@ class RequestReceived:
 
 @value
 class ResponseReceived:
-    """A frame came back on a link that we opened."""
+    """A frame arrived on a link opened by this node."""
 
     link: OutboundLink
     frame: Chunk
@@ -84,11 +83,11 @@ class ResponseReceived:
 
 @value
 class LinkClosed:
-    """A link is gone, or could not be opened: whatever was in flight on it will not be answered."""
+    """A link is closed or could not be opened; requests in flight will get no response."""
 
     link: Link
     why: str = ""
-    """What a runner knows of the cause, for people; always empty for links that clients opened."""
+    """Cause, as far as the runner knows it, for logs; always empty for links opened by clients."""
 
 
 @value
@@ -97,19 +96,19 @@ class TimerFired:
 
 
 class DiskJob(Protocol):
-    """What may take as long as a disk takes: it runs beside `handle`, in another thread where there are threads.
+    """Work that may take as long as a disk access: it runs concurrently with `handle`, where there are threads.
 
-    So it touches nothing that the node touches while it runs, but for what the job's own text says to be safe.
+    It must not touch the node's state while it runs, except where the job's documentation declares it safe.
     """
 
     def run(self) -> object:
-        """Return what the node asked for. OSError if the disk refuses, KmirrorError if what is there is damaged."""
+        """Return the result. Raises OSError if the disk fails, KmirrorError if the data is damaged."""
         ...
 
 
 @value
 class DiskDone:
-    """A `DiskWork` came to its end; with an `error` there is no result, and nobody knows how much of it was done."""
+    """A `DiskWork` has ended; with an `error` there is no result, and the work may be partly done."""
 
     key: Hashable
     result: object
@@ -121,7 +120,7 @@ Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkC
 
 @value
 class OpenLink:
-    """Open a link of ours with TLS; frames follow by `Send`. A link of that name that is open is closed first."""
+    """Open an outbound link with TLS; frames follow by `Send`. An open link of the same name is closed first."""
 
     link: OutboundLink
     tls: TlsSettings
@@ -129,39 +128,39 @@ class OpenLink:
 
 @value
 class Send:
-    """Write a frame, one chunk after the other, on a link of ours; open it first if need be."""
+    """Write a frame, chunk by chunk, on an outbound link; opens the link if necessary."""
 
     link: OutboundLink
     chunks: tuple[Chunk, ...]
 
 
 class Timed(NamedTuple):
-    """What a node knows of the times of a request that it answers."""
+    """Times of a request that the node answers."""
 
     name: str
-    """Of its API."""
+    """Name of the API."""
     arrived: Instant
     begun: Instant
-    """When the node took it up."""
+    """When the node began to process it."""
     local: Duration
-    """How long the node was at work on it, before it waited for others or answered."""
+    """Processing time in the node before it waited for others or answered."""
 
 
 @value
 class Reply:
-    """Write a frame, one chunk after the other, on a link that a client opened to us; dropped if the link is gone."""
+    """Write a frame, chunk by chunk, on a link opened by a client; dropped if the link is closed."""
 
     link: InboundLink
     chunks: tuple[Chunk, ...]
     timed: Timed | None = None
-    """If the times of the request are told in numbers: the runner adds when the answer was written."""
+    """Set if the request times are recorded as metrics: the runner adds the time when the response was written."""
 
 
 @value
 class ReplyBytes:
-    """Write bytes as they are, without a size before them, on a link that a client opened to us: to test that client.
+    """Write bytes without a length prefix on a link opened by a client, to test that client.
 
-    A link that carries frames and no bytes, as one within a process, is closed instead: both ends are told.
+    A link that can carry only frames, as within a process, is closed instead, and both ends get a `LinkClosed`.
     """
 
     link: InboundLink
@@ -170,16 +169,16 @@ class ReplyBytes:
 
 @value
 class CloseLink:
-    """Give a link up; what is still on the way to us is lost. No `LinkClosed` follows."""
+    """Close a link; data on its way to this node is lost. No `LinkClosed` follows."""
 
     link: Link
 
 
 @value
 class StopReading:
-    """Hand over no frame of this link until `ResumeReading`; those that come meanwhile wait, in order.
+    """Deliver no frames of this link until `ResumeReading`; new frames are queued in order.
 
-    Whoever runs the node may hold frames back on its own account as well, as while an answer is not written out yet.
+    The runner may also hold back frames for its own reasons, such as a response that is not written yet.
     """
 
     link: InboundLink
@@ -187,23 +186,23 @@ class StopReading:
 
 @value
 class ResumeReading:
-    """Hand over frames of this link again."""
+    """Deliver frames of this link again."""
 
     link: InboundLink
 
 
 @value
 class CountLink:
-    """Count from now on what goes over a link of ours, which is about to be opened: metrics tell it (`LinkCounts`)."""
+    """Start counting the traffic of an outbound link that is about to be opened, for metrics (`LinkCounts`)."""
 
     link: OutboundLink
 
 
 @value
 class DiskWork:
-    """Run `job` and answer with one `DiskDone`; no key is used again while it is under way.
+    """Run `job` and return one `DiskDone`; a key must not be reused while its job is running.
 
-    Jobs of one log dir run one after the other, in the order in which they were asked for.
+    Jobs of one log dir run one after the other, in the order of their requests.
     """
 
     key: Hashable
@@ -213,12 +212,12 @@ class DiskWork:
 
 @value
 class Stopped:
-    """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
+    """All work is finished and the node expects no more events: end the process, which closes its links."""
 
 
 @value
 class SetTimer:
-    """Fire `key` at `at`; a timer already set under the same key is replaced."""
+    """Fire `key` at `at`; replaces a timer with the same key."""
 
     key: TimerKey
     at: Instant
@@ -231,9 +230,9 @@ class CancelTimer:
 
 @value
 class Note:
-    """Something people and traces want to know; changes nothing.
+    """Information for logs and traces; changes nothing.
 
-    `fact` is the same thing as a value, for programs that watch a run.
+    `fact` is the same information as a value, for programs that watch a run.
     """
 
     text: str
@@ -258,6 +257,6 @@ Effect = (
 
 
 class Node(Protocol):
-    """A deterministic participant; all that it does follows from the events it was given."""
+    """A deterministic participant: its behaviour depends only on the events it receives."""
 
     def handle(self, now: Instant, event: Event) -> list[Effect]: ...

@@ -1,8 +1,8 @@
-"""What happens when the code of a node raises where nothing may be raised? One policy, given when the node is made.
+"""Handling of unexpected exceptions in a node's code, by a policy that is set when the node is created.
 
-In a simulation the exception goes on to whoever runs it: it is a bug, and the run shows how to get there. A server
-goes on serving: a request in work is answered with UNKNOWN_SERVER_ERROR, a timer fires again, an answer counts as none,
-and whoever watches the notes is told of each.
+In a simulation the exception is raised to the caller: it is a bug, and the run shows how to reproduce it. A server
+continues: the current request is answered with UNKNOWN_SERVER_ERROR, a timer fires again, a response whose handler
+fails is ignored, and a note reports each failure.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kmirror.kernel.events import Event, TimerFired
 from kmirror.kernel.outbox import Outbox
 
 TIMER_AGAIN_AFTER: Duration = SECOND
-"""When a timer whose work failed fires again, so that what it does every so often goes on."""
+"""Delay before a timer with a failed handler fires again, so that periodic work continues."""
 FOLLOW_UPS_MAX = 8
-"""How often the work that follows from one event may fail before the rest of it waits for the next event."""
+"""Maximum number of failures in the follow-up work of one event; the rest waits for the next event."""
 
 
 class OnFailure(Enum):
-    """What to do with an exception that nothing expects."""
+    """Policy for unexpected exceptions."""
 
     RAISE = "raise"
     GO_ON = "go on"
@@ -30,7 +30,7 @@ class OnFailure(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HandlingFailed:
-    """The fact that goes with the note of a failure; the error has its traceback."""
+    """Fact in the note about a failure; the error has its traceback."""
 
     during: str
     error: Exception
@@ -38,17 +38,17 @@ class HandlingFailed:
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """The fact that goes with the note of a node that ends because it cannot go on, such as over a damaged disk."""
+    """Fact in the note about a node that stops because it cannot continue, such as with a damaged disk."""
 
     why: str
 
 
 class DiskFailed(Exception):
-    """What was begun cannot be done, because its disk failed: the node has taken that in, and it is no bug."""
+    """The current work cannot be completed because its disk failed. The node has handled the failure; it is no bug."""
 
 
 class Failures:
-    """Counts what failed in a node that goes on; lets nothing pass in one that does not."""
+    """Counts and reports failures of a node that continues, or raises them again, depending on the policy."""
 
     def __init__(self, outbox: Outbox, policy: OnFailure = OnFailure.RAISE) -> None:
         self._outbox = outbox
@@ -56,7 +56,7 @@ class Failures:
         self.count = 0
 
     def caught(self, during: str, error: Exception) -> None:
-        """Count and note `error`, or raise it again; call it in the `except` clause. DiskFailed is neither."""
+        """Count and note `error`, or raise it again; call it in the `except` clause. DiskFailed is ignored."""
         if isinstance(error, DiskFailed):
             return
         if self._policy is OnFailure.RAISE:
@@ -71,7 +71,7 @@ class Failures:
         dispatch: Callable[[Instant, Event], None],
         follow_up: Callable[[Instant], bool],
     ) -> None:
-        """Work on an event, and then on what follows from it, until `follow_up` says that nothing is left."""
+        """Process an event, then call `follow_up` until it returns False (no work is left)."""
         try:
             dispatch(now, event)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Identities that every layer shares."""
+"""Identifiers shared by all layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """A topic's name and a partition's number; as text `orders-0`."""
+    """Topic name and partition number; as text `orders-0`."""
 
     topic: str
     partition: int
@@ -16,7 +16,7 @@ class TopicPartition(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where a listener can be reached."""
+    """Address of a listener."""
 
     host: str
     port: int
@@ -26,7 +26,7 @@ class Endpoint(NamedTuple):
 
 
 class Principal(NamedTuple):
-    """Who is at the other end of a link (KafkaPrincipal)."""
+    """Identity of the client of a link (KafkaPrincipal)."""
 
     type: str
     name: str
@@ -36,4 +36,4 @@ class Principal(NamedTuple):
 
 
 ANONYMOUS = Principal("User", "ANONYMOUS")
-"""The principal of every client on a listener without authentication."""
+"""Principal of all clients of a listener without authentication."""

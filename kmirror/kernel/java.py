@@ -1,8 +1,8 @@
-"""What does a JVM make of this: text, hashes, the order of a `HashMap`, integers that overflow?
+"""Results of Java functions: text, hashes, iteration order of a `HashMap`, integer overflow.
 
-Kafka's brokers write some of it to disk (the rows of a producer snapshot) and decide by some (which partition
-coordinates a transaction), its tools print the rest through `String` and Jackson. Who wants the same bytes has to do
-what these do.
+Kafka's brokers write some of them to disk (the rows of a producer snapshot) and base decisions on some (the partition
+that coordinates a transaction). Its tools print values with `String` and Jackson. The same bytes require the same
+functions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 
 _SCIENTIFIC_FROM: Final = 10**7
 _INT: Final = re.compile(r"[+-]?0{0,1000}[0-9]{1,10}")
-# Half of a surrogate pair. 0xED leads wherever it stands, so these can be found by themselves.
+# Half of a surrogate pair. 0xED is always a leading byte, so the pattern needs no context.
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-# What Jackson escapes in a text, hexadecimal digits in capitals.
+# Characters that Jackson escapes in a string, with hexadecimal digits in upper case.
 _ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
     ord(letter): "\\" + name for letter, name in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
 }
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def address(host: str) -> str:
-    """Return what `InetAddress.toString` makes of an IP address that nobody has looked up a name for."""
+    """Return the result of `InetAddress.toString` for an IP address without a resolved host name."""
     found = ip_address(host)
     if isinstance(found, IPv6Address):
         if found.ipv4_mapped is not None:
@@ -37,25 +37,26 @@ def address(host: str) -> str:
 
 
 def wrap_int32(value: int) -> int:
-    """Return what a Java int holds after an addition gave `value`."""
+    """Return `value` wrapped to a Java int."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
 
 
 def wrap_int64(value: int) -> int:
-    """Return what a Java long holds after an addition gave `value`."""
+    """Return `value` wrapped to a Java long."""
     return (value + 0x8000_0000_0000_0000 & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
 
 
 def parse_int(text: str) -> int | None:
-    """Return what `Integer.parseInt` makes of ASCII text, None where it throws."""
+    """Return the result of `Integer.parseInt` for ASCII text, None if that throws."""
     number = int(text) if _INT.fullmatch(text) else None
     return number if number is not None and wrap_int32(number) == number else None
 
 
 def java_text(data: bytes) -> str:
-    """Return what `new String(data, UTF_8)` makes of `data`: a U+FFFD for each run that Java takes as one fault.
+    """Return the result of `new String(data, UTF_8)`, with a U+FFFD for each malformed sequence as Java counts them.
 
-    Python's runs are the same but for surrogates, of which each byte is one there; 0xFF is a fault of one byte.
+    Python divides malformed bytes in the same way except for surrogates: Java counts a whole surrogate once, Python
+    each of its bytes. So each surrogate is replaced by one invalid byte (0xFF).
     """
     try:
         return data.decode()
@@ -68,12 +69,12 @@ def boolean(value: object) -> str:
 
 
 def optional_long(value: int | None) -> str:
-    """Return what `OptionalLong.toString` does."""
+    """Return the result of `OptionalLong.toString`."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
 def double(value: float) -> str:
-    """Return what `Double.toString` does."""
+    """Return the result of `Double.toString`."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
     if value == 0 or 1e-3 <= abs(value) < _SCIENTIFIC_FROM:
@@ -86,13 +87,13 @@ def double(value: float) -> str:
 
 
 def compact_json(value: Any) -> str:
-    """Return what Jackson's `JsonNode.toString` gives: no spaces, text as it is but for what JSON has to escape."""
+    """Return the result of Jackson's `JsonNode.toString`: no spaces, and only mandatory escapes."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_text(name)}:{compact_json(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(compact_json(item) for item in value) + "]"
     if isinstance(value, float):
-        # NaN and the infinities are no JSON numbers, so Jackson makes texts of them.
+        # NaN and the infinities are no JSON numbers, so Jackson writes strings.
         return double(value) if abs(value) < float("inf") else f'"{double(value)}"'
     if isinstance(value, str):
         return _text(value)
@@ -104,14 +105,14 @@ def _text(value: str) -> str:
 
 
 def length_of_text(text: str) -> int:
-    """Return what `String.length` does: the number of UTF-16 code units."""
+    """Return the result of `String.length`: the number of UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2
 
 
 def hash_of_text(text: str, *, before: int = 0) -> int:
-    """Return what `String.hashCode` does, also of text with half a surrogate pair.
+    """Return the result of `String.hashCode`, also for text with an unpaired surrogate.
 
-    `before` is the hash of what stands before `text`.
+    `before` is the hash of the text before `text`.
     """
     value = before
     units = text.encode("utf-16-be", "surrogatepass")
@@ -121,12 +122,12 @@ def hash_of_text(text: str, *, before: int = 0) -> int:
 
 
 def hash_of_long(value: int) -> int:
-    """Return what `Long.hashCode` does."""
+    """Return the result of `Long.hashCode`."""
     return wrap_int32((value ^ value >> 32) & 0xFFFF_FFFF)
 
 
 def hash_of_bytes(data: bytes) -> int:
-    """Return what `Arrays.hashCode` does of a byte array."""
+    """Return the result of `Arrays.hashCode` for a byte array."""
     value = 1
     for byte in data:
         value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
@@ -134,19 +135,19 @@ def hash_of_bytes(data: bytes) -> int:
 
 
 def partition_for(text: str, count: int) -> int:
-    """Return the number below `count` that Kafka gives to `text`, by the absolute value of its hash, 0 for -2**31."""
+    """Return the number below `count` that Kafka computes for `text`: absolute hash (0 for -2**31) modulo `count`."""
     return partition_of_hash(hash_of_text(text), count)
 
 
 def partition_of_hash(value: int, count: int) -> int:
-    """Return what `partition_for` does of a text with this hash."""
+    """Return the same as `partition_for`, for a text with this hash."""
     return 0 if value == -0x8000_0000 else abs(value) % count
 
 
 def in_timeline_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Return the keys as one of Kafka's `TimelineHashMap`s that began empty, and lost none, yields them.
+    """Return the keys in iteration order of a `TimelineHashMap` that started empty and from which none was removed.
 
-    Its slots are the upper bits of a Fibonacci hash; within a slot the last to arrive is the first.
+    Slots are the upper bits of a Fibonacci hash; within a slot the last inserted key comes first.
     """
     found = list(keys)[::-1]
     bits = 1
@@ -160,10 +161,10 @@ def in_timeline_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]
 
 
 def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:
-    """Return the keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival.
+    """Return the keys in iteration order of a `HashMap`: by bucket, then in order of insertion.
 
-    `most` is how many it has held at once: a map that has grown keeps its buckets when keys go. Not so many keys may
-    fall into one bucket (nine) that the JVM grows the map for that, or makes a tree of the bucket.
+    `most` is the maximum size the map has had: a map keeps its buckets when keys are removed. A bucket must stay below
+    nine keys; with more, the JVM resizes the map or converts the bucket to a tree.
     """
     found = list(keys)
     buckets = 16

@@ -1,4 +1,4 @@
-"""The requests that wait on one link, in order: of a server, of hooks before a node, and of a proxy before a broker."""
+"""Queue of requests waiting on one link: of a server, of hooks in front of a node, or of a proxy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 WAITING_MAX = 5
-"""Number of waiting requests at which a node does not read a link any more.
+"""Number of waiting requests at which a node stops reading a link.
 
-`max.in.flight.requests.per.connection` of Kafka's producer is 5, so a client that keeps to it is never stopped. Kafka
+`max.in.flight.requests.per.connection` of Kafka's producer is 5, so a client within that limit is never stopped. Kafka
 itself reads one request, then none until it is answered.
 """
 WAITING_BYTES_MAX = 1 << 20
-"""Waiting bytes at which a node does not read a link any more: about one batch of the default `max.message.bytes`.
+"""Waiting bytes at which a node stops reading a link: about one batch of the default `max.message.bytes`.
 
 A single request may be larger, up to `socket.request.max.bytes`.
 """
@@ -29,25 +29,25 @@ class LinkQueue(Generic[T]):
     bytes_max: int = WAITING_BYTES_MAX
     requests: deque[tuple[T, int]] = field(default_factory=deque)
     size: int = 0
-    """The bytes of all requests."""
+    """Total size of the requests in bytes."""
 
     def put(self, request: T, size: int) -> None:
-        """Let a request wait behind the others."""
+        """Add a request at the end."""
         self.requests.append((request, size))
         self.size += size
 
     def take(self) -> T:
-        """Remove the request that has waited longest, and return it; there is one."""
+        """Remove and return the oldest request; the queue must not be empty."""
         request, size = self.requests.popleft()
         self.size -= size
         return request
 
     @property
     def first(self) -> T:
-        """Return the request that has waited longest; there is one."""
+        """The oldest request; the queue must not be empty."""
         return self.requests[0][0]
 
     @property
     def is_full(self) -> bool:
-        """Return whether the link has as many requests, or as many bytes, as may wait."""
+        """True if the number or the bytes of waiting requests have reached their limit."""
         return len(self.requests) >= self.requests_max or self.size >= self.bytes_max

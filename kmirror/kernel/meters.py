@@ -1,6 +1,6 @@
-"""How often, and how much in a second? Counts over time, and nothing here looks at a clock: `now` is handed in.
+"""Rates and histograms. No clock is read: `now` is an argument.
 
-What is told depends on what was counted and on when it is asked, never on who asked before: reading changes nothing.
+Results depend only on the recorded values and on the time of the query: reading changes nothing.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ TICK: Duration = TICK_SECONDS * SECOND
 MINUTES = (1, 5, 15)
 _ONE, _FIVE, _FIFTEEN = (1 - exp(-TICK_SECONDS / 60 / minutes) for minutes in MINUTES)
 KEPT = 1028
-"""Values of which a histogram tells its quantiles: as many as Kafka's has, but here they are the newest ones."""
+"""Size of a histogram's sample for quantiles, as in Kafka, but here of the newest values."""
 
 
 class Meter:
-    """Counts, and how many they were in a second: Kafka's Meter, whose rates fade by the minute.
+    """Counter with events per second, as exponentially weighted moving averages (Kafka's Meter).
 
-    Each five seconds the rates take in what was counted since. Who counts very often does what `mark` does by itself.
+    Every five seconds the rates are updated with the events since then. Hot code may inline `mark`.
     """
 
     __slots__ = ("_rates", "_taken_in", "count", "next_tick")
 
     def __init__(self) -> None:
         self.count = 0
-        """All that was ever marked."""
+        """Number of events in total."""
         self.next_tick: Instant = 0
-        """When the rates take in next what was counted: `tick` has to be called before more is."""
+        """Time of the next update of the rates: call `tick` before counting events after it."""
         self._taken_in = 0
         self._rates: tuple[float, float, float] | None = None
 
     def mark(self, now: Instant, count: int = 1) -> None:
-        """Count `count` more."""
+        """Count `count` events."""
         if now >= self.next_tick:
             self.tick(now)
         self.count += count
 
     def rates(self, now: Instant) -> tuple[float, float, float]:
-        """Return what was counted in a second of late: over one, five and fifteen minutes, as they fade."""
+        """Return the events per second as moving averages over one, five and fifteen minutes."""
         if now >= self.next_tick:
             self.tick(now)
         return self._rates or (0.0, 0.0, 0.0)
 
     def tick(self, now: Instant) -> None:
-        """Take in what was counted, with the ticks that passed since: they are at the same times whoever asks."""
+        """Update the rates for all ticks since the last update; ticks are at fixed times."""
         if not self.next_tick:
             self.next_tick = now + TICK
             return
@@ -76,10 +76,10 @@ class _Window:
 
 
 class WindowedRate:
-    """How much in a second over the last windows: Kafka's SimpleRate, by which a replication quota is held.
+    """Average per second over the last windows (Kafka's SimpleRate), used for replication quotas.
 
-    `windows` are kept of `window_ms` each. A rate is over the time since the first window that still counts began, and
-    at least over one window. All values are whole numbers, times in milliseconds.
+    There are `windows` windows of `window_ms` each. The rate covers the time since the start of the oldest window that
+    has not expired, and at least one window. All values are whole numbers, times in milliseconds.
     """
 
     def __init__(self, windows: int, window_ms: int) -> None:
@@ -88,7 +88,7 @@ class WindowedRate:
         self._windows: deque[_Window] = deque(maxlen=windows + 1)
 
     def record(self, now_ms: int, value: int) -> None:
-        """Count `value` as of now."""
+        """Add `value` at `now_ms`."""
         windows = self._windows
         while windows and now_ms - windows[0].last_ms >= self._expires_ms:
             windows.popleft()
@@ -98,7 +98,7 @@ class WindowedRate:
         windows[-1].last_ms = now_ms
 
     def measure(self, now_ms: int) -> float:
-        """Return what was recorded in a second."""
+        """Return the recorded amount per second."""
         counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
         if not counting:
             return 0.0
@@ -106,7 +106,7 @@ class WindowedRate:
         return sum(one.value for one in counting) * 1000 / span_ms
 
     def falls_to(self, bound: int, now_ms: int) -> int:
-        """Return when the rate is `bound` or less, if nothing is recorded until then; `now_ms` if it is already."""
+        """Return the time (ms) when the rate is at most `bound` if nothing more is recorded; at least `now_ms`."""
         counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
         left = sum(one.value for one in counting)
         since_ms = now_ms
@@ -125,7 +125,7 @@ class WindowedRate:
 
 @dataclass(slots=True)
 class Histogram:
-    """How large values were: all of them, and the quantiles of the newest."""
+    """Count, sum, minimum and maximum of all values, and quantiles of the newest."""
 
     count: int = 0
     total: float = 0
@@ -134,7 +134,7 @@ class Histogram:
     newest: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
 
     def add(self, value: float) -> None:
-        """Take in a value."""
+        """Add a value."""
         self.least = value if not self.count else min(self.least, value)
         self.most = max(self.most, value)
         self.count += 1
@@ -142,7 +142,7 @@ class Histogram:
         self.newest.append(value)
 
     def joined(self, other: Histogram) -> Histogram:
-        """Return what both have taken in, with the newest values of each."""
+        """Return the combination of two histograms, with the newest values of both."""
         values = deque([*self.newest, *other.newest], maxlen=2 * KEPT)
         counted = [each for each in (self, other) if each.count]
         return Histogram(
@@ -155,10 +155,10 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """Return the mean of all values, 0 if there are none."""
+        """Mean of all values, 0 if there are none."""
         return self.total / self.count if self.count else 0.0
 
     def quantiles(self, shares: Iterable[float]) -> list[float]:
-        """Return for each share (0 to 1) the value below which so many of the newest lie, 0 if there are none."""
+        """Return the quantiles of the newest values for shares from 0 to 1; 0 if there are no values."""
         values = sorted(self.newest)
         return [values[min(len(values) - 1, int(share * len(values)))] if values else 0.0 for share in shares]

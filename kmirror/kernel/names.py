@@ -1,4 +1,4 @@
-"""Is this a collection of names, or one name that Python would take apart? And how are things listed and counted?"""
+"""Checks of lists of names, and formatting of names and counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SHOWN_MAX: Final = 5
 
 
 def as_names(given: Iterable[str], what: str = "topics") -> list[str]:
-    """Return the names in the order given; raises `UsageError` for a text by itself and for what is no text.
+    """Return the names as a list; raises `UsageError` for a single str and for names that are not str.
 
-    A text is a sequence of texts to Python, so "orders" would be six topics of one letter each.
+    A str is a sequence of str in Python, so "orders" would be six topics of one letter each.
     """
     if isinstance(given, (str, bytes)):
         raise UsageError(f"{what} takes a list of names, such as [{given!r}], not {given!r} by itself")
@@ -28,7 +28,7 @@ def as_names(given: Iterable[str], what: str = "topics") -> list[str]:
 
 
 def few(names: Sequence[object], what: str) -> str:
-    """Return the names for a message, at most five of them and how many more there are; of none "no `what`"."""
+    """Return up to five names for a message, and the number of further ones; "no topics" (`what`) if there are none."""
     if not names:
         return f"no {what}"
     more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""

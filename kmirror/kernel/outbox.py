@@ -1,6 +1,6 @@
-"""What the parts of a node want done, in the order in which they said so.
+"""Effects that the parts of a node request, in order.
 
-A node has one outbox. Its parts write into it while an event is handled; the node hands it over in the end.
+A node has one outbox. Its parts add effects while an event is handled; the node returns them at the end.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from kmirror.kernel.events import CancelTimer, Effect, Note, SetTimer, TimerKey
 
 
 class Outbox:
-    """Collects effects; `drain` hands them over."""
+    """Collects effects; `drain` returns them."""
 
     def __init__(self) -> None:
         self._effects: list[Effect] = []
         self.add: Callable[[Effect], None] = self._effects.append
-        """Have an effect carried out after those before it."""
+        """Add an effect after the previous ones."""
 
     def note(self, text: str, fact: object = None) -> None:
-        """Tell people, and programs that watch for `fact`; changes nothing."""
+        """Add a note for logs and for programs that watch for `fact`; changes nothing."""
         self._effects.append(Note(text, fact))
 
     def set_timer(self, key: TimerKey, at: Instant) -> None:
-        """Fire `key` at `at`, instead of when it was to fire before."""
+        """Fire `key` at `at`; replaces a timer with the same key."""
         self._effects.append(SetTimer(key, at))
 
     def cancel_timer(self, key: TimerKey) -> None:
-        """Do not fire `key`; nothing happens if it is not set."""
+        """Cancel the timer `key`, if it is set."""
         self._effects.append(CancelTimer(key))
 
     def drain(self) -> list[Effect]:
-        """Return what is wanted since the last call, in order."""
+        """Return the effects added since the last call, in order."""
         effects = self._effects.copy()
         self._effects.clear()
         return effects

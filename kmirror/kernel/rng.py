@@ -1,8 +1,8 @@
-"""Seeded randomness: one seed, many streams, the same numbers on every Python.
+"""Seeded randomness: one seed, many streams, the same numbers on every Python version.
 
-Streams are split by name, so that a new draw in one part does not shift the others. The generator
-is SplitMix64; Python promises a stable sequence only for `random.random()`, not for `shuffle` or
-`choice`, and the core may not import `random` at all.
+Streams are split by name, so a new draw in one part does not shift the others. The generator is SplitMix64: Python
+guarantees a stable sequence only for `random.random()`, not for `shuffle` or `choice`, and the core must not import
+`random`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 _MASK = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 SEED_MAX = _MASK
-"""The generator starts from 64 bits of the seed, so seeds from 0 to this one all name different runs."""
+"""Maximum seed: the generator uses 64 bits, so all seeds from 0 to this one give different runs."""
 T = TypeVar("T")
 
 
@@ -28,11 +28,11 @@ class Rng:
 
     @property
     def seed(self) -> int:
-        """Return the seed; `Rng(seed)` begins the same stream."""
+        """The seed; `Rng(seed)` starts the same stream."""
         return self._seed
 
     def split(self, name: str) -> Rng:
-        """Return an independent stream that depends on this stream's seed and `name` alone."""
+        """Return an independent stream that depends only on this stream's seed and `name`."""
         value = self._seed ^ 0xCBF29CE484222325
         for byte in name.encode():  # FNV-1a: `hash()` differs from run to run.
             value = ((value ^ byte) * 0x100000001B3) & _MASK
@@ -53,7 +53,7 @@ class Rng:
     def between(self, first: int, last: int) -> int:
         """Return an integer in [first, last]."""
         assert first <= last, f"from {first} to {last}"
-        # The same as `next64` does, without one more call: there is a draw for every frame of a simulation.
+        # `next64` inlined: there is a draw for every frame of a simulation.
         self._state = value = (self._state + _STEP) & _MASK
         value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK

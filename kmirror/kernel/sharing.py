@@ -1,7 +1,7 @@
-"""What has an object in the place of a table into which nothing was put yet?
+"""Shared empty table for objects whose tables are usually empty.
 
-A node has a hundred thousand partitions, each with tables for what few of them ever meet: a producer, a follower that
-has to cut. All share one empty table, which cannot be written to, until the first entry comes.
+A node has a hundred thousand partitions, each with tables that few of them need, such as for producers or for followers
+that must truncate. Until the first entry, they share one read-only empty table.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 def own(table: Mapping[K, V]) -> dict[K, V]:
-    """Return a table to write to: `table` itself, a new one in the place of NOTHING."""
+    """Return a writable table: `table` itself, or a new one for NOTHING."""
     return table if isinstance(table, dict) else {}

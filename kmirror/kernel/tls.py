@@ -1,7 +1,7 @@
-"""What does a node say of a link that is to be encrypted? Whom it trusts, and by what it is known itself.
+"""TLS settings of a link: trusted certificates, and the node's own certificate.
 
-Only values: files are read, and certificates judged, by whoever runs the node. Nothing of a store's contents or
-passwords is in the `repr`, so that settings may stand in traces and journals.
+These are values only: the runner of the node reads files and verifies certificates. The `repr` contains no store
+contents or passwords, so settings may appear in traces and journals.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Keys or certificates: in a file, or as PEM text. At most one of `location` and `pem` is set."""
+    """Keys or certificates, in a file or as PEM text. At most one of `location` and `pem` is set."""
 
     kind: str
-    """PEM, PKCS12 or JKS, in capitals (Kafka's `ssl.truststore.type` and `ssl.keystore.type`)."""
+    """PEM, PKCS12 or JKS, in upper case (Kafka's `ssl.truststore.type` and `ssl.keystore.type`)."""
     location: str = ""
     pem: str = field(default="", repr=False)
-    """The certificates in PEM; of a key store its chain."""
+    """Certificates in PEM; the certificate chain in a key store."""
     key: str = field(default="", repr=False)
-    """The private key in PEM, if it stands in the configs."""
+    """Private key in PEM, if it is in the configs."""
     password: str | None = field(default=None, repr=False)
-    """That of the file."""
+    """Password of the file."""
     key_password: str | None = field(default=None, repr=False)
-    """That of the private key, if it is encrypted."""
+    """Password of the private key, if it is encrypted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """How to speak TLS to a server."""
+    """Settings for connecting to a server with TLS."""
 
     trusted: Store | None = None
-    """Certificate authorities that are trusted; None for those of the system."""
+    """Trusted certificate authorities; None for those of the system."""
     own: Store | None = None
-    """What we show to a server that wants to know its clients; None for nothing."""
+    """Certificate to present if the server requests one; None to present none."""
     checks_host: bool = True
-    """Does the server's certificate have to name the host that we connect to?"""
+    """If True, the server's certificate must contain the host name of the connection."""
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
-    """Those that may be spoken, by Java's names."""
+    """Allowed protocol versions, by Java's names."""

@@ -1,8 +1,8 @@
-"""What does only the runner of a node know of what the node tells in numbers?
+"""Metrics that only the runner of a node can measure.
 
-When an answer was written, how often a link was connected, and what the network did for it. The runner counts it for
-each process from its start to its end, and hands it in when the node is asked for its metrics. Nothing is decided by
-it.
+These are the time when a response was written, the number of connections of a link, and network operations. The runner
+counts them for each process from start to end, and passes them in when the node is asked for its metrics. They
+influence no decision.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from kmirror.kernel.sensor import Sensor
 
 @dataclass(slots=True, eq=False)
 class LinkCounts:
-    """What a runner counts of a link for which it was asked by `CountLink`, over all of its connections."""
+    """Counts of a link requested with `CountLink`, over all of its connections."""
 
     opened: Sensor = field(default_factory=Sensor)
     """Connections."""
     closed: Sensor = field(default_factory=Sensor)
-    """Of these, those that ended, by whichever side."""
+    """Connections that were closed, by either side."""
     secured: Sensor = field(default_factory=Sensor)
-    """TLS handshakes that succeeded."""
+    """Successful TLS handshakes."""
     not_secured: Sensor = field(default_factory=Sensor)
-    """TLS handshakes that failed."""
+    """Failed TLS handshakes."""
     operations: Sensor = field(default_factory=Sensor)
-    """Calls of the system that moved bytes: in the simulator one for each frame, none between nodes of one process."""
+    """System calls that moved bytes: one per frame in the simulator, none between nodes of one process."""
     wakeups: Sensor = field(default_factory=Sensor)
-    """How often the runner was told that bytes can be moved."""
+    """Number of notifications that bytes can be moved."""
 
 
 @dataclass(slots=True, eq=False)
 class RequestTimes:
-    """How long requests of one API took, by the parts that Kafka's RequestMetrics have."""
+    """Times of the requests of one API, in the parts of Kafka's RequestMetrics."""
 
     queue_ms: Histogram = field(default_factory=Histogram)
     local_ms: Histogram = field(default_factory=Histogram)
@@ -45,8 +45,8 @@ class RequestTimes:
     total_ms: Histogram = field(default_factory=Histogram)
 
     def add(self, timed: Timed, handed_over: Instant, begun: Instant, written: Instant) -> None:
-        """Take in a request: when its answer reached the runner, began to be written, and was with the system."""
-        # The clock of `local` is read within an event, the others' at its beginning.
+        """Add a request: times when its response reached the runner, began to be written, and was with the system."""
+        # `local` is measured within an event; the other times are those of its start.
         remote = max(0, handed_over - timed.begun - timed.local)
         for histogram, span in (
             (self.queue_ms, timed.begun - timed.arrived),
@@ -61,12 +61,12 @@ class RequestTimes:
 
 @dataclass(slots=True, eq=False)
 class ToldByRunner:
-    """All that the runner of one process has counted for it."""
+    """All metrics that the runner counted for one process."""
 
     links: dict[OutboundLink, LinkCounts] = field(default_factory=dict)
     times: dict[str, RequestTimes] = field(default_factory=dict)
-    """By `Timed.name`."""
+    """Keyed by `Timed.name`."""
 
     def answered(self, timed: Timed, handed_over: Instant, begun: Instant, written: Instant) -> None:
-        """Take in when an answer was written (`RequestTimes.add`)."""
+        """Record when a response was written (`RequestTimes.add`)."""
         self.times.setdefault(timed.name, RequestTimes()).add(timed, handed_over, begun, written)

@@ -1,7 +1,7 @@
-"""The trace of a run: one line for each event, and the digest that names what happened.
+"""Trace of a run: one line per event, and a digest of all lines.
 
-The digest covers every line in order, so two runs with equal digests did the same things at the
-same virtual times. Only the newest lines are kept; the digest needs none of them.
+The digest covers every line in order, so two runs with equal digests did the same things at the same virtual times.
+Only the newest lines are kept; the digest does not need them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from kmirror.kernel.clock import Instant
 
 HASHED_AT_ONCE = 1 << 16
-"""Bytes that are gathered before the hash gets them: a call of its own for each line would cost more than its hash."""
+"""Bytes collected before hashing: one call per line would cost more than the hash itself."""
 
 
 class Trace:
@@ -27,7 +27,7 @@ class Trace:
         self.listeners: list[Callable[[Instant, str, str], None]] = []
 
     def add(self, now: Instant, who: str, what: str, payload: bytes | memoryview = b"") -> None:
-        """Record that `who` did or met `what` at `now`, with a payload that only the digest covers."""
+        """Record that `who` did or met `what` at `now`; only the digest covers `payload`."""
         line = f"{now} {who} {what}"
         unhashed = self._unhashed
         unhashed += payload

@@ -1,4 +1,4 @@
-"""Kafka's UUID: sixteen bytes, written as URL-safe base64 without padding."""
+"""Kafka's UUID: 16 bytes, printed as URL-safe base64 without padding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.errors import UsageError
 
 
 class Uuid(bytes):
-    """Sixteen bytes; compares and hashes as they do."""
+    """Sixteen bytes; compares and hashes like bytes."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class Uuid(bytes):
 
     @classmethod
     def from_str(cls, text: str) -> Uuid:
-        """Return the uuid that Kafka prints as `text`, padded or not."""
+        """Return the uuid that Kafka prints as `text`, with or without padding."""
         bare = text.rstrip("=")
         try:
             raw = binascii.a2b_base64(bare.replace("-", "+").replace("_", "/").encode("ascii") + b"==")
@@ -45,12 +45,12 @@ class Uuid(bytes):
 
     @property
     def high(self) -> int:
-        """Return the upper 64 bits, signed, as Java's getMostSignificantBits."""
+        """Upper 64 bits, signed, as Java's getMostSignificantBits."""
         return int.from_bytes(self[:8], "big", signed=True)
 
     @property
     def low(self) -> int:
-        """Return the lower 64 bits, signed, as Java's getLeastSignificantBits."""
+        """Lower 64 bits, signed, as Java's getLeastSignificantBits."""
         return int.from_bytes(self[8:], "big", signed=True)
 
     def __str__(self) -> str:

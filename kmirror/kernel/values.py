@@ -1,7 +1,7 @@
-"""Classes of values that are made by the million.
+"""Decorator for value classes with millions of instances.
 
-A frozen dataclass costs three times as much to make as one that is not, since each field is set through
-`object.__setattr__`. Events and effects are made for everything that happens, and dropped at once.
+A frozen dataclass takes three times as long to create, since each field is set with `object.__setattr__`. Events and
+effects are created for everything that happens, and dropped at once.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
-    """Make a dataclass with slots, equality and a hash, whose instances nobody changes: type checkers refuse that."""
+    """Return a dataclass with slots, equality and a hash; type checkers reject changes of its instances."""
     return dataclass(slots=True, unsafe_hash=True)(cls)

@@ -1,4 +1,4 @@
-"""A node around another one: it sees every event before the node inside and every effect after it."""
+"""Wrapper around a node: it sees every event before the inner node and every effect after it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node
 
 Interpose = Callable[[str, Node], Node]
-"""Puts something around a node that was just made, whose process has this name: hooks, or a journal."""
+"""Wraps a new node, for example in hooks or a journal; arguments: name of its process, and the node."""
 
 
 class Wrapper:
-    """The base of nodes around a node; this one changes nothing."""
+    """Base class of wrappers; changes nothing."""
 
     def __init__(self, inner: Node) -> None:
         self.inner = inner
@@ -22,7 +22,7 @@ class Wrapper:
         return self.inner.handle(now, event)
 
     def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the versions of an API that clients are offered, of those that the innermost node serves; or None."""
+        """Return the API versions offered to clients, out of those that the innermost node serves; None for none."""
         return self.inner.cap(key, range_) if isinstance(self.inner, Wrapper) else range_
 
 
