@@ -1,1 +1,1 @@
-"""The files of Kafka on a disk: read, checked, compared, written. No node, no socket."""
+"""Reading, verifying, comparing and writing Kafka's files on disk; no nodes or sockets."""

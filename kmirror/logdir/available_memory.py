@@ -1,4 +1,4 @@
-"""How much memory may a run take on this machine?"""
+"""Memory that a run may use on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 _MEMINFO = Path("/proc/meminfo")
-# The limit of the container, in cgroups version 2 and 1; no such file, or `max`, where there is none.
+# Memory limit of the container, in cgroups version 2 and 1; without a limit the file is missing or contains `max`.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -15,13 +15,13 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def allowed_bytes() -> int | None:
-    """Return four fifths of the bytes that are available to this process, or None where the system does not say."""
+    """Return four fifths of the bytes available to this process; None if the system does not report them."""
     limits = [limit for limit in (_available(), *map(_container_limit, _CONTAINER_LIMITS)) if limit]
     return min(limits) * 4 // 5 if limits else None
 
 
 def in_words(count: int) -> str:
-    """Return a number of bytes as people read it: `1.4 GiB`."""
+    """Return a number of bytes as text: `1.4 GiB`."""
     power = min((max(count, 1).bit_length() - 1) // 10, len(_UNITS) - 1)
     if power == 0:
         return f"{count} {_UNITS[0]}"
@@ -29,7 +29,7 @@ def in_words(count: int) -> str:
 
 
 def _available() -> int | None:
-    """Return what Linux says can be had without swapping; elsewhere half of the machine's memory."""
+    """Return the memory available without swapping, as Linux reports it; on other systems half of the total memory."""
     try:
         for line in _MEMINFO.read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,15 +1,15 @@
-"""What do the small text files of a log folder say?
+"""Small text files of a log folder.
 
     meta.properties                  key=value lines, with the id of the cluster
     replication-offset-checkpoint    the high watermark of each partition
-    log-start-offset-checkpoint      the log start offset, where it is above the first segment's base offset
+    log-start-offset-checkpoint      the log start offset, if it is above the first segment's base offset
     recovery-point-offset-checkpoint the offset up to which the log has been flushed
     cleaner-offset-checkpoint        the offset up to which a compacted log has been cleaned
     T-P/partition.metadata           the topic id
     T-P/leader-epoch-checkpoint      see `kmirror.log.epochs`
 
-The checkpoints are a version, a count and a line for each entry; a file that was created and not written yet
-is empty and has no entries.
+Checkpoints have a version, a count and a line per entry. A file that was created but not written yet is empty and has
+no entries.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
-# A broker writes this file as the last act of a clean shutdown and removes it when it starts.
+# A broker writes this file at the end of a clean shutdown and removes it when it starts.
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
-_METADATA_VERSION = 0  # The only version of partition.metadata that Kafka knows.
+_METADATA_VERSION = 0  # The only version of partition.metadata in Kafka.
 _METADATA: Final = re.compile(r"version:\s+(\d{1,9})\s*\n\s*topic_id:\s+(\S+)\s*")
 _NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
 class FolderFacts(NamedTuple):
-    """What the files at the top of a log folder say about all its partitions."""
+    """Content of the files at the top of a log folder, for all its partitions."""
 
     cluster_id: str | None = None
     clean_shutdown: bool = False
     high_watermarks: Mapping[TopicPartition, int] = _NO_OFFSETS
     log_start_offsets: Mapping[TopicPartition, int] = _NO_OFFSETS
     recovery_points: Mapping[TopicPartition, int] = _NO_OFFSETS
-    is_brokers: bool = False  # It has a `meta.properties`, which a broker writes first of all.
+    is_brokers: bool = False  # True if there is a `meta.properties`, the first file that a broker writes.
 
 
 def read_folder_facts(folder: Path) -> FolderFacts:
-    """Return what the files at the top of `folder` say; a file that is missing says nothing.
+    """Return the content of the files at the top of `folder`; defaults for missing files.
 
-    Raises `FileFault` for one that is not what a broker writes, `Unreadable` for one that cannot be read.
+    Raises `FileFault` for a malformed file, `Unreadable` for one that cannot be read.
     """
     properties = read_if_present(folder / META_PROPERTIES)
     return FolderFacts(
-        cluster_id=parse_properties(properties or b"").get("cluster.id"),  # Brokers before 2.4 know none.
+        cluster_id=parse_properties(properties or b"").get("cluster.id"),  # Brokers before 2.4 have none.
         clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
         high_watermarks=read_offsets(folder / HIGH_WATERMARKS),
         log_start_offsets=read_offsets(folder / LOG_START_OFFSETS),
@@ -68,7 +68,7 @@ def read_folder_facts(folder: Path) -> FolderFacts:
 
 
 def read_if_present(path: Path) -> bytes | None:
-    """Return the bytes of the file at `path`, or None where there is no such file."""
+    """Return the bytes of the file at `path`, or None if it does not exist."""
     with reading(path):
         try:
             return path.read_bytes()
@@ -77,7 +77,7 @@ def read_if_present(path: Path) -> bytes | None:
 
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
-    """Return the topic id that a `partition.metadata` file gives; raises `FileFault`."""
+    """Return the topic id in a `partition.metadata` file; raises `FileFault`."""
     found = _METADATA.fullmatch(data.decode("latin-1"))
     if found is None:
         raise FileFault("it is not two lines, 'version: 0' and 'topic_id: ID': a broker does not start", path=path)
@@ -102,9 +102,9 @@ def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """Return the pairs in the lines of `meta.properties`.
+    """Return the key-value pairs in `meta.properties`.
 
-    Java reads these as Latin-1, which no byte can break.
+    Java reads the file as Latin-1, in which every byte is valid.
     """
     found = {}
     for line in data.decode("latin-1").splitlines():
@@ -115,7 +115,7 @@ def parse_properties(data: bytes) -> dict[str, str]:
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
-    """Return the rows of one of the common offset checkpoints, none where there is no file; raises `FileFault`."""
+    """Return the entries of an offset checkpoint, none if the file is missing; raises `FileFault`."""
     try:
         return decode_offsets(read_if_present(path) or b"")
     except CorruptBatch as error:

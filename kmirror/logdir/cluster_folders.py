@@ -1,17 +1,17 @@
-"""Which folder is whose, where a whole cluster keeps its logs on one machine?
+"""Log folders of a whole cluster on one machine, and their assignment to nodes.
 
     DIR/                          one broker, which shares the folder with its controller (`process.roles` of both):
-        meta.properties           what `kafka-storage format --standalone` makes, or a broker of Kafka left
+        meta.properties           as from `kafka-storage format --standalone`, or left by a Kafka broker
         orders-0/ ...
     DIR/broker-1/ ...             several brokers, a folder for each
     DIR/controller/               and the controller's
 
-With several DIRs, such as one for each disk of the machine, every broker has that folder in each of them: they are the
-entries of its `log.dirs`. The controller's log is in the first, unless `metadata.log.dir` names another.
+With several DIRs, such as one per disk, every broker has its folder in each of them: they are the entries of its
+`log.dirs`. The controller's log is in the first, unless `metadata.log.dir` names another.
 
-An empty folder is formatted; so is the rest of one where that was interrupted. A folder is locked as long as it is
-served, and opened anew by each life of a node. One that the system does not open is offline: its broker begins without
-it, if it has another one and the controller's log is not there.
+An empty folder is formatted, and interrupted formatting is completed. A folder is locked while it is served, and
+reopened at each start of a node. A folder that the system cannot open is offline: its broker starts without it, if it
+has another one and the controller's log is elsewhere.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 CONTROLLER = "controller"
 NODE_CONTROLLER = -1
-"""Stands for the controller of a node that may also be a broker, for both have the node's id."""
+"""Key for the controller of a node that may also be a broker, as both have the node's id."""
 _METADATA = f"{METADATA_TOPIC}-0"
-# What a folder may hold before it is a node's: format writes meta.properties last. A disk of its own has lost+found.
+# Entries that a folder may have before it is formatted: meta.properties is written last. A disk's root has lost+found.
 _BEFORE = frozenset({BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _METADATA, LOCK, "lost+found"})
 
 
 class ClusterFolders:
-    """The folders of a cluster's nodes, from `open_cluster_folders` to `close`."""
+    """Folders of a cluster's nodes, from `open_cluster_folders` to `close`."""
 
     def __init__(
         self, cluster_id: str, paths: Mapping[int, Sequence[Path]], controller_id: int, offline: Mapping[Path, OSError]
     ) -> None:
         self.cluster_id = cluster_id
         self.paths = paths
-        """Node id to its folders; the controller has one, which may be a broker's too."""
+        """Node id to its folders; the controller has one, which may also be a broker's."""
         self._controller_id = controller_id
         self._offline = {path: str(error) for path, error in offline.items()}
         self._opened: dict[int, list[LogFolder]] = {}
@@ -64,7 +64,7 @@ class ClusterFolders:
             raise
 
     def disks_of(self, node_id: int) -> Disks:
-        """Return the log directories of a node that begins; what its last life had open is closed."""
+        """Return the log directories for a starting node; those opened at its previous start are closed."""
         self._close(node_id)
         opened = self._opened[node_id] = []
         disks: list[Disk | OfflineLogDir] = []
@@ -88,7 +88,7 @@ class ClusterFolders:
             folder.close()
 
     def close(self) -> None:
-        """Close all files and let others open the folders."""
+        """Close all files and unlock the folders."""
         for node_id in [*self._opened]:
             self._close(node_id)
         for lock in self._locks:
@@ -97,11 +97,11 @@ class ClusterFolders:
 
 
 def only_broker(tops: Sequence[Path], controller_id: int) -> int | None:
-    """Return the node id of the broker whose folders these are, if any; UsageError for the controller's id."""
+    """Return the node id of the broker that owns these folders, if any; UsageError if it is the controller's id."""
     for top in tops:
         try:
             ids = read_meta_properties(top) if top.is_dir() else None
-        except OSError:  # Another one says it.
+        except OSError:  # Another function reports it.
             continue
         if ids is not None and ids.node_id == controller_id:
             raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
@@ -121,12 +121,12 @@ def open_cluster_folders(
     now_ms: int,
     cluster_id: str | None = None,
 ) -> ClusterFolders:
-    """Lock the folders of the brokers and of the controller, and format those that are not; `tops` are made.
+    """Lock the folders of the brokers and of the controller, and format the unformatted ones; creates missing `tops`.
 
-    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `bootstrap` is
-    what an empty metadata log begins with, and `endpoint` where the controller listens, as far as anyone has to know.
-    UsageError for a folder that is not this cluster's, is named twice, or is in use; FileFault for a `meta.properties`
-    that is damaged; OSError where the system refuses the folder of the metadata log, or all those of a broker.
+    `metadata` is the folder of the controller's log, one of `tops` or another; None means the first. `bootstrap` holds
+    the first records of an empty metadata log, and `endpoint` is the controller's address in its voters snapshot.
+    Raises UsageError for a folder of another cluster, one that is given twice, and one in use; FileFault for a damaged
+    `meta.properties`; OSError if the system cannot open the folder of the metadata log, or any folder of a broker.
     """
     metadata, offline = _prepared(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
@@ -150,13 +150,13 @@ def open_cluster_folders(
 
 class _Layout(NamedTuple):
     folders: dict[int, list[Path]]
-    """Node id to its folders, the offline ones too."""
+    """Node id to its folders, including offline ones."""
     roles: dict[Path, tuple[int, bool]]
-    """Each folder that is not offline to its node id, and whether a controller has its log there."""
+    """Folder (not offline) to its node id, and whether it holds a controller's log."""
 
 
 def _made(tops: Iterable[Path]) -> dict[Path, OSError]:
-    """Make the folders that are not there; return those that the system does not let be made or read."""
+    """Create missing folders; return those that cannot be created or read, with the error."""
     offline: dict[Path, OSError] = {}
     for top in tops:
         _check_is_folder(top)
@@ -169,7 +169,7 @@ def _made(tops: Iterable[Path]) -> dict[Path, OSError]:
 
 
 def _check_may_begin(tops: Sequence[Path], metadata: Path, offline: Mapping[Path, OSError]) -> None:
-    """Raise what keeps the folder of the metadata log from being opened, or all of a broker's."""
+    """Raise the error if the folder of the metadata log is offline, or all folders of a broker are."""
     if metadata in offline:
         raise offline[metadata]
     if all(top in offline for top in tops):
@@ -185,7 +185,7 @@ def _check_have_ids_of_their_own(found: Mapping[Path, MetaProperties]) -> None:
 
 
 def _have_directory_id(path: Path, ids: MetaProperties) -> None:
-    """Give an id to a folder that was formatted before there were any, as Kafka's brokers do."""
+    """Add a directory id to a folder that was formatted without one, as Kafka's brokers do."""
     if ids.directory_id == Uuid.ZERO:
         replace_file(path / META_PROPERTIES, replace(ids, directory_id=random_uuid()).encode())
 
@@ -201,18 +201,17 @@ def open_node_folders(
     now_ms: int,
     cluster_id: str | None = None,
 ) -> ClusterFolders:
-    """Lock the folders of one node of a cluster whose other nodes are elsewhere, and format those that are not.
+    """Lock the folders of one node whose cluster has its other nodes elsewhere, and format the unformatted ones.
 
-    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller` is
-    where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new id
-    is drawn for a cluster where a controller is given none. UsageError for a folder of another node or cluster, for
-    one that is named twice or in use, and for an empty one of a broker that is not told which cluster it joins;
-    FileFault for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata
-    log, or all.
+    `metadata` is the folder of the controller's log, one of `tops` or another; None means the first. `controller` is
+    the address of the node's controller, if it has one; `paths` has its folder under `NODE_CONTROLLER`. A controller
+    without a cluster id gets a new one. Raises UsageError for a folder of another node or cluster, one that is given
+    twice or in use, and an empty one of a broker without a cluster id; FileFault for a damaged `meta.properties`;
+    OSError if the system cannot open the folder of the metadata log, or any folder.
     """
     joins_unknown = cluster_id is None and controller is None
     if joins_unknown and not any(map(os.path.lexists, (*tops, metadata or tops[0]))):
-        raise _joins_unknown(tops[0])  # Before a folder is made that nobody can use.
+        raise _joins_unknown(tops[0])  # Before creating a folder that would be useless.
     metadata, offline = _prepared(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
     found = {path: ids for path in live if (ids := read_meta_properties(path)) is not None}
@@ -241,7 +240,7 @@ def open_node_folders(
 
 
 def _prepared(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[Path, OSError]]:
-    """Make the folders; return the one of the metadata log, and those that the system does not let be used."""
+    """Create the folders; return the folder of the metadata log, and the offline folders."""
     if len({top.resolve() for top in tops}) < len(tops):
         raise UsageError(f"Duplicate log directory found: {', '.join(map(str, tops))}")
     metadata = tops[0] if metadata is None else metadata
@@ -253,7 +252,7 @@ def _prepared(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[P
 def _laid_out(
     tops: Sequence[Path], live: Sequence[Path], metadata: Path, broker_ids: Sequence[int], controller_id: int
 ) -> _Layout:
-    """Return which folder is whose; `live` are those of `tops`, and `metadata`, that can be read."""
+    """Return the assignment of folders to nodes; `live` are the folders of `tops` and `metadata` that are readable."""
     brokers = len(broker_ids)
     there = sorted({number for top in live for path in _entries(top) if (number := _broker_number(path))})
     is_single = any(read_meta_properties(top) is not None for top in live)

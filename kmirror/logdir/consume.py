@@ -1,8 +1,8 @@
-"""What would a consumer get from this partition?
+"""Records of a partition as a consumer gets them.
 
-Rule 1: nothing below the log start offset, nothing at or above the high watermark, and no control records.
-Rule 2: read_committed ends at the last stable offset, the first offset of the first transaction that has no end below
-the high watermark, and leaves out what belongs to an aborted transaction (`kmirror.log.committed`).
+Rule 1: no record below the log start offset or at or above the high watermark, and no control record. Rule 2:
+read_committed ends at the last stable offset, the first offset of the first transaction without an end below the high
+watermark, and skips records of aborted transactions (`kmirror.log.committed`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kmirror.records.record import Record
 
 
 class CommittedPart(NamedTuple):
-    """What a committed reader gets of a partition: all below the last stable offset but what `committed` hides."""
+    """Part of a partition visible with read_committed: below the last stable offset and not hidden by `committed`."""
 
     last_stable_offset: int
     committed: Committed
 
 
 def read_transactions(folder: PartitionFolder, *, end: int | None) -> CommittedPart:
-    """Return what the transactions below offset `end` came to; raises `FileFault`."""
+    """Return the outcome of the transactions below offset `end`; raises `FileFault`."""
     start = folder.log_start_offset
     if not folder.segments:
         return CommittedPart(start, Committed())
@@ -49,20 +49,20 @@ def read_transactions(folder: PartitionFolder, *, end: int | None) -> CommittedP
 
 @dataclass(frozen=True, slots=True)
 class ConsumeQuery:
-    """Which records to read: those of [`from_offset`, `until_offset`) that a consumer would get.
+    """Records to read: those of [`from_offset`, `until_offset`) that a consumer gets.
 
-    `timestamp`, in milliseconds, asks for the first that is not older and all that follow.
+    With `timestamp` (ms), reading starts at the first record that is not older.
     """
 
     from_offset: int = 0
     until_offset: int | None = None  # None is the end.
     timestamp: int | None = None
     read_committed: bool = False
-    to_end: bool = False  # Also what is at or above the high watermark.
+    to_end: bool = False  # Include records at or above the high watermark.
 
 
 def consume(folder: PartitionFolder, wanted: ConsumeQuery) -> Iterator[Record]:
-    """Yield the records in offset order; raises `FileFault` at bytes that are no batch or fail their checksum."""
+    """Yield the records in offset order; raises `FileFault` for invalid batches and checksums."""
     end = None if wanted.to_end else folder.high_watermark
     span = _Span(folder, max(wanted.from_offset, folder.log_start_offset), wanted.until_offset, end)
     committed = Committed()
@@ -80,7 +80,7 @@ def consume(folder: PartitionFolder, wanted: ConsumeQuery) -> Iterator[Record]:
 
 
 class _Span(NamedTuple):
-    """The offsets [start, until) of a partition; no batch that reaches above `end` is looked at."""
+    """The offsets [start, until) of a partition; batches that reach above `end` are not read."""
 
     folder: PartitionFolder
     start: int
@@ -88,7 +88,7 @@ class _Span(NamedTuple):
     end: int | None
 
     def batches(self) -> Iterator[tuple[Mapped, AnyBatch]]:
-        """Yield the batches that may hold something of it; what comes after the last one is not looked at."""
+        """Yield the batches that overlap the range; nothing after the last one is read."""
         until = self.until
         if until is not None and until <= self.start:
             return
@@ -99,7 +99,7 @@ class _Span(NamedTuple):
                 return
 
     def records(self, file: Mapped, batch: AnyBatch) -> Iterator[Record]:
-        """Yield the records of a batch of it, control records too; raises `FileFault`."""
+        """Yield the records of a batch within the range, including control records; raises `FileFault`."""
         try:
             batch.verify_crc()
             for record in batch.records():
@@ -109,7 +109,7 @@ class _Span(NamedTuple):
             raise fault_of(error, file.path) from None
 
     def record_count(self, file: Mapped, batch: AnyBatch) -> int:
-        """Return how many records a batch has of it, by the header where that says so; raises `FileFault`."""
+        """Return the number of records of a batch within the range, from the header if possible; raises `FileFault`."""
         is_inside = self.until is None or batch.next_offset <= self.until
         known = batch.record_count
         if known is None or known < 0 or not is_inside or batch.base_offset < self.start:
@@ -122,9 +122,9 @@ class _Span(NamedTuple):
 
 
 def _first_not_older(span: _Span, timestamp: int) -> int | None:
-    """Return the offset of the first record that is not older, None if there is none.
+    """Return the offset of the first record that is not older, or None.
 
-    As for ListOffsets it may be a control record or of an aborted transaction.
+    As for ListOffsets, it may be a control record or belong to an aborted transaction.
     """
     for file, batch in span.batches():
         if batch.max_timestamp >= timestamp:
@@ -135,15 +135,15 @@ def _first_not_older(span: _Span, timestamp: int) -> int | None:
 
 
 class HiddenRecords(NamedTuple):
-    """Records at or above the high watermark, which a consumer does not get; control records do not count."""
+    """Data records at or above the high watermark, which a consumer does not get."""
 
     high_watermark: int
     records: int
-    is_whole: bool  # If not there may be more: the log is damaged there, or being written.
+    is_whole: bool  # If False, there may be more: the log is damaged there or being written.
 
 
 def hidden_records(folder: PartitionFolder, wanted: ConsumeQuery) -> HiddenRecords | None:
-    """Return what the high watermark keeps from `wanted`, None if that is nothing."""
+    """Return the records that the high watermark hides from `wanted`, None if there are none."""
     high_watermark = folder.high_watermark
     if high_watermark is None or wanted.to_end:
         return None

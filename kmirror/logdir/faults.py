@@ -1,6 +1,6 @@
-"""What is wrong with which file, and how far has a long walk come?
+"""Faults of files, gaps in logs, and counters of a long check.
 
-Every error names the file as the caller would type it; what to do about it is for the command line to say.
+Every error names the file by the path that the caller gave. Advice to the user is left to the command line.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kmirror.errors import CorruptBatch, KmirrorError
 _GAPS_TOLD_MAX: Final = 5
 
 Progress = Callable[[int], None]
-"""Called with how many bytes of log have been passed since the last call."""
+"""Called with the number of bytes of log processed since the last call."""
 
 
 class FileFault(CorruptBatch):
-    """A file of a log folder does not hold what Kafka would have written.
+    """A file of a log folder that Kafka would not have written like this.
 
-    `path` is the file; `position` the byte in it where the fault begins, `offset` the Kafka offset there, each None
-    where there is none; `reason` is the fault without its place.
+    `path` is the file, `position` the byte at which the fault begins, `offset` the Kafka offset there (each None if
+    there is none), and `reason` the fault without its location.
     """
 
     def __init__(self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None) -> None:
@@ -38,7 +38,7 @@ class FileFault(CorruptBatch):
 
 
 class Unreadable(KmirrorError):
-    """The operating system refuses a file or a folder; `path` and `reason` are the two parts of the text."""
+    """The operating system cannot read a file or folder; `path` and `reason` are the two parts of the text."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
@@ -47,9 +47,9 @@ class Unreadable(KmirrorError):
 
 
 class Gap(NamedTuple):
-    """Offsets that lie in no segment of the partition in `folder`, and what may have taken them without any fault.
+    """Offsets that no segment of the partition in `folder` contains, and a possible cause that is no fault.
 
-    Both offsets are inclusive; the last is None where nobody knows how far the log went.
+    Both offsets are inclusive; the last one is None if the end of the log is unknown.
     """
 
     folder: Path
@@ -59,14 +59,14 @@ class Gap(NamedTuple):
 
 
 def offsets_in_words(first_offset: int, last_offset: int | None) -> str:
-    """Return how to call the offsets from the first to the last, both inclusive, or all from the first on."""
+    """Return the offsets from the first to the last (both inclusive) in words; None means no upper bound."""
     if last_offset is None:
         return f"offset {first_offset} and above"
     return f"offset {first_offset}" if first_offset == last_offset else f"offsets {first_offset} to {last_offset}"
 
 
 def gaps_in_words(gaps: Iterable[Gap]) -> Iterator[str]:
-    """Yield a line for the gaps that a partition has for one reason; of many it names the first ones."""
+    """Yield a line per partition and reason; of many gaps only the first ones are listed."""
     ranges: dict[tuple[Path, str], list[str]] = {}
     for gap in gaps:
         offsets = offsets_in_words(gap.first_offset, gap.last_offset)
@@ -77,16 +77,16 @@ def gaps_in_words(gaps: Iterable[Gap]) -> Iterator[str]:
 
 
 def fault_of(error: CorruptBatch, path: Path) -> FileFault:
-    """Return `error` with the file that it is about; one that names a file already comes back as it is."""
+    """Return `error` as a FileFault for `path`; an error that already names a file is returned unchanged."""
     if isinstance(error, FileFault):
         return error
-    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `FileFault` says it itself.
+    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `FileFault` adds the offset itself.
     return FileFault(reason, path=path, position=error.position, offset=error.offset)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system refuses about `path` into `Unreadable`."""
+    """Convert errors of the operating system about `path` to `Unreadable`."""
     try:
         yield
     except OSError as error:
@@ -94,17 +94,17 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def refusal(error: OSError | ValueError, path: Path) -> Unreadable:
-    """Return what the operating system says about `path`, or about the entry of it that the error names.
+    """Return the operating system's error about `path`, or about the entry that the error names.
 
-    A `ValueError` is Python's word for a path with a null character.
+    Python raises `ValueError` for a path with a null character.
     """
     named, told = getattr(error, "filename", None), getattr(error, "strerror", None)
-    # A directory that is walked reports the entry that failed, which is closer than `path`.
+    # An error while listing a directory names the entry, which is more precise than `path`.
     return Unreadable(Path(named) if isinstance(named, str) else path, f"cannot be read: {told or error}")
 
 
 class Tally:
-    """What was looked at; `tell` gets each fault as it is found."""
+    """Counts of the checked items; `tell` receives each fault when it is found."""
 
     def __init__(self, tell: Callable[[FileFault], None], progress: Progress = lambda count: None) -> None:
         self.tell = tell
@@ -113,14 +113,14 @@ class Tally:
         self.index_entries = self.snapshots = 0
         self.faults = 0
         self.skipped: list[str] = []
-        self.gaps: list[Gap] = []  # Of each partition by offset; one at the log's end comes last.
+        self.gaps: list[Gap] = []  # Per partition by offset; a gap at the log's end comes last.
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
-        """Count a fault and report it; `position` is a byte of the file, `offset` a Kafka offset."""
+        """Count and report a fault; `position` is a byte of the file, `offset` a Kafka offset."""
         self.faults += 1
         self.tell(FileFault(reason, path=path, position=position, offset=offset))
 
     def wrong(self, error: FileFault | Unreadable) -> None:
-        """Count and report a file that raised an error when it was read."""
+        """Count and report a file that could not be read."""
         self.faults += 1
         self.tell(error if isinstance(error, FileFault) else FileFault(error.reason, path=error.path))

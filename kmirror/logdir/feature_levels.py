@@ -1,4 +1,4 @@
-"""Which feature levels does a folder's metadata log have? Read before its controller begins; nothing is changed."""
+"""Feature levels in a folder's metadata log, read before its controller starts; nothing is changed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 
 def check_levels(folder: Path, asked: Mapping[str, int | None]) -> None:
-    """Raise UsageError if the metadata log in `folder` has another level than is asked for.
+    """Raise UsageError if the metadata log in `folder` has a different level than requested.
 
-    A level of None is not asked for. `mirror.version` is raised at the start, so only a lower one is refused.
+    None requests no level. `mirror.version` is raised at startup, so only a lower level is rejected.
     """
     if all(level is None for level in asked.values()):
         return
@@ -36,10 +36,10 @@ def check_levels(folder: Path, asked: Mapping[str, int | None]) -> None:
 
 
 def feature_levels(folder: Path) -> Mapping[str, int]:
-    """Return the levels by name, those that the folder was formatted with if its log is empty; FileFault, OSError."""
+    """Return levels by name; if the log is empty, the levels it was formatted with. Raises FileFault and OSError."""
     log = folder / f"{METADATA_TOPIC}-0"
     segments = [segment.path for segment in read_partition(log).segments] if log.is_dir() else []
-    snapshots = sorted(log.glob("*.checkpoint"))[-1:]  # Their names begin with their ends, in digits of one width.
+    snapshots = sorted(log.glob("*.checkpoint"))[-1:]  # Names begin with the end offset, in fixed width.
     levels = {name: level for path in (*snapshots, *segments) for name, level in _levels_in(path)}
     if not levels and (folder / BOOTSTRAP).is_file():
         levels = dict(_levels_in(folder / BOOTSTRAP))
@@ -47,7 +47,7 @@ def feature_levels(folder: Path) -> Mapping[str, int]:
 
 
 def _levels_in(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield each level that this part of the log sets; it ends where it cannot be read, as after a crash."""
+    """Yield each level set in this part of the log; stops at the first unreadable byte, as after a crash."""
     with mapped(path) as file:
         try:
             for batch in iter_batches(file.view):

@@ -1,4 +1,4 @@
-"""How does a small file get onto a disk, so that a power cut leaves the old one or the new one?"""
+"""Atomic replacement of small files."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from kmirror.log.store import Chunk
 
 
 def replace_file(path: Path, data: Chunk) -> None:
-    """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
+    """Replace the file atomically: after a power cut, either the old or the new content is there."""
     temporary = path.with_name(path.name + ".tmp")
     try:
         write_new(temporary, data)
     except OSError:
-        temporary.unlink(missing_ok=True)  # On a full disk what is half there takes room from others.
+        temporary.unlink(missing_ok=True)  # On a full disk, the incomplete file would take space from others.
         raise
     temporary.rename(path)
     sync_folder(path.parent)
 
 
 def write_new(path: Path, data: Chunk) -> None:
-    """Write the file; its bytes are safe from a power cut when this returns, its name is not."""
+    """Write the file; on return its bytes are safe from a power cut, but not its name."""
     with path.open("wb") as file:
         file.write(data)
         file.flush()

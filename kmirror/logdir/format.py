@@ -1,9 +1,8 @@
-"""How does an empty folder become the log folder of a node, as `kafka-storage format --standalone` leaves it?
+"""Formatting an empty folder as a node's log folder, like `kafka-storage format --standalone`.
 
-meta.properties           the ids of cluster, node and folder
-bootstrap.checkpoint      the records that an empty metadata log begins with: feature levels
-__cluster_metadata-0/     where the node is a controller
-    00000000000000000000-0000000000.checkpoint   the voters: this controller alone
+meta.properties           the ids of cluster, node and folder bootstrap.checkpoint      the first records of an empty
+metadata log: feature levels __cluster_metadata-0/     if the node is a controller
+    00000000000000000000-0000000000.checkpoint   the voters: only this controller
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 VOTERS_SNAPSHOT = f"{METADATA_TOPIC}-0/00000000000000000000-0000000000.checkpoint"
 CONTROLLER_LISTENER = "CONTROLLER"
-_VERSION = "1"  # Of meta.properties since clusters have no ZooKeeper.
+_VERSION = "1"  # Version of meta.properties without ZooKeeper.
 _KRAFT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Whose folder it is."""
+    """Owner of a log folder."""
 
     cluster_id: str
     node_id: int
@@ -58,7 +57,7 @@ class MetaProperties:
 
 
 def random_uuid() -> Uuid:
-    """Return a new id as Kafka draws them: it begins with no dash, which a command would take for an option."""
+    """Return a new random id as Kafka creates them: without a leading dash, which commands would read as an option."""
     while True:
         drawn = Uuid(os.urandom(16))
         if not str(drawn).startswith("-"):
@@ -66,14 +65,14 @@ def random_uuid() -> Uuid:
 
 
 def directory_id_of(folder: Path) -> Uuid:
-    """Return the id of a folder that nobody has formatted: always the same for the same path."""
+    """Return the id of an unformatted folder: always the same for the same path."""
     return Uuid(hashlib.blake2b(str(folder.absolute()).encode(), digest_size=16).digest())
 
 
 def read_meta_properties(folder: Path) -> MetaProperties | None:
-    """Return whose folder it is, None where there is no `meta.properties`; raises `FileFault` for one that is damaged.
+    """Return the owner of a folder, None without `meta.properties`; raises `FileFault` if that is damaged.
 
-    A folder that Kafka formatted before 3.7 has no directory id, and gets one from its next broker: here it is zero.
+    A folder that Kafka formatted before 3.7 has no directory id (here zero) and gets one from its next broker.
     """
     path = folder / META_PROPERTIES
     data = read_if_present(path)
@@ -101,9 +100,9 @@ def format_folder(
     now_ms: int,
     controller: Endpoint | None = None,
 ) -> None:
-    """Make `folder` the log folder of a node, that of a controller too if it is said where that listens.
+    """Format `folder` for a node; `controller` is the address of its controller, if it has one.
 
-    `meta.properties` is written last: a folder that has it is whole. Raises OSError where the system refuses.
+    `meta.properties` is written last: a folder that has it is complete. Raises OSError if the system fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     values = [encode_metadata_record(record, 0) for record in bootstrap]

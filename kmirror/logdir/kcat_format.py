@@ -1,12 +1,12 @@
-"""How does kcat print a record for its `-f` format?
+"""Output format of kcat's option `-f`.
 
     %s value    %S its size    %R its size as four bytes    %k key    %K its size    %h headers, name=value,...
     %t topic    %p partition   %o offset    %T timestamp in milliseconds    %% a percent sign
     \\n \\r \\t \\\\ and \\xNN
 
-and one letter that kcat does not have: %I is the timestamp as text, ISO 8601 in UTC.
+One letter is not kcat's: %I is the timestamp as text, ISO 8601 in UTC.
 
-A null has no text and the size -1; a null header prints as NULL, a record without a timestamp has no text for it.
+A null prints as empty text with size -1; a null header value prints as NULL. Without a timestamp, %I is empty.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _headers(record: Record) -> bytes:
 
 
 def compile_format(text: str, tp: TopicPartition) -> Part:
-    """Return what makes the bytes of a record of `tp`; raises `UsageError` for a letter that does not exist."""
+    """Return the function that formats a record of `tp`; raises `UsageError` for an unknown letter."""
     letters: dict[str, Part] = {
         "s": lambda record: record.value or b"",
         "S": lambda record: b"%d" % _size(record.value),
@@ -64,7 +64,7 @@ def compile_format(text: str, tp: TopicPartition) -> Part:
             data, at = _escape(text, at + 1)
             parts.append(_constant(data))
         else:
-            parts.append(_constant(sign.encode("utf-8", "surrogateescape")))  # The bytes that the shell passed.
+            parts.append(_constant(sign.encode("utf-8", "surrogateescape")))  # The original bytes from the shell.
             at += 1
     return lambda record: b"".join([part(record) for part in parts])
 
@@ -74,7 +74,7 @@ def _constant(data: bytes) -> Part:
 
 
 def _escape(text: str, at: int) -> tuple[bytes, int]:
-    """Return the bytes of the escape whose letter stands at `at`, and the position after it."""
+    """Return the bytes of the escape whose letter is at `at`, and the position after it."""
     letter = text[at : at + 1]
     if letter == "x":
         digits = text[at + 1 : at + 3]

@@ -1,7 +1,7 @@
-"""What does a folder that a Kafka broker's `log.dirs` names hold?
+"""Loading a folder of a Kafka broker's `log.dirs`.
 
-The folder is read into values and never written to. What a mirror would not take is left out and named in
-`LogDirs.skipped`; what Kafka would not have written is refused with file, byte position, offset and reason.
+The folder is read into memory and never written. Parts that cannot be mirrored are skipped and listed in
+`LogDirs.skipped`. A file that Kafka would not have written raises an error with file, byte position, offset and reason.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from kmirror.spec.topics import SYSTEM_TOPICS
 
 __all__ = ["LogDirs", "PartitionFiles", "SkippedFolder", "read_log_dirs", "read_sample"]
 
-# How many times a mirror run may hold a log's bytes: as read, and in three replicas on each of two clusters.
-# Replicas that share bytes take less.
+# Maximum number of copies of a log's bytes in a mirror run: the loaded one, and three replicas on each of two clusters.
+# Replicas may share bytes.
 COPIES = 7
 
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes read so far and the bytes there are."""
+"""Called with the bytes read so far and the total."""
 
 
 class SkippedFolder(NamedTuple):
-    """A topic or a folder that was left out."""
+    """A topic or folder that was skipped."""
 
     name: str
     reason: str
@@ -53,11 +53,11 @@ class SkippedFolder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionFiles:
-    """One partition as it lies on disk; every batch of it has been checked.
+    """Files of one partition on disk; all batches have been checked.
 
-    `files` has what a `PartitionStore` keeps by name: the partition's own files, byte for byte, and its lines
-    of the common checkpoints. `log_start_offset` and `high_watermark` are those a broker would start with.
-    `gaps` are the offsets between two segments, or below the first, that none of them holds, as after a compaction.
+    `files` has the named files of a `PartitionStore`: the partition's own files, unchanged, and its values of the
+    common checkpoints. `log_start_offset` and `high_watermark` are those that a broker would start with. `gaps` are the
+    offsets below the first segment or between segments that no segment contains, as after a compaction.
     """
 
     segments: dict[int, bytes]
@@ -71,13 +71,13 @@ class PartitionFiles:
 
     @property
     def size_in_bytes(self) -> int:
-        """Return the size of all segments."""
+        """Total size of the segments in bytes."""
         return sum(len(data) for data in self.segments.values())
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """A log folder as values; `partitions` is ordered by topic and partition."""
+    """Content of a log folder; `partitions` is ordered by topic and partition."""
 
     path: Path
     cluster_id: str | None
@@ -86,14 +86,14 @@ class LogDirs:
 
     @property
     def topics(self) -> dict[str, list[int]]:
-        """Return the partitions of each topic that are here; some in between may be on another broker."""
+        """Partitions of each topic in this folder; other partitions may be on other brokers."""
         found: dict[str, list[int]] = {}
         for topic, partition in self.partitions:
             found.setdefault(topic, []).append(partition)
         return found
 
     def topic_id(self, topic: str) -> Uuid | None:
-        """Return the topic's id, or None if the broker that wrote it knew no ids."""
+        """Return the topic's id, or None if it was written by a broker without topic ids."""
         return next((files.topic_id for tp, files in self.partitions.items() if tp.topic == topic), None)
 
 
@@ -104,10 +104,10 @@ def read_log_dirs(
     progress: Progress | None = None,
     memory_limit: int | None = None,
 ) -> LogDirs:
-    """Return what the log folder, or the single partition folder, at `path` holds.
+    """Return the content of the log folder, or of the single partition folder, at `path`.
 
-    `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
-    for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
+    `topics` selects topics; without it all mirrorable partitions are read. `memory_limit` (bytes) replaces the
+    machine's free memory. Raises `UsageError`, `Unreadable`, and `FileFault` at the first fault in a file.
     """
     folder = _checked_path(path)
     picked = None if topics is None else as_names(topics)
@@ -118,7 +118,7 @@ def read_log_dirs(
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
-        folder = folder.resolve()  # The folder's name is the partition's, so `.` will not do.
+        folder = folder.resolve()  # The folder's name is that of the partition, so `.` must be resolved.
         facts = read_folder_facts(folder.parent)
         found = list(_find_partitions(folder.parent, [folder.name], facts, skipped))
     else:
@@ -126,7 +126,7 @@ def read_log_dirs(
         found = list(_find_partitions(folder, names, facts, skipped))
     if picked is not None:
         found = _pick(folder, found, picked, skipped)
-        skipped.clear()  # Topics were picked: what else was left out needs no mention.
+        skipped.clear()  # With selected topics, other skipped folders are not reported.
     if not found:
         raise UsageError(_holds_no_log(folder, skipped))
     _refuse_too_large(folder, found, memory_limit)
@@ -136,27 +136,27 @@ def read_log_dirs(
 
 
 def read_sample(topics: Collection[str] | None = None) -> LogDirs:
-    """Return the sample that is part of the package: partitions that Apache Kafka 4.3.1 wrote.
+    """Return the sample in this package: partitions that Apache Kafka 4.3.1 wrote.
 
-    `topics` picks; raises `UsageError` if the sample does not have one of them.
+    `topics` selects topics; raises `UsageError` if the sample lacks one of them.
     """
     with resources.as_file(resources.files("kmirror.logdir") / "sample") as folder:
         return read_log_dirs(folder, topics=topics)
 
 
 def _checked_path(path: object) -> Path:
-    """Return the path; raises `UsageError` for what is none, such as an empty text, which would be the folder `.`."""
+    """Return the path; raises `UsageError` for other types and for an empty str, which would mean the folder `.`."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise UsageError(f"a folder is named by a path, not by {shown(path)}; {_ADVICE}")
     return Path(path)
 
 
 def _list_folder(folder: Path) -> list[str]:
-    """Return the names of the folders in `folder`, sorted; raises `UsageError` if it cannot be listed."""
+    """Return the names of the folders in `folder`, sorted; raises `UsageError` if it is no folder."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if entry.is_dir())
-    except (FileNotFoundError, ValueError):  # ValueError: the path holds a null character.
+    except (FileNotFoundError, ValueError):  # ValueError: the path contains a null character.
         raise UsageError(f"{folder}: does not exist; {_ADVICE}") from None
     except NotADirectoryError:
         raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
@@ -190,7 +190,7 @@ def _find_partitions(
 def _pick(
     folder: Path, found: list[PartitionFolder], topics: Collection[str], skipped: list[SkippedFolder]
 ) -> list[PartitionFolder]:
-    """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
+    """Return the partitions of `topics`; raises `UsageError` for a missing topic."""
     reasons = dict(skipped)
     if not topics:
         raise UsageError(f"{folder}: an empty list of topics picks nothing; leave it out to read all of them")
@@ -203,7 +203,7 @@ def _pick(
 
 
 def _refuse_too_large(folder: Path, found: list[PartitionFolder], memory_limit: int | None) -> None:
-    """Raise `UsageError` if mirroring these segments may take more memory than there is."""
+    """Raise `UsageError` if mirroring these segments may need more memory than allowed."""
     total = sum(item.size for item in found)
     allowed = allowed_bytes() if memory_limit is None else memory_limit
     if allowed is not None and total * COPIES > allowed:
@@ -217,7 +217,7 @@ def _refuse_too_large(folder: Path, found: list[PartitionFolder], memory_limit: 
 def _read_partitions(
     found: list[PartitionFolder], facts: FolderFacts, progress: Progress | None
 ) -> dict[TopicPartition, PartitionFiles]:
-    """Return every partition, checked."""
+    """Return all partitions, checked."""
     total, done = sum(item.size for item in found), 0
     partitions: dict[TopicPartition, PartitionFiles] = {}
 
@@ -272,7 +272,7 @@ def _check_topic_ids(folder: Path, partitions: dict[TopicPartition, PartitionFil
 
 
 def _holds_no_log(folder: Path, skipped: list[SkippedFolder]) -> str:
-    """Return what to say about a folder with nothing to mirror, with a better path if one is near."""
+    """Return the error text for a folder with nothing to mirror, with a suggested path if there is one."""
     meant = meant_instead(folder)
     if meant:
         return f"{folder}: holds no log{meant}"

@@ -1,9 +1,8 @@
-"""Are the segments of a partition folder what a broker wrote?
+"""Loading and checking the segments of a partition folder.
 
-Loading is the walk of `verify` over the log alone, ended by the first fault. The indexes and snapshots beside the log
-are not read, since nothing of them is loaded; but their names show whether a segment is missing, and three things
-whether the log ends where it should: the time index of a segment that was closed, the log start offset and the recovery
-point.
+Loading uses the log walk of `verify` without the other files, and stops at the first fault. The content of indexes and
+snapshots is not read, since it is not loaded, but their names show whether a segment is missing. Three sources show
+whether the log ends early: the time index of a closed segment, the log start offset and the recovery point.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kmirror.logdir.verify.log_walk import LogWalk
 
 
 class LoadedSegments(NamedTuple):
-    """The bytes of a log by the base offsets of its segments, all of them checked; `end_offset` is exclusive."""
+    """Checked bytes of a log by base offset of the segments; `end_offset` is exclusive."""
 
     segments: dict[int, bytes]
     end_offset: int
@@ -35,13 +34,13 @@ class LoadedSegments(NamedTuple):
 def load_segments(
     folder: PartitionFolder, flushed_offset: int | None, on_read: Callable[[int], None]
 ) -> LoadedSegments:
-    """Return the log in `folder`; `flushed_offset` is what its line of the recovery points says, None for no line.
+    """Return the log in `folder`; `flushed_offset` is its recovery point in the checkpoint, None without an entry.
 
-    `on_read` gets how many bytes have been walked since its last call. Raises `FileFault` at the first fault and
-    `Unreadable` for a file that the system refuses.
+    `on_read` is called with the number of bytes read since its last call. Raises `FileFault` at the first fault and
+    `Unreadable` if the system cannot read a file.
     """
     if not folder.segments:
-        # A broker begins an empty segment at the log start offset.
+        # A broker starts an empty segment at the log start offset.
         folder = folder._replace(segments=[SegmentFile(folder.log_start_offset, folder.path, 0)])
     tally = Tally(_stop, on_read)
     load = _Load(folder, tally, flushed_offset)
@@ -54,10 +53,10 @@ def _stop(fault: FileFault) -> NoReturn:
 
 
 class _Load(LogWalk):
-    """A walk that keeps the bytes which it has checked."""
+    """A walk that keeps the bytes it has checked."""
 
     def __init__(self, folder: PartitionFolder, tally: Tally, flushed_offset: int | None) -> None:
-        # The offset of an old message is outside its checksum; for a wrapper those inside are a witness.
+        # The checksum does not cover the offset of an old message; the offsets inside a wrapper confirm it.
         super().__init__(folder, tally, opens_wrappers=True)
         self.segments: dict[int, bytes] = {}
         self._flushed_offset = flushed_offset
@@ -65,12 +64,12 @@ class _Load(LogWalk):
     def _read_epochs(self) -> None:
         super()._read_epochs()
         if not self._folder.clean_shutdown:
-            # After a kill the checkpoint may lag behind the log, and a broker mends it when it starts.
+            # After a kill the checkpoint may be behind the log; a broker fixes it at startup.
             self._epochs, self._epoch_change = None, NEVER
 
     @contextmanager
     def _opened(self, segment: SegmentFile) -> Iterator[WholeFile]:
-        """Yield the whole segment: what has been checked has to be what is kept."""
+        """Yield the whole segment: the kept bytes must be the checked ones."""
         data = read_segment(segment)
         yield WholeFile(segment.path, data)
         self.segments[segment.base_offset] = data
@@ -83,9 +82,9 @@ class _Load(LogWalk):
             _check_time_index(segment, self._next_offset, position, end=end)
 
     def _on_end(self) -> None:
-        """Raise if the log ends elsewhere than the broker recorded when it last flushed it.
+        """Raise if the log does not end where the broker recorded it at the last flush.
 
-        After a kill it may have lost what lay below its high watermark: what a broker had not flushed yet.
+        After a kill, records below the high watermark may be lost if the broker had not flushed them.
         """
         ends, start, flushed_offset = self._next_offset, self._folder.log_start_offset, self._flushed_offset
         if ends < start:
@@ -109,11 +108,11 @@ class _Load(LogWalk):
 
 
 def _check_time_index(segment: SegmentFile, next_offset: int, size: int, *, end: int) -> None:
-    """Raise if the time index of a rolled segment knows of an offset that the segment no longer holds.
+    """Raise if the time index of a rolled segment has an offset that the segment no longer contains.
 
-    A broker ends the index of a segment it closes with the greatest timestamp and the offset that has it.
-    That is the only witness against a closed segment that was cut between two batches. But an index can be
-    rebuilt from the log, so one that cannot be true, or was never filled, says nothing.
+    When a broker closes a segment, it ends the index with the greatest timestamp and its offset. Nothing else shows
+    that a closed segment was truncated between two batches. But an index can be rebuilt from the log, so an impossible
+    or empty one is ignored.
     """
     entry = last_row(segment.beside(TIME_INDEX_SUFFIX), TIME_ROW)
     if entry is None:

@@ -1,6 +1,6 @@
-"""Does another process have this folder open? `.lock`, as Kafka's brokers lock each entry of `log.dirs`.
+"""Lock of a log folder against other processes: `.lock`, as Kafka's brokers lock each entry of `log.dirs`.
 
-The lock is the system's: it ends with the process, however that ends.
+It is a lock of the operating system, so it ends with the process in any case.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from kmirror.errors import UsageError
 
 LOCK = ".lock"
 _locked_here: dict[Path, None] = {}
-"""The lock files of this process: the system does not keep a process from itself."""
+"""Lock files of this process: the system's lock does not exclude the same process."""
 
 
 class FolderLock:
-    """The lock on one folder, from `lock_folder` to `release`."""
+    """Lock of one folder, from `lock_folder` to `release`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let others open the folder; only once."""
+        """Unlock the folder; call only once."""
         self._path.unlink(missing_ok=True)
         del _locked_here[self._path]
         os.close(self._descriptor)
 
 
 def lock_folder(folder: Path) -> FolderLock:
-    """Lock a folder that exists; UsageError if a broker has it open, in this process or another."""
+    """Lock an existing folder; UsageError if a broker of this or another process has it open."""
     path = (folder / LOCK).resolve()
     if path in _locked_here:
         raise _in_use(folder)

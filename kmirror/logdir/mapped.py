@@ -1,7 +1,6 @@
-"""How does a tool look at a file of any size without taking memory for it?
+"""Reading files of any size by memory mapping.
 
-The file is mapped; what has been passed can be given back with `passed`, so a walk over gigabytes keeps no more
-than a window of them in memory.
+`passed` releases pages that are no longer needed, so reading gigabytes keeps only a window of them in memory.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from kmirror.logdir.faults import Unreadable, refusal
 _WINDOW: Final = 16 * 1024 * 1024
 _MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
 _MAY_POPULATE: Final = sys.platform == "linux"
-_POPULATE_READ: Final = 22  # Linux's MADV_POPULATE_READ, from 5.14 on; Python has no name for it.
+_POPULATE_READ: Final = 22  # MADV_POPULATE_READ of Linux 5.14; Python has no name for it.
 
 
 class Mapped:
-    """A file as one read-only view; `size` is that of the moment it was opened."""
+    """A file as one read-only view; `size` is the size when it was opened."""
 
     __slots__ = ("_ahead", "_given_back", "_map", "path", "size", "view")
 
@@ -43,7 +42,7 @@ class Mapped:
         self.view = memoryview(self._map or b"")
 
     def about_to_read(self, position: int) -> None:
-        """Say that all from `position` on will be read: to map a window at once is less work than page by page."""
+        """Announce that everything from `position` on will be read: mapping a window at once is faster than by page."""
         if self._map is None or not self._ahead <= position < self.size or not _MAY_POPULATE:
             return
         begin = position - position % mmap.PAGESIZE
@@ -51,10 +50,10 @@ class Mapped:
         try:
             self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
         except OSError:
-            pass  # Linux before 5.14, or a page that cannot be read: reading it will raise.
+            pass  # Linux before 5.14, or an unreadable page: reading it will raise.
 
     def passed(self, position: int) -> None:
-        """Say that nothing before `position` is needed soon; it stays readable."""
+        """Announce that nothing before `position` is needed soon; it stays readable."""
         if self._map is None or position - self._given_back < _WINDOW or not _MAY_GIVE_BACK:
             return
         end = position - position % mmap.PAGESIZE
@@ -62,7 +61,7 @@ class Mapped:
         self._given_back = end
 
     def close(self) -> None:
-        """Close the file; views of it that are still in use keep it open until they go."""
+        """Close the file; views still in use keep the mapping open."""
         try:
             self.view.release()
             if self._map is not None:
@@ -72,7 +71,7 @@ class Mapped:
 
 
 class WholeFile:
-    """A file that has been read into memory, in the form in which a walk takes a mapped one."""
+    """A file read into memory, with the interface of `Mapped`."""
 
     __slots__ = ("data", "path", "size", "view")
 
@@ -83,7 +82,7 @@ class WholeFile:
         self.view = memoryview(data)
 
     def about_to_read(self, position: int) -> None:
-        """Do nothing: the bytes are here."""
+        """Do nothing: the bytes are in memory."""
 
     def passed(self, position: int) -> None:
         """Do nothing: the bytes are kept."""
@@ -96,7 +95,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 @contextmanager
 def mapped(path: Path) -> Iterator[Mapped]:
-    """Yield the file at `path`; raises `Unreadable` when it cannot be opened."""
+    """Yield the file at `path`; raises `Unreadable` if it cannot be opened."""
     try:
         found = Mapped(path)
     except FileNotFoundError:
@@ -110,7 +109,7 @@ def mapped(path: Path) -> Iterator[Mapped]:
 
 
 def map_file(path: str | Path) -> memoryview:
-    """Return a file's bytes as a view that keeps the mapping alive; raises `OSError`, as `open` does."""
+    """Return a file's bytes as a view that keeps the mapping alive; raises `OSError` like `open`."""
     with open(path, "rb") as opened:
         if not opened.seek(0, os.SEEK_END):
             return memoryview(b"")

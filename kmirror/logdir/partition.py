@@ -1,7 +1,7 @@
-"""Which files are a partition's log, and where does it begin and end?
+"""Files of a partition's log, and its start and end.
 
-A partition folder is looked at alone or with the `log.dirs` around it, whose checkpoints say where the log starts and
-how far it may be read. Nothing is read into memory but names, sizes and checkpoints.
+A partition folder is read alone or with the surrounding log folder, whose checkpoints have the log start and the high
+watermark. Only names, sizes and checkpoints are read into memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEEPEST: Final = 2
 
 
 class PartitionFolder(NamedTuple):
-    """A partition on disk; `high_watermark` is None where no checkpoint has it."""
+    """A partition on disk; `high_watermark` is None if no checkpoint has it."""
 
     tp: TopicPartition
     path: Path
@@ -36,24 +36,24 @@ class PartitionFolder(NamedTuple):
     log_start_offset: int
     high_watermark: int | None
     clean_shutdown: bool
-    is_set_aside: bool  # The folder's name says what the broker was doing to it.
-    recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
-    closed_at: int | None = None  # After a clean shutdown: the log end at that time.
+    is_set_aside: bool  # True if the folder name shows that the broker was deleting or moving it.
+    recovery_point: int | None = None  # After a kill: segments above it must be recovered.
+    closed_at: int | None = None  # After a clean shutdown: the log end offset at that time.
 
     @property
     def size(self) -> int:
-        """Return the bytes of all segments."""
+        """Total size of the segments in bytes."""
         return sum(segment.size for segment in self.segments)
 
     def segments_from(self, offset: int) -> list[SegmentFile]:
-        """Return the segments that may hold `offset` or what is above it."""
+        """Return the segments that may contain `offset` or higher offsets."""
         bases = [segment.base_offset for segment in self.segments]
         below = sum(base <= offset for base in bases)
         return self.segments[max(0, below - 1) :]
 
 
 def holds_partition_files(folder: Path) -> bool:
-    """Return whether `folder` is a partition's own."""
+    """Return whether `folder` is a partition folder."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_file()]
@@ -69,10 +69,10 @@ def holds_partition_files(folder: Path) -> bool:
 def open_partition(
     folder: str | os.PathLike[str], facts: FolderFacts | None = None, *, may_be_empty: bool = False
 ) -> PartitionFolder:
-    """Return the partition in `folder`; `facts` are those of the folder around it where they are known already.
+    """Return the partition in `folder`; `facts` are those of the surrounding folder, if already read.
 
-    A broker takes a folder without files for an empty log: one that was killed right after it made the folder leaves
-    it so. Here that is an error unless the folder `may_be_empty`.
+    A broker treats a folder without files as an empty log, as after a kill right after creating the folder. Here that
+    is an error unless `may_be_empty` is set.
     """
     folder = Path(folder)
     if not holds_partition_files(folder):
@@ -84,18 +84,18 @@ def open_partition(
 
 
 def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionFolder:
-    """Return the partition that a folder of this name is, whichever files are in it; for `facts` see `open_partition`.
+    """Return the partition with this folder name, with any files; for `facts` see `open_partition`.
 
-    Raises `UsageError` for the name, `FileFault` for a file of the folder around it or for the name of a segment.
+    Raises `UsageError` for an invalid name, `FileFault` for a file of the surrounding folder or the name of a segment.
     """
-    named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
+    named = Path(os.path.abspath(folder))  # `.` is not the folder's name, and a link has its own.
     name = parse_folder_name(named.name)
     if name is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
     tp, is_set_aside = name.tp, name.set_aside is not None
     around = read_folder_facts(named.parent) if facts is None else facts
     if is_set_aside and (named.parent / str(tp)).is_dir():
-        around = FolderFacts()  # The checkpoints speak of the folder without the suffix.
+        around = FolderFacts()  # The checkpoints refer to the folder without the suffix.
     is_closed = around.clean_shutdown and not is_set_aside  # A broker does not close a log that it is deleting.
     segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
@@ -114,7 +114,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
 
 
 def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
-    """Return where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
+    """Return the start of recovery after a kill: offset 0 if the broker has not recorded one yet."""
     if around.clean_shutdown or not around.is_brokers:
         return None
     return around.recovery_points.get(tp, 0)
@@ -132,7 +132,7 @@ def partition_paths(top: Path) -> list[Path]:
 
 
 def set_aside(top: Path) -> list[tuple[str, str]]:
-    """Return the folders of `top` under which a broker keeps what is no partition of it now, each with the reason."""
+    """Return the folders of `top` that a broker renamed because they are no current partition, each with the reason."""
     found = []
     with reading(top), os.scandir(top) as entries:
         for entry in entries:
@@ -143,7 +143,7 @@ def set_aside(top: Path) -> list[tuple[str, str]]:
 
 
 def holds_folders_alone(folder: Path) -> bool:
-    """Return whether `folder` is no partition's, whatever its name: it has folders and none of a partition's files."""
+    """Return whether `folder` is no partition folder in spite of its name: it has folders and no partition files."""
     if holds_partition_files(folder):
         return False
     with reading(folder), os.scandir(folder) as entries:
@@ -151,7 +151,7 @@ def holds_folders_alone(folder: Path) -> bool:
 
 
 def log_dirs_below(top: Path) -> list[Path]:
-    """Return the log folders one or two levels below `top`, sorted: where they are what the user of `top` meant."""
+    """Return the log folders one or two levels below `top`, sorted, to suggest them to the user."""
     found: list[Path] = []
     level = [top]
     for _ in range(_DEEPEST):
@@ -167,7 +167,7 @@ def log_dirs_below(top: Path) -> list[Path]:
 
 
 def meant_instead(folder: Path) -> str:
-    """Return "; did you mean" with the log folders below `folder`, nothing where there are none or it is a file."""
+    """Return "; did you mean" with the log folders below `folder`; "" if there are none or it is a file."""
     try:
         near = log_dirs_below(folder)
     except Unreadable:
@@ -176,23 +176,23 @@ def meant_instead(folder: Path) -> str:
 
 
 def snapshots_of(folder: Path) -> list[tuple[int, Path]]:
-    """Return the producer snapshots in a partition's folder, each with the offset below which it speaks, in order."""
+    """Return the producer snapshots in a partition folder with their offsets, in order."""
     with reading(folder):
         found = ((offset_of(name, SNAPSHOT_SUFFIX), folder / name) for name in os.listdir(folder))
         return sorted((offset, path) for offset, path in found if offset is not None)
 
 
 def is_log_dirs(folder: Path) -> bool:
-    """Return whether `folder` holds partitions, and is none."""
+    """Return whether `folder` is a log folder and not a partition folder."""
     return not holds_partition_files(folder) and bool(partition_paths(folder) or (folder / META_PROPERTIES).is_file())
 
 
 def iter_batches(
     segments: list[SegmentFile], *, end: int | None = None, check_crc: bool = False
 ) -> Iterator[tuple[Mapped, AnyBatch]]:
-    """Yield the batches below offset `end`, each with its file; what begins at `end` is not even looked at.
+    """Yield the batches below offset `end`, each with its file; nothing from `end` on is read.
 
-    A batch is good until the next one is asked for. Raises `FileFault` at bytes that are no batch.
+    A batch is valid until the next one is requested. Raises `FileFault` for bytes that are no batch.
     """
     if end is not None and end <= 0:
         return

@@ -1,7 +1,7 @@
-"""What do the files beside a partition's segments say of its transactions?
+"""Transaction state of a log from the files of its partition folder.
 
-The producer snapshots say what was open where they were taken, the cleaner's checkpoint below which offset all is
-decided. Of what cannot be read nothing is believed, as a broker does, which deletes such a snapshot.
+Producer snapshots have the transactions open at their offset; the cleaner's checkpoint has the offset below which all
+are decided. Unreadable files are ignored, as in a broker, which deletes such snapshots.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> Com
 
     Raises `Unreadable` for files that cannot be opened.
     """
-    # A snapshot below the log is a stray one, which a broker deletes.
+    # A broker deletes snapshots below the log.
     snapshots = [offset for offset, _ in snapshots_of(folder) if offset >= base_offset]
     return CommittedWalk(snapshots, partial(_open_at, folder), cleaned_offset=_cleaned_offset(folder, tp))
 
 
 def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
-    """Return the transactions open at the snapshot of `offset`: producer id to first offset."""
+    """Return the transactions open in the snapshot of `offset`, as {producer id: first offset}."""
     data = read_if_present(folder / file_name(offset, SNAPSHOT_SUFFIX))
     if data is None:
-        return None  # A broker deleted it meanwhile.
+        return None  # A broker deleted it in the meantime.
     try:
         entries = decode_snapshot(data)
     except CorruptBatch:

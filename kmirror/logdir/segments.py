@@ -1,9 +1,9 @@
-"""Which files of a partition folder are its log?
+"""Segment files of a partition folder.
 
-The choice is the one a broker makes when it starts, without its deletes and renames. An interrupted compaction leaves
-`.cleaned` files, which count for nothing, or `.swap` files, which take the place of all segments from the lowest base
-offset to the highest end offset among them. A split of a segment leaves both, and then the `.swap` files at or above
-the lowest `.cleaned` one count for nothing either.
+The selection is the one that a broker makes at startup, without its deletions and renames. An interrupted compaction
+leaves `.cleaned` files, which are ignored, or `.swap` files, which replace all segments from the lowest base offset to
+the highest end offset among them. An interrupted split of a segment leaves both; then the `.swap` files at or above the
+lowest `.cleaned` one are ignored too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kmirror.records.legacy import iter_any_batches
 
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
-# Kafka renames what it deletes, and deletes it a minute later.
+# Kafka renames files to be deleted, and deletes them a minute later.
 DELETED_SUFFIX = ".deleted"
 
 
@@ -30,17 +30,17 @@ class SegmentFile(NamedTuple):
     base_offset: int
     path: Path
     size: int
-    swaps: frozenset[str] = frozenset()  # The names of the swap files that a broker would rename.
+    swaps: frozenset[str] = frozenset()  # Names of the swap files that a broker would rename.
 
     def beside(self, suffix: str) -> Path:
-        """Return where its file of another kind is: a swap that was interrupted leaves some under another name."""
+        """Return the path of the segment's file with this suffix; after an interrupted swap it may have a swap name."""
         name = file_name(self.base_offset, suffix)
         is_swap = self.path.suffix == SWAP_SUFFIX or name + SWAP_SUFFIX in self.swaps
         return self.path.with_name(name + SWAP_SUFFIX if is_swap else name)
 
 
 def list_segments(folder: Path) -> list[SegmentFile]:
-    """Return the segment files of a partition folder, in order of their base offsets."""
+    """Return the segment files of a partition folder, ordered by base offset."""
     logs: list[SegmentFile] = []
     swaps: list[SegmentFile] = []
     names: dict[str, int] = {}
@@ -73,20 +73,20 @@ def list_segments(folder: Path) -> list[SegmentFile]:
 
 
 def is_segment_name(name: str) -> bool:
-    """Say whether a file of this name holds batches, also as the swap file of a compaction."""
+    """Return whether a file of this name holds batches, including swap files of a compaction."""
     return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
 
 
 def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
-    """Return the segments after the swap that a crash interrupted has been brought to its end."""
+    """Return the segments as after completing the swap that a crash interrupted."""
     low = min(file.base_offset for file in swaps)
     high = max(_end_offset(file) for file in swaps)
     return [file for file in logs if not low <= file.base_offset < high] + swaps
 
 
 def read_segment(file: SegmentFile) -> bytes:
-    """Return the bytes of the segment; raises `UsageError` where they cannot be read."""
-    if file.path.is_dir():  # The path is the folder's where no segment exists yet.
+    """Return the bytes of the segment; raises `Unreadable` if they cannot be read."""
+    if file.path.is_dir():  # Without any segment, the path is that of the folder.
         return b""
     with reading(file.path):
         return file.path.read_bytes()
@@ -104,13 +104,13 @@ def _end_offset(file: SegmentFile) -> int:
 
 
 def segment_fault(path: Path, data: bytes | memoryview, error: CorruptBatch, expected: int) -> FileFault:
-    """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
+    """Return a parser's error with its file, and an offset: the stored one if it is plausible, else `expected`."""
     position = error.position
     assert position is not None, "a parser that walks a buffer gives every fault a position"
     rest = bytes(data[position:])
     stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
     complete = len(rest) >= layout.BATCH_LENGTH_AT
-    # Within a segment offsets lie within 31 bits of each other.
+    # Offsets of a segment are within 31 bits of each other.
     offset = stated if complete and expected <= stated <= expected + 2**31 else expected
     if not rest.strip(b"\0"):
         return FileFault(

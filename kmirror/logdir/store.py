@@ -1,12 +1,12 @@
-"""A broker's log folder on disk, in Kafka's names and bytes.
+"""A broker's log folder on disk, in Kafka's file formats.
 
-    LogFolder   one entry of `log.dirs`: a folder for each partition, and the checkpoints they share
+    LogFolder   one entry of `log.dirs`: a folder for each partition, and their common checkpoints
     FileStore   one partition's folder, the store of a `PartitionLog`
 
-What `write_file` and `create` return from is safe from a power cut, or with `flushes_in_jobs` by the next flush; what
-`append` returns from is not until `flush`. Views of a segment are slices of a memory map and are meant to be
-short-lived; a cut never pulls the pages from under one, though, for then the segment moves to a new file and the old
-one lives on behind the map.
+The results of `write_file` and `create` are safe from a power cut on return, or with `flushes_in_jobs` after the next
+flush; appended bytes are safe only after `flush`. Views of a segment are slices of a memory map and should be
+short-lived. A truncation never invalidates a view: the segment then moves to a new file, and the old one exists until
+its map is closed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 from kmirror.logdir.unsafe import Unsafe, flush
 
-# The names that a partition's own line in a common checkpoint has in the store port.
+# Names in the store port of a partition's values in the common checkpoints.
 SHARED_FILES = {
     HIGH_WATERMARK: HIGH_WATERMARKS,
     LOG_START_OFFSET: LOG_START_OFFSETS,
@@ -51,20 +51,20 @@ _SMALL_READ = 1 << 16
 
 
 class LogFolder:
-    """One folder of `log.dirs`; a `Disk` whose partitions are on disk.
+    """One folder of `log.dirs`: a `Disk` with partitions in files.
 
     with LogFolder(Path("kafka-logs")) as folder:
         log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
 
-    It is made if there is none; one without a `meta.properties` has a directory id that follows from its path. Raises
-    `FileFault` for a `meta.properties` or a common checkpoint that is damaged. No other process
-    may have the folder open, a broker included (`lock_folder` sees to that).
+    A missing folder is created; without `meta.properties` the directory id is derived from its path. Raises `FileFault`
+    for a damaged `meta.properties` or common checkpoint. No other process may have the folder open, including a broker
+    (`lock_folder` ensures this).
 
-    A controller has its log in a folder whose other logs are a broker's, as in a node with both roles. With
-    `shares_checkpoints=False` its offsets are kept in memory alone and the common checkpoints left to the broker, as
-    Kafka's controllers do: their log is read whole at each start. With `flushes_in_jobs` no other call than `flush`,
-    `write_shared`, `purge`, `stage` and `write_safe_file` waits until something is safe (`unsafe.py`), with one
-    exception: an append to a log that was cut, if no such call came in between.
+    In a node with both roles, the controller's log is in a folder with the broker's logs. With
+    `shares_checkpoints=False` the controller's offsets are kept in memory only, and the broker owns the common
+    checkpoints. Kafka's controllers do the same and read their log completely at each start. With `flushes_in_jobs`,
+    only `flush`, `write_shared`, `purge`, `stage` and `write_safe_file` wait for the disk (`unsafe.py`), with one
+    exception: an append after a truncation that no such call has made safe.
     """
 
     def __init__(self, path: Path | str, *, shares_checkpoints: bool = True, flushes_in_jobs: bool = False) -> None:
@@ -78,29 +78,29 @@ class LogFolder:
             name: read_offsets(self.path / file) if shares_checkpoints else {} for name, file in SHARED_FILES.items()
         }
         self._writing = threading.Lock()
-        """Held by who changes or writes the common checkpoints: a broker does so beside the jobs for its disk."""
+        """Guards changes of the common checkpoints: a broker makes them concurrently with its disk jobs."""
         self._writing_files = threading.Lock()
-        """Held by who writes the files of those checkpoints: a job, and seldom who cannot go on without it."""
+        """Serialises writes of the checkpoint files (normally by a disk job)."""
         self.is_deferred = flushes_in_jobs
         self.unsafe = Unsafe(self.path, is_deferred=flushes_in_jobs)
         self.cuts: dict[TopicPartition, dict[str, None]] = {}
-        """The partitions with a cut that is not safe yet, each with the files that were cut."""
+        """Partitions with a truncation that is not safe yet, each with the truncated files."""
         self._stores: dict[TopicPartition, FileStore] = {}
         self._is_batch = False
         self._dirty: dict[str, None] = {}
-        """The names of the checkpoints that `write_shared` is to write."""
+        """Names of the checkpoints for `write_shared` to write."""
 
     def room(self) -> Room:
-        """Return the room that the folder's file system has now."""
+        """Return the current size and free space of the folder's file system."""
         usage = shutil.disk_usage(self.path)
         return Room(usage.total, usage.free)
 
     def is_open(self, tp: TopicPartition) -> bool:
-        """Return whether `open` has returned the partition's store, and it was not removed or set aside since."""
+        """Return whether the partition's store was opened and since then neither deleted nor set aside."""
         return tp in self._stores
 
     def open_count(self) -> int:
-        """Return how many partitions `is_open` holds of."""
+        """Return the number of partitions for which `is_open` is true."""
         return len(self._stores)
 
     def partitions(self) -> list[TopicPartition]:
@@ -109,20 +109,20 @@ class LogFolder:
         return sorted(tp for tp in found if tp is not None)
 
     def open(self, tp: TopicPartition) -> FileStore:
-        """Return the partition's store; an empty folder is made if there is none."""
+        """Return the partition's store; creates an empty folder if there is none."""
         store = self._stores.get(tp)
         if store is None:
             store = self._stores[tp] = FileStore(self.path / str(tp), self, tp)
         return store
 
     def delete(self, tp: TopicPartition) -> None:
-        """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
+        """Delete the partition's folder; it is renamed first, so a power cut leaves none that looks complete."""
         self.purge(self.set_aside(tp))
 
     def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
-        """Rename the partition's folder to what Kafka names one that is deleted, or a stray one; return that name.
+        """Rename the partition's folder to Kafka's name for a deleted or stray one; return that name.
 
-        Work on the store that is still under way goes on there.
+        Running work on the store continues there.
         """
         store = self._stores.pop(tp, None)
         if store is not None:
@@ -139,15 +139,13 @@ class LogFolder:
         return name
 
     def leftovers(self) -> list[str]:
-        """Return the names of folders that were set aside and not purged, by whatever process, sorted."""
+        """Return the names of folders that were set aside by any process and not purged, sorted."""
         found = ((entry.name, parse_folder_name(entry.name)) for entry in os.scandir(self.path) if entry.is_dir())
         return sorted(name for name, parsed in found if parsed is not None and parsed.set_aside == "delete")
 
     def purge(self, name: str) -> None:
-        """Remove a folder that was set aside, if it is there; may run beside other calls."""
-        self.unsafe.make_safe(
-            self.path
-        )  # Else a power cut could leave a folder under its old name, without some files.
+        """Delete a folder that was set aside, if it exists; may run concurrently with other calls."""
+        self.unsafe.make_safe(self.path)  # Otherwise a power cut could leave an incomplete folder under its old name.
         doomed = self.path / name
         if doomed.exists():
             for entry in doomed.iterdir():
@@ -155,15 +153,15 @@ class LogFolder:
             doomed.rmdir()
 
     def read_file(self, name: str) -> bytes | None:
-        """Return a file that belongs to no partition, or None where there is none."""
+        """Return the content of a file that belongs to no partition, or None if it does not exist."""
         return read_if_present(self.path / name)
 
     def write_file(self, name: str, data: bytes) -> None:
-        """Create that file or replace it as a whole, safe from a power cut."""
+        """Create or replace the file atomically, safe from a power cut."""
         replace_file(self.path / name, data)
 
     def delete_file(self, name: str) -> None:
-        """Remove that file; no such file is fine."""
+        """Delete the file, if it exists."""
         (self.path / name).unlink(missing_ok=True)
 
     def __enter__(self) -> LogFolder:
@@ -173,17 +171,17 @@ class LogFolder:
         self.close()
 
     def close(self) -> None:
-        """Close the files of all partitions; their logs are closed before, if they are to be closed at all."""
+        """Close the files of all partitions; close their logs before, if they must be closed cleanly."""
         for store in self._stores.values():
             store.close()
         self._stores.clear()
 
     def offset(self, name: str, tp: TopicPartition) -> int | None:
-        """Return a partition's offset in the checkpoint `name` that partitions share, None if it has none there."""
+        """Return a partition's offset in the common checkpoint `name`, or None."""
         return self._offsets[name].get(tp)
 
     def set_offset(self, name: str, tp: TopicPartition, offset: int | None) -> None:
-        """Set or remove the partition's line in a common checkpoint."""
+        """Set or remove a partition's offset in a common checkpoint."""
         with self._writing:
             offsets = self._offsets[name]
             before = offsets.get(tp, -1)
@@ -195,12 +193,12 @@ class LogFolder:
                 offsets[tp] = offset
             self._dirty[name] = None
             if self.is_deferred and (offset is None or offset < before):
-                self._add_cut(tp)  # What is appended from now on must not be taken for what was there before.
+                self._add_cut(tp)  # Data appended from now on must not be confused with the old data.
         if not (self._is_batch or self.is_deferred):
             self._write_dirty()
 
     def _write_dirty(self) -> None:
-        """Write the common checkpoints that were put off, as they are by now; nobody else waits for that."""
+        """Write the deferred common checkpoints in their current state; changes of offsets need not wait for it."""
         with self._writing_files:
             while self._dirty:
                 with self._writing:
@@ -217,7 +215,7 @@ class LogFolder:
                     raise
 
     def cut(self, tp: TopicPartition, name: str = "") -> None:
-        """Take in that a file of a partition was cut, or without a name that some are gone."""
+        """Record that a file of a partition was truncated, or (without a name) that files were deleted."""
         with self._writing:
             self._add_cut(tp, name)
 
@@ -225,7 +223,7 @@ class LogFolder:
         self.cuts[tp] = {**self.cuts.get(tp, {}), name: None}
 
     def make_cut_safe(self, tp: TopicPartition) -> None:
-        """Return when a power cut can bring back nothing of what was cut: offsets first, then the files; OSError."""
+        """Make truncations safe, so that a power cut restores nothing: offsets first, then files. Raises OSError."""
         cut = self.cuts.get(tp)
         if cut is None:
             return
@@ -234,12 +232,12 @@ class LogFolder:
             flush(self.path / str(tp) / name)
         flush(self.path / str(tp))
         with self._writing:
-            if self.cuts.get(tp) is cut:  # Else there was another one meanwhile.
+            if self.cuts.get(tp) is cut:  # Otherwise there was another truncation.
                 del self.cuts[tp]
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Put off writing the common checkpoints until `write_shared`; for a broker that checkpoints all its logs."""
+        """Defer writing the common checkpoints until `write_shared`, for a broker that checkpoints all its logs."""
         assert not self._is_batch, "batches do not nest"
         self._is_batch = True
         try:
@@ -248,7 +246,7 @@ class LogFolder:
             self._is_batch = False
 
     def write_shared(self) -> None:
-        """Write, once, the common checkpoints that were put off, as they are by now; may run beside other calls."""
+        """Write the deferred common checkpoints once, in their current state; may run concurrently with other calls."""
         self.unsafe.make_safe()
         for tp in [*self.cuts]:
             self.make_cut_safe(tp)
@@ -262,9 +260,9 @@ class FileStore:
         self.path = path
         self._folder = folder
         self._tp = tp
-        self._open: tuple[int, int] | None = None  # Base offset and descriptor of the segment last written.
+        self._open: tuple[int, int] | None = None  # Base offset and descriptor of the last written segment.
         self._maps: dict[int, mmap.mmap] = {}
-        # Maps that were dropped while a view of them was still in use.
+        # Dropped maps with a view that was still in use.
         self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         if not path.exists():
             path.mkdir()
@@ -277,7 +275,7 @@ class FileStore:
                 self._sizes[base_offset] = entry.stat().st_size
 
     def close(self) -> None:
-        """Close the files; the store opens them again when it is used."""
+        """Close the files; they are reopened on the next use."""
         self._release()
         for base_offset in list(self._maps):
             self._unmap(base_offset)
@@ -302,15 +300,15 @@ class FileStore:
         return self._log(base_offset).stat().st_mtime_ns // 1_000_000
 
     def append(self, base_offset: int, data: Chunk) -> None:
-        if self._folder.cuts:  # A job makes a cut safe; whoever comes before it waits, or old and new bytes could mix.
+        if self._folder.cuts:  # Normally a job does this; an earlier append must wait, or old and new bytes could mix.
             self._folder.make_cut_safe(self._tp)
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
         try:
             written = os.pwrite(descriptor, data, position)
-            while written < len(data):  # A signal, or a limit of the system, may part a large write.
+            while written < len(data):  # A signal or a system limit may divide a large write.
                 written += os.pwrite(descriptor, memoryview(data)[written:], position + written)
         except OSError:
-            os.ftruncate(descriptor, position)  # Else a log that is then closed ends inside a batch.
+            os.ftruncate(descriptor, position)  # Otherwise a log closed after this would end inside a batch.
             raise
         self._sizes[base_offset] = position + written
 
@@ -337,7 +335,7 @@ class FileStore:
     def flush(self, base_offset: int) -> None:
         self._folder.make_cut_safe(self._tp)
         self._folder.unsafe.make_safe(self.path)
-        flush(self._log(base_offset))  # By a descriptor of its own: others may close the one in use.
+        flush(self._log(base_offset))  # Uses a new descriptor: other threads may close the current one.
 
     def truncate(self, base_offset: int, size: int) -> None:
         assert 0 <= size <= self._sizes[base_offset], f"a cut to {size} of {self._sizes[base_offset]} bytes"
@@ -353,7 +351,7 @@ class FileStore:
         self._sizes[base_offset] = size
 
     def _move(self, base_offset: int, size: int) -> None:
-        """Cut the segment by a new file in its place, because a view of the old one's pages is still in use."""
+        """Truncate the segment by replacing its file, because a view of the old file's pages is still in use."""
         path = self._log(base_offset)
         copy = path.with_name(path.name + ".tmp")
         with copy.open("wb") as file:
@@ -414,7 +412,7 @@ class FileStore:
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
-        self._folder.unsafe.renamed_in(self.path)  # From here on the replacement counts.
+        self._folder.unsafe.renamed_in(self.path)  # From here on the replacement is valid.
         for base_offset in base_offsets:
             self._lingering.pop(base_offset, None)
             self._folder.unsafe.delete_replaced(self._log(base_offset), self._aside(base_offset))
@@ -424,16 +422,16 @@ class FileStore:
         self._sizes[base_offsets[0]] = size
 
     def _finish_replacements(self) -> None:
-        """Drop what a crash kept from counting and finish what counts, as a broker does before it opens a log.
+        """Delete incomplete replacements after a crash and finish complete ones, as a broker does at startup.
 
-        All files of a segment share its fate: an index that stayed would be taken for the one of what replaced the log.
+        All files of a segment are handled together: a remaining index would be taken for that of the new log.
         """
         found: dict[str, list[tuple[int, Path]]] = {DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
         for offset, path in self._files_about_offsets():
             if path.suffix in found:
                 found[path.suffix].append((offset, path))
         deleted, cleaned, swaps = found.values()
-        # A split that was interrupted: its swap files go before the `.cleaned` ones, which show that it was.
+        # Interrupted split: its swap files are deleted before the `.cleaned` ones, which are the evidence of it.
         cleaned_from = min((offset for offset, _ in cleaned), default=OFFSET_MAX + 1)
         undone = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
         for _, path in (*deleted, *undone, *cleaned):
@@ -442,14 +440,14 @@ class FileStore:
         logs = [(offset, path) for offset, path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
         if logs:
             self._drop_replaced(logs)
-        # Logs first: as long as one is a swap file, what has its plain name already would be dropped the next time.
+        # Logs first: while one is still a swap file, files already renamed would be deleted the next time.
         for _, path in sorted(counting, key=lambda file: file not in logs):
             path.rename(path.with_suffix(""))
         if deleted or cleaned or swaps:
             sync_folder(self.path)
 
     def _drop_replaced(self, swaps: list[tuple[int, Path]]) -> None:
-        """Delete whatever is about an offset that these logs, which are to be renamed, cover: snapshots as well."""
+        """Delete all files whose offset is covered by these swap logs, including snapshots."""
         low = min(base for base, _ in swaps)
         high = max(next_offset(memoryview(path.read_bytes()), base) for base, path in swaps)
         for offset, path in self._files_about_offsets():
@@ -463,7 +461,7 @@ class FileStore:
         return self.path / file_name(base_offset, LOG_SUFFIX)
 
     def _descriptor(self, base_offset: int) -> int:
-        """Return the segment's open file; the one that was open before is closed."""
+        """Return the segment's open file; the previously open one is closed."""
         if self._open is None or self._open[0] != base_offset:
             self._release()
             self._open = base_offset, os.open(self._log(base_offset), os.O_RDWR)
@@ -475,7 +473,7 @@ class FileStore:
             self._open = None
 
     def _map(self, base_offset: int) -> mmap.mmap:
-        """Map the segment as long as it is now; the maps that were used least recently are closed."""
+        """Map the segment at its current size; the least recently used maps are closed."""
         self._unmap(base_offset)
         mapped = mmap.mmap(self._descriptor(base_offset), self._sizes[base_offset], access=mmap.ACCESS_READ)
         while len(self._maps) >= _MAPS_KEPT:
@@ -484,7 +482,7 @@ class FileStore:
         return mapped
 
     def _unmap(self, base_offset: int) -> None:
-        """Let the segment's map go; if a view of it is in use, it goes when the view does."""
+        """Drop the segment's map; if a view is in use, it is closed with the view."""
         mapped = self._maps.pop(base_offset, None)
         if mapped is None:
             return
@@ -518,7 +516,7 @@ class FileStore:
         replace_file(self.path / name, data)
 
     def _set_offset(self, name: str, offset: int) -> None:
-        """Write one of the common offsets; the log start has a line only where the first segment begins below it."""
+        """Write one of the common offsets; the log start only if it is above the first segment's base offset."""
         if name == LOG_START_OFFSET and self._sizes and offset <= min(self._sizes):
             self._folder.set_offset(name, self._tp, None)
         else:

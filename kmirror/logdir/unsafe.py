@@ -1,9 +1,9 @@
-"""What in a log folder is not safe from a power cut yet? Names and new files, where their owner flushes them later.
+"""Files and names of a log folder that are not safe from a power cut yet, if flushing is deferred.
 
-A broker does not wait for its disk while it handles a request: what it makes is in the page cache, as its records are,
-and becomes safe with the next job for the disk, before any record of that partition counts as flushed. What is to
-replace a file with content waits for that job in memory, for else a power cut could leave neither: a process that dies
-before leaves the old one (Kafka's leader epochs are written by its scheduler in the same way).
+A broker does not wait for its disk while it handles a request. New files are in the page cache, like its records, and
+become safe with the next disk job, before any record of that partition counts as flushed. The new content of an
+existing non-empty file waits for that job in memory; otherwise a power cut could leave neither version. If the process
+dies before, the old content remains (Kafka's scheduler writes leader epochs in the same way).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.logdir.files import replace_file, sync_folder, write_new
 
 
 class Unsafe:
-    """The folders under `top`, itself among them, with names that are not safe, and the new files in each."""
+    """Folders under `top` (included) with names that are not safe yet, and the new files in each."""
 
     def __init__(self, top: Path, *, is_deferred: bool) -> None:
         self._top = top
@@ -27,10 +27,10 @@ class Unsafe:
         self._folders: dict[Path, dict[str, None]] = {}
         self._replacing: dict[Path, bytes] = {}
         self._replaced: dict[Path, list[Path]] = {}
-        """Folder to the files in it that may go once its names are safe."""
+        """Folder to its files that may be deleted after its names are safe."""
 
     def renamed_in(self, folder: Path) -> None:
-        """Take in that a name in `folder` is new, other or gone."""
+        """Record that a name in `folder` was added, changed or removed."""
         if not self._is_deferred:
             sync_folder(folder)
             return
@@ -58,18 +58,18 @@ class Unsafe:
             self._folders.setdefault(path.parent, {})[path.name] = None
 
     def read_file(self, path: Path) -> bytes | None:
-        """Return a file as it was written last, None where there is none."""
+        """Return the last written content of a file, or None if it does not exist."""
         waiting = self._replacing.get(path)
         return read_if_present(path) if waiting is None else waiting
 
     def delete_file(self, path: Path) -> None:
-        """Remove a file; no such file is fine."""
+        """Delete a file, if it exists."""
         with self._lock:
             self._replacing.pop(path, None)
             path.unlink(missing_ok=True)
 
     def delete_replaced(self, path: Path, aside: Path) -> None:
-        """Have no file of this name any more; its bytes lie `aside` until what takes its place is safe."""
+        """Remove the file's name; its bytes are kept at `aside` until its replacement is safe."""
         if not self._is_deferred:
             path.unlink()
             return
@@ -78,7 +78,7 @@ class Unsafe:
             self._folders.setdefault(path.parent, {})
 
     def forget(self, folder: Path) -> None:
-        """Take in that a folder is to be deleted: nothing in it matters any more."""
+        """Record that a folder will be deleted: its content no longer matters."""
         with self._lock:
             self._folders.pop(folder, None)
             self._replaced.pop(folder, None)
@@ -86,7 +86,7 @@ class Unsafe:
                 del self._replacing[path]
 
     def make_safe(self, folder: Path | None = None) -> None:
-        """Return when what is in `folder` is safe, and its own name; without one, everything. OSError if it is not."""
+        """Make the content and the name of `folder` safe, or without it everything. Raises OSError."""
         wanted = [*self._folders] if folder is None else [folder]
         for each in [path for path in wanted if path != self._top] + [self._top]:
             with self._lock:
@@ -110,7 +110,7 @@ class Unsafe:
                 raise
 
     def _replace(self, path: Path, data: bytes) -> None:
-        """Put a file in the place of the old one, unless it was deleted or written again meanwhile."""
+        """Replace the old file, unless it was deleted or written again in the meantime."""
         temporary = path.with_name(path.name + ".tmp")
         try:
             write_new(temporary, data)
@@ -128,10 +128,10 @@ class Unsafe:
 
 
 def flush(path: Path) -> None:
-    """Return when a file's bytes, or the names in a folder, are safe; one that is gone needs nothing."""
+    """Make a file's bytes, or the names in a folder, safe; does nothing if it no longer exists."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:  # Deleted since, or renamed with its folder.
+    except FileNotFoundError:  # Deleted, or renamed with its folder.
         return
     try:
         os.fsync(descriptor)

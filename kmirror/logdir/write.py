@@ -1,4 +1,4 @@
-"""How does a cluster's state become folders that Kafka opens?
+"""Writing a cluster's state as log folders for Kafka.
 
     DIR/broker-1/                          one entry of `log.dirs`
         meta.properties                    cluster id, node id, directory id
@@ -7,7 +7,7 @@
         __cluster_metadata-0/              the controller's log and `quorum-state`
         orders-0/                          segments, indexes, snapshots, epochs, topic id
 
-Each can be started by itself, as broker and controller in one.
+Each folder can be started by itself, as a combined broker and controller.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ReplicaFiles(Protocol):
 
 
 class BrokerFiles(Protocol):
-    """What one broker's folder is to hold."""
+    """Content of one broker's folder."""
 
     @property
     def broker_id(self) -> int: ...
@@ -56,7 +56,7 @@ class BrokerFiles(Protocol):
 
 
 class ClusterFiles(Protocol):
-    """What `Cluster.files` returns."""
+    """Result of `Cluster.files`."""
 
     @property
     def cluster_id(self) -> str: ...
@@ -65,11 +65,11 @@ class ClusterFiles(Protocol):
 
 
 def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[int, Path]:
-    """Write a folder `broker-N` for each broker into a new folder `path`; returns them by broker id.
+    """Write a folder `broker-N` for each broker into a new folder `path`; return them by broker id.
 
-    Each is as its broker would leave it: `kmirror verify` finds nothing in it, kafka-dump-log reads it, and a broker of
-    Kafka 4.3.1 opens it. All is written beside `path` and renamed at the end, so a `path` that is there is whole.
-    Raises `UsageError` where `path` is there and is not an empty folder, OSError where the system refuses.
+    Each is as its broker would leave it: `kmirror verify` finds no fault, kafka-dump-log reads it, and a broker of
+    Kafka 4.3.1 opens it. The files are written beside `path`, which is created by a final rename, so an existing `path`
+    is complete. Raises `UsageError` if `path` exists and is not an empty folder, OSError if the system fails.
     """
     target = Path(path)
     _refuse_occupied(target)
@@ -78,9 +78,9 @@ def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[in
     try:
         for broker in files.brokers:
             _write_broker(beside / _name(broker), broker, files.cluster_id)
-        beside.chmod(0o755)  # mkdtemp makes a folder that only its owner may read.
+        beside.chmod(0o755)  # mkdtemp creates a folder that only its owner may read.
         sync_folder(beside)
-        beside.rename(target)  # This replaces an empty folder.
+        beside.rename(target)  # Replaces an empty folder.
     except BaseException:  # Also Ctrl-C.
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -109,7 +109,7 @@ def _write_broker(folder: Path, broker: BrokerFiles, cluster_id: str) -> None:
         _write_log(folder / str(tp), store)
         for name, known in offsets.items():
             data = store.read_file(name)
-            # The log start has a line only where the first segment begins below it.
+            # The log start is recorded only if it is above the first segment's base offset.
             if data is not None and (name != LOG_START_OFFSET or int(data) > min(store.segments())):
                 known[tp] = int(data)
     for name, known in offsets.items():

@@ -1,1 +1,1 @@
-"""Where do two partitions' folders part?"""
+"""Comparison of the logs in two folders."""

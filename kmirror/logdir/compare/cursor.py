@@ -1,6 +1,6 @@
-"""Where in the segment files of a log does a comparison stand, and which batch comes next there?
+"""Read position of a comparison in the segment files of a log.
 
-Files are mapped one after the other, and what has been passed is given back: a log may be larger than the memory.
+Files are mapped one after the other, and pages already passed are released: a log may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kmirror.records.legacy import AnyBatch, LegacyBatch
 _NOTHING: Final = memoryview(b"")
 _RUN_BYTES_MIN: Final = 4 * 1024
 _RUN_BYTES_MAX: Final = 256 * 1024
-# Offset, length, magic, the attributes of formats 0 and 1, the last offset delta of format 2. That is a byte more than
-# the shortest message has: where such a one ends a run it is left for the next step.
+# Offset, length, magic, the attributes of formats 0 and 1, and the last offset delta of format 2. This is one byte
+# longer than the shortest message: such a message at the end of a run is left for the next step.
 _HEAD: Final = Struct(">qi4xbB5xi")
 
 
 class Run(NamedTuple):
-    """Batches in a row that are equal on both sides; `next_offset` follows the last of them."""
+    """Consecutive batches that are equal on both sides; `next_offset` is the offset after the last one."""
 
     batches: int
     offsets: int
@@ -37,9 +37,9 @@ class Run(NamedTuple):
 
 
 class LogCursor:
-    """A place in a log, which is read from `start` up to the first batch that begins at or above `end`.
+    """A position in a log, which is read from `start` up to the first batch that begins at or above `end`.
 
-    Raises `FileFault` where bytes are no batch, and `Unreadable` where the system refuses a file.
+    Raises `FileFault` for bytes that are no batch, and `Unreadable` if the system cannot read a file.
     """
 
     def __init__(self, paths: Sequence[Path], *, start: int, end: int | None, position: int = 0) -> None:
@@ -47,15 +47,15 @@ class LogCursor:
         self._file: Mapped | None = None
         self.end = end
         self.path: Path | None = None
-        """The file that it stands in, None if there is none."""
+        """The current file, None if there is none."""
         self.position = position
         self.next_offset = start
-        """Where the offsets go on: one after the last that was passed."""
+        """Next offset: one after the last offset passed."""
         self._window = _RUN_BYTES_MAX
         self._open(position)
 
     def _open(self, position: int) -> bool:
-        """Go to `position` of the next file; False if there is none."""
+        """Go to `position` of the next file; return False if there is none."""
         self._close_file()
         if not self._left:
             return False
@@ -73,7 +73,7 @@ class LogCursor:
             self._file = None
 
     def close(self) -> None:
-        """Be at the end: what is left is not compared."""
+        """Move to the end: the rest is not compared."""
         self._left.clear()
         self._close_file()
 
@@ -82,14 +82,14 @@ class LogCursor:
         return _NOTHING if self._file is None else self._file.view
 
     def is_at_end(self) -> bool:
-        """Return whether no file has a byte left; goes on to the next file where one is at its end."""
+        """Return whether no bytes are left; moves to the next file at the end of one."""
         while self._file is None or self.position >= self._file.size:
             if not self._open(0):
                 return True
         return False
 
     def batch(self) -> AnyBatch | None:
-        """Return the batch that comes next, None at the end."""
+        """Return the next batch, None at the end."""
         if self.is_at_end():
             return None
         assert self.path is not None, "it is not at its end"
@@ -102,7 +102,7 @@ class LogCursor:
         return None if self.end is not None and header_offset(batch) >= self.end else batch
 
     def skip(self, batch: AnyBatch) -> None:
-        """Pass a batch of this size."""
+        """Advance by the size of `batch`."""
         self._pass(len(batch.view), batch.next_offset)
 
     def _pass(self, size: int, next_offset: int) -> None:
@@ -112,14 +112,14 @@ class LogCursor:
             self._file.passed(self.position)
 
     def pass_to(self, offset: int) -> None:
-        """Pass the batches that end below `offset`."""
+        """Skip the batches that end below `offset`."""
         while (batch := self.batch()) is not None and batch.last_offset < offset:
             self.skip(batch)
 
-    # -- beside another ------------------------------------------------------------------------
+    # -- comparison with the other side -------------------------------------------------------
 
     def match(self, batch: AnyBatch) -> Match | None:
-        """Return EQUAL or FLIPPED if that is how `batch` comes next."""
+        """Return EQUAL or FLIPPED if `batch` comes next here, else None."""
         if self.is_at_end():
             return None
         there, size = self.beside(batch), len(batch.view)
@@ -128,54 +128,54 @@ class LogCursor:
         return None if self.flips(batch) is None else Match.FLIPPED
 
     def beside(self, batch: AnyBatch) -> memoryview:
-        """Return as many bytes as `batch` has, from here on; fewer at the end of a file."""
+        """Return the next bytes, as many as `batch` has; fewer at the end of a file."""
         return self.view[self.position : self.position + len(batch.view)]
 
     def flips(self, batch: AnyBatch) -> FlippedBits | None:
-        """Return the bits in which what comes next differs from `batch`, None if it is not the same but for a few."""
+        """Return the bits in which the next batch differs from `batch`, None if it is a different batch."""
         there = self.beside(batch)
         flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
         if flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
-            return None  # Another batch, perhaps with the same records.
+            return None  # A different batch, perhaps with the same records.
         if there[8:12] != batch.view[8:12] and not self._ends_after(batch):
-            return None  # A batch of another length, which begins alike.
+            return None  # A batch of a different length with the same start.
         return flips
 
     def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Return whether one of two base offsets that differ does not fit among its neighbours."""
+        """Return whether one of two different base offsets does not fit its neighbours."""
         offset = int.from_bytes(there[:8], "big")
         ours_fits = self._offset_after(len(there)) == batch.next_offset
         theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
         return ours_fits or theirs_fits
 
     def _ends_after(self, batch: AnyBatch) -> bool:
-        """Return whether something begins, or the file ends, as far from here as `batch` is long."""
+        """Return whether a batch begins, or the file ends, at the distance of `batch`'s length."""
         size = len(batch.view)
         return self.position + size == len(self.view) or self._offset_after(size) == batch.next_offset
 
     def _offset_after(self, size: int) -> int:
-        """Return the offset that follows the next `size` bytes, or -1."""
+        """Return the offset after the next `size` bytes, or -1."""
         at = self.position + size
         stands = self.view[at : at + 8]
         return int.from_bytes(stands, "big") if len(stands) == 8 else -1
 
     def take_run(self, other: LogCursor) -> Run | None:
-        """Pass the whole batches that stand in equal bytes here and in `other`, and return them; None without any.
+        """Pass and return the whole batches with equal bytes here and in `other`; None if there are none.
 
-        Of each only the length and the offsets are read.
+        Only their lengths and offsets are read.
         """
         if self.is_at_end() or other.is_at_end():
             return None
         here, there = self.view[self.position :], other.view[other.position :]
         most = min(len(here), len(there))
         size = min(most, self._window)
-        if most >= layout.LOG_OVERHEAD:  # A batch is looked at whole.
+        if most >= layout.LOG_OVERHEAD:  # Compare at least one whole batch.
             size = min(most, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
         block = _first_block(here, there, size)
         if block is None:
             self._window = min(max(2 * self._window, _RUN_BYTES_MIN), _RUN_BYTES_MAX)
         elif self._window:
-            self._window = 0  # Where one batch differs the next may too: look at that one alone.
+            self._window = 0  # After a difference the next batch may differ too: compare only that one.
             size = _first_byte(here, there, block)
         else:
             return None
@@ -186,7 +186,7 @@ class LogCursor:
         return run
 
     def _run(self, size: int) -> Run | None:
-        """Return the whole batches in the next `size` bytes, up to `end`; what is no batch is left for `batch`."""
+        """Return the whole batches in the next `size` bytes, up to `end`; invalid bytes are left for `batch`."""
         batches = offsets = 0
         start = self.position
         stop = start + size
@@ -209,18 +209,18 @@ class LogCursor:
 
 
 def _first_block(here: memoryview, there: memoryview, size: int) -> tuple[int, int] | None:
-    """Return from where to where among the first `size` bytes something differs first, None if all is equal."""
+    """Return the first block within `size` bytes that differs, as (start, end); None if all bytes are equal."""
     for begin in range(0, size, _RUN_BYTES_MAX):
         end = min(begin + _RUN_BYTES_MAX, size)
-        # Views are compared byte by byte, copies all at once.
+        # Views are compared byte by byte, copies at once.
         if bytes(here[begin:end]) != bytes(there[begin:end]):
             return begin, end
     return None
 
 
 def _first_byte(here: memoryview, there: memoryview, block: tuple[int, int]) -> int:
-    """Return the position of the first byte that differs, which lies in `block`."""
-    low, high = block  # All is equal before `low`, and not all before `high`.
+    """Return the position of the first different byte, which lies in `block`."""
+    low, high = block  # Everything before `low` is equal, not everything before `high`.
     while high - low > 1:
         middle = (low + high) // 2
         if bytes(here[low:middle]) == bytes(there[low:middle]):

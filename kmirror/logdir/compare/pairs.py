@@ -1,4 +1,4 @@
-"""Which partitions of two folders are to be compared?"""
+"""Selection of the partitions of two folders to compare."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmirror.spec.topics import SYSTEM_TOPICS
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The partitions to compare, those that only one side has, and what was left out."""
+    """Partitions to compare, those that only one side has, and notes about skipped folders."""
 
     both: list[tuple[PartitionFolder, PartitionFolder]]
     only_left: list[PartitionFolder]
@@ -32,15 +32,15 @@ class Pairs:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the left side's logs that are compared."""
+        """Total size in bytes of the left side's logs to compare."""
         return sum(left.size for left, _ in self.both)
 
 
 def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = None, internal: bool = False) -> Pairs:
-    """Return what there is to compare in two partitions or two log folders.
+    """Return the partitions to compare in two partition folders or two log folders.
 
-    `topics` picks; without it all are compared, internal ones only where `internal` says so. Raises `UsageError` where
-    a side has nothing to compare or no such topic, `FileFault` and `Unreadable` for the files of a log folder.
+    `topics` selects topics; without it all are compared, internal ones only with `internal`. Raises `UsageError` if a
+    side has nothing to compare or no such topic, `FileFault` and `Unreadable` for the files of a log folder.
     """
     wanted = None if topics is None else as_names(topics)
     are_logs = [is_log_dirs(path) for path in (left, right)]

@@ -1,12 +1,11 @@
-"""Do two logs hold the same batches, byte for byte, or at least the same records?
+"""Comparison of two logs: the same batches byte for byte, or at least the same records.
 
 Rule 1: LEFT is the reference. Both are compared from the higher of their log start offsets to their ends, or to the
-last stable offset of LEFT. How they are cut into segments does not count.
-Rule 2: the first difference of a partition is described in words; what follows is counted.
-Rule 3: nothing compared is never equal.
-Rule 4: where records are compared (`compare.records`), it is from the first batch on that is not equal.
+last stable offset of LEFT. Segment boundaries are ignored. Rule 2: the first difference of a partition is described in
+words; later ones are counted. Rule 3: if nothing was compared, the result is never equal. Rule 4: records are compared
+(`compare.records`) from the first batch on that is not equal.
 
-Both logs are mapped and walked side by side. As long as runs of bytes are equal only the lengths in them are read.
+Both logs are mapped and read side by side. For equal bytes, only the batch lengths are read.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ LOG_END: Final = "log end offset"
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """How two logs are compared.
+    """Options of a comparison of two logs.
 
-    `until_lso`: up to the last stable offset of LEFT; of records each log up to its own. `logical`: by record where
-    batches differ. `common`: a partition that only one side has is no difference.
+    `until_lso`: up to the last stable offset of LEFT; when comparing records, up to each log's own. `logical`: compare
+    records where batches differ. `common`: a partition that only one side has is no difference.
     """
 
     until_lso: bool = False
@@ -51,10 +50,10 @@ def compare(
     progress: Progress = lambda count: None,
     tell: Callable[[PartitionResult | Difference], None] = lambda what: None,
 ) -> ComparisonResult:
-    """Compare everything; `tell` gets what was found as it is found.
+    """Compare everything; `tell` receives each result as it is found.
 
     That is a `Difference` for each partition that only one side has, then a `PartitionResult` for each other. Raises
-    `UsageError` if nothing could be compared and nothing differs, `Unreadable` where the system refuses a file.
+    `UsageError` if nothing could be compared and nothing differs, `Unreadable` if the system cannot read a file.
     """
     chosen = options or CompareOptions()
     result = ComparisonResult(notes=list(pairs.notes))
@@ -77,7 +76,7 @@ def compare(
             progress(count)
 
         found = compare_partition(left, right, chosen, progress=advance)
-        progress(max(0, left.size - passed))  # What could not be read counts as done.
+        progress(max(0, left.size - passed))  # Unreadable bytes count as done.
         result.partitions.append(found)
         result.differences += found.differences
         result.notes += found.notes
@@ -98,7 +97,7 @@ def _why_nothing(result: ComparisonResult, options: CompareOptions) -> str:
 def compare_partition(
     left: PartitionFolder, right: PartitionFolder, options: CompareOptions, *, progress: Progress = lambda count: None
 ) -> PartitionResult:
-    """Compare two logs; raises `Unreadable` where the system refuses a file."""
+    """Compare two logs; raises `Unreadable` if the system cannot read a file."""
     result = PartitionResult(left.tp)
     pair = _Pair(left, right, result, progress)
     try:
@@ -139,7 +138,7 @@ class _Pair:
         self._open((max(starts), max(starts)), ends)
         self._take_runs()
         if self._result.shares.is_empty:
-            self._open(starts, ends)  # Not a batch in common: the offsets of a copy need not be those of its source.
+            self._open(starts, ends)  # No common batch: a copy need not have the offsets of its source.
             self._note_starts("each from its start")
         else:
             self._note_starts(f"from {max(starts)}")
@@ -153,7 +152,7 @@ class _Pair:
             self._result.notes.append(f"{left.tp}: the logs start at {starts}; compared {compared}")
 
     def _open(self, starts: tuple[int, int], ends: tuple[int | None, int | None]) -> None:
-        """Go to where the comparison begins."""
+        """Move both cursors to the start of the comparison."""
         self.close()
         for folder, start, end in zip(self._folders, starts, ends, strict=True):
             paths = [segment.path for segment in folder.segments_from(start)]
@@ -166,7 +165,7 @@ class _Pair:
         self._cursors.clear()
 
     def _walk(self) -> None:
-        """Count every step, and keep the first that is a difference."""
+        """Count every step, and keep the first difference."""
         left, right = self._cursors
         difference: Difference | None = None
         shares, tp = self._result.shares, self._result.tp
@@ -190,7 +189,7 @@ class _Pair:
                 self._result.differences.append(difference)
 
     def _expected(self) -> Iterator[AnyBatch]:
-        """Yield the batches of the left that are not in a run of equal bytes; those are counted at once."""
+        """Yield the left batches that are not in a run of equal bytes; the runs are counted directly."""
         left = self._cursors[0]
         while True:
             self._take_runs()
@@ -202,7 +201,7 @@ class _Pair:
             self._progress(len(batch.view))
 
     def _take_runs(self) -> None:
-        """Pass what is equal on both sides, and count it."""
+        """Pass and count equal runs."""
         left, right = self._cursors
         common = self._result.shares.common
         while (run := left.take_run(right)) is not None:
@@ -212,7 +211,7 @@ class _Pair:
             self._progress(run.size)
 
     def _ended(self, step: Step) -> Difference:
-        """Say that one log ends; where the other does is known at the end of the walk."""
+        """Return the difference for the end of one log; the caller sets its end offset after the comparison."""
         left, right = (folder.path for folder in self._folders)
         goes_on, ends = (left, right) if step.found is None else (right, left)
         text = f"the log of {goes_on} goes on, that of {ends} ends before this offset"

@@ -1,9 +1,8 @@
-"""Do two logs hold the same records, though in other batches and at other offsets, as a copy by MirrorMaker 2 does?
+"""Comparison by record, for logs with the same records in different batches or offsets, as copied by MirrorMaker 2.
 
-Rule 1: records are compared in log order by timestamp, key, value and headers. Their offsets, batches, codecs, leader
-epochs and producers do not count, and control records are left out.
-Rule 2: where records differ the logs are looked through, a bounded number of records ahead, for the nearest pair that
-is equal; what stands before it differs, or is on one side alone.
+Rule 1: records are compared in log order by timestamp, key, value and headers. Offsets, batches, codecs, leader epochs
+and producers are ignored, and control records are skipped. Rule 2: where records differ, the logs are searched for the
+nearest equal pair within a limited number of records. Records before it differ or exist on one side only.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def _size(record: Record) -> int:
 
 
 class _Side:
-    """The data records of one log from offset `first` on, of which the next ones can be looked at."""
+    """Data records of one log from offset `first` on, with lookahead."""
 
     def __init__(self, cursor: LogCursor, first: int, progress: Progress) -> None:
         self._cursor = cursor
@@ -48,11 +47,11 @@ class _Side:
         self._progress = progress
         self._ahead: deque[Record] = deque()
         self._batch: AnyBatch | None = None
-        """The batch whose records come next, None before one has been looked at."""
+        """The batch with the next records, None before it is opened."""
         self._records: Iterator[Record] = iter(())
 
     def whole_batch(self) -> AnyBatch | None:
-        """Return the batch all of whose records come next, None at the end and inside of one."""
+        """Return the next batch if none of its records has been read; None at the end and inside a batch."""
         if not self._ahead and self._batch is not None:
             self._read()
         if self._ahead:
@@ -62,12 +61,12 @@ class _Side:
         return None if batch is None or header_offset(batch) < self._first else batch
 
     def skip(self, batch: AnyBatch) -> None:
-        """Pass a batch whose records are not looked at."""
+        """Skip a batch without reading its records."""
         self._cursor.skip(batch)
         self._progress(len(batch.view))
 
     def _read(self) -> bool:
-        """Look at the next record of the batch; False, and the batch is passed, if it has none."""
+        """Read the next record of the batch; at its end, pass the batch and return False."""
         assert self._batch is not None, "there is a batch"
         try:
             record = next((record for record in self._records if record.offset >= self._first), None)
@@ -85,7 +84,7 @@ class _Side:
         return fault_of(error, self._cursor.path)
 
     def _fetch(self) -> bool:
-        """Look at one record more; False at the end."""
+        """Read one more record; return False at the end."""
         while True:
             if self._batch is None:
                 batch = self._cursor.batch()
@@ -106,7 +105,7 @@ class _Side:
         return self._ahead[0] if self._ahead or self._fetch() else None
 
     def take(self, count: int) -> None:
-        """Pass records that have been looked at."""
+        """Drop records that were read ahead."""
         for _ in range(count):
             self._ahead.popleft()
 
@@ -121,7 +120,7 @@ class _Side:
 def compare_records(
     left: LogCursor, right: LogCursor, firsts: tuple[int, int], result: PartitionResult, progress: Progress
 ) -> None:
-    """Compare the records from where the cursors stand, and add to `result`; raises `FileFault`.
+    """Compare the records from the cursors on, and update `result`; raises `FileFault`.
 
     Records below `firsts`, the log start offsets, are not part of the logs.
     """
@@ -153,7 +152,7 @@ def compare_records(
 
 
 def _take_batch(here: _Side, there: _Side) -> int:
-    """Pass two batches that hold the same bytes of records, and return how many; 0 if the next ones do not."""
+    """Skip two batches with the same record bytes and return their number of records; 0 if the next ones differ."""
     one, other = here.whole_batch(), there.whole_batch()
     if not (isinstance(one, Batch) and isinstance(other, Batch)) or not _hold_the_same(one, other):
         return 0
@@ -163,7 +162,10 @@ def _take_batch(here: _Side, there: _Side) -> int:
 
 
 def _hold_the_same(one: Batch, other: Batch) -> bool:
-    """Return whether no record of two batches can differ, without reading one; False where that is not known."""
+    """Return whether two batches certainly have the same records, judged without decoding them.
+
+    False if unknown.
+    """
     return (
         one.record_count == other.record_count > 0
         and one.base_timestamp == other.base_timestamp
@@ -175,7 +177,7 @@ def _hold_the_same(one: Batch, other: Batch) -> bool:
 
 
 def _distance(mine: deque[Record], theirs: deque[Record]) -> tuple[int, int]:
-    """Return how many records stand before the nearest pair that is equal; all that were looked at without one."""
+    """Return the numbers of records before the nearest equal pair, or of all records read ahead if there is none."""
     places: dict[_Content, int] = {}
     for place, record in enumerate(theirs):
         places.setdefault(_content(record), place)
@@ -192,7 +194,7 @@ def _distance(mine: deque[Record], theirs: deque[Record]) -> tuple[int, int]:
 def _difference(
     result: PartitionResult, one: Record | None, other: Record | None, mine: int, theirs: int
 ) -> Difference:
-    """Say how the next records differ, before as many as were counted on either side."""
+    """Return the difference between the next records; `mine` and `theirs` count those before the next equal pair."""
     tp = result.tp
     if one is not None and other is not None and mine and theirs:
         where = part_records(one, other)

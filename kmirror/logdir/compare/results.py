@@ -1,4 +1,4 @@
-"""What came out of a comparison of two log folders?"""
+"""Results of a comparison of two log folders."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ RIGHT: Final = "right"
 
 
 class Difference(NamedTuple):
-    """Where two logs part: `left` and `right` are the two values of `field`.
+    """A difference between two logs: `left` and `right` are the two values of `field`.
 
-    `offset` is None where one side lacks the partition, or a file cannot be read at a place without an offset.
-    `right_offset` is the offset on the right where records were compared, whose offsets need not be equal. `place` is
-    the first byte that differs, None where a side has nothing there.
+    `offset` is None if one side lacks the partition, or a file is unreadable at a position without an offset.
+    `right_offset` is the offset on the right when records were compared, which may have different offsets. `place` is
+    the first byte that differs, None if a side has nothing there.
     """
 
     tp: TopicPartition
@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
 
 def told(tp: TopicPartition, where: Parting, right_offset: int | None = None) -> Difference:
-    """Put in words how two batches or records differ."""
+    """Return the difference between two batches or records, with a text."""
     text = f"{where.field} is {_shown(where.expected)} on the left and {_shown(where.found)} on the right"
     if where.place is not None:
         text += f"; {where.place.words(LEFT, RIGHT)}"
@@ -54,20 +54,20 @@ def _shown(value: Value) -> Value:
 
 @dataclass(slots=True)
 class PartitionResult:
-    """What two logs of a partition have in common, and the first place where they differ."""
+    """Extent of the common part of two logs of a partition, and the first difference."""
 
     tp: TopicPartition
     shares: Shares = field(default_factory=Shares)
-    """`only_expected` is what the left alone has, `only_found` what the right alone has."""
+    """`only_expected` counts the left side, `only_found` the right side."""
     bytes: int = 0
-    """Of the batches that are equal."""
+    """Bytes of the equal batches."""
     differences: list[Difference] = field(default_factory=list)
-    """At most one where they part, and one where a file could not be read further."""
+    """At most one difference of content, and one for an unreadable file."""
     notes: list[str] = field(default_factory=list)
 
     @property
     def is_equal(self) -> bool:
-        """Return whether all that either side has is on both; of two empty logs nothing differs."""
+        """True if nothing differs; also for two empty logs."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class PartitionResult:
 
 
 def shares_in_words(shares: Shares, one: str, other: str) -> str:
-    """Return how much is where, `one` and `other` being what the sides are called; what is nowhere is not told."""
+    """Return the shares in words; `one` and `other` are the names of the sides. Empty shares are omitted."""
     rows = {
         "with other content": shares.differing,
         f"only {one}": shares.only_expected,
@@ -88,7 +88,7 @@ def shares_in_words(shares: Shares, one: str, other: str) -> str:
 
 
 def in_words(extent: Extent) -> str:
-    """Return how much it is, such as `3 batches (12 offsets) and 1 record`."""
+    """Return an extent in words, such as `3 batches (12 offsets) and 1 record`."""
     parts = []
     if extent.batches or not extent.records:
         parts.append(f"{counted(extent.batches, 'batch')} ({counted(extent.offsets, 'offset')})")
@@ -99,37 +99,37 @@ def in_words(extent: Extent) -> str:
 
 @dataclass(slots=True)
 class ComparisonResult:
-    """What was compared and where it differs."""
+    """Result of the comparison of all partitions."""
 
     partitions: list[PartitionResult] = field(default_factory=list)
-    """Those that both sides have."""
+    """Results of the partitions that both sides have."""
     only_left: list[TopicPartition] = field(default_factory=list)
     only_right: list[TopicPartition] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
-    """All of them; a partition that only one side has is one, unless only common ones were asked for."""
+    """All differences; a partition that only one side has is one, unless only common partitions are compared."""
     notes: list[str] = field(default_factory=list)
 
     @property
     def batches(self) -> int:
-        """Return how many batches are equal."""
+        """Number of equal batches."""
         return sum(each.shares.common.batches for each in self.partitions)
 
     @property
     def records(self) -> int:
-        """Return how many records are equal that stand in other batches."""
+        """Number of equal records in different batches."""
         return sum(each.shares.common.records for each in self.partitions)
 
     @property
     def bytes(self) -> int:
-        """Return how many bytes the equal batches have."""
+        """Total size of the equal batches in bytes."""
         return sum(each.bytes for each in self.partitions)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was compared: no partition is on both sides, or none of those holds a batch."""
+        """True if nothing was compared: no partition is on both sides, or none of those has a batch."""
         return all(each.shares.is_empty for each in self.partitions)
 
     @property
     def is_equal(self) -> bool:
-        """Return whether something was compared, and nothing differs."""
+        """True if something was compared and nothing differs."""
         return not (self.differences or self.is_empty)

@@ -1,1 +1,1 @@
-"""A second, declarative reading of a log's files, field by field."""
+"""A second, declarative decoder of a log's files, field by field."""

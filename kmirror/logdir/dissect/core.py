@@ -1,9 +1,8 @@
-"""How does a `construct` layout say where each of its fields stands and what it means?
+"""`construct` layouts whose fields record their position and meaning.
 
-Every field of a layout is a `Field`: it parses to a `Span`, the value with its byte range, and builds from
-a span or a plain value, so that one declaration both takes bytes apart and puts them together. The layouts
-are a second, slower and independent reading of every format: people read them, and the fast path is held
-against them.
+Every field of a layout is a `Field`. It parses to a `Span` (value and byte range) and builds from a span or a plain
+value, so one declaration both decodes and encodes. The layouts are a second, slower and independent decoder of every
+format: they are shown to users, and the fast decoder is tested against them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Meaning: TypeAlias = Callable[[Any], str]
 
 @dataclass(slots=True)
 class Span:
-    """The value of one field and its bytes, from `start` up to `end`."""
+    """Value of one field and its bytes, from `start` to `end` (exclusive)."""
 
     start: int
     end: int
@@ -29,9 +28,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class DissectedRow:
-    """One line of a dissection: a field, or a group of those that follow one level deeper.
+    """One line of a dissection: a field, or a group whose members follow one level deeper.
 
-    `within` names the inflated data that the byte range counts in, or is empty for the file itself.
+    `within` names the decompressed data that the byte range refers to; it is empty for the file itself.
     """
 
     depth: int
@@ -45,7 +44,7 @@ class DissectedRow:
 
 
 class Field(c.Subconstruct):  # type: ignore[misc]  # construct has no types
-    """A part of a layout that remembers its place; `meaning` turns its value into words."""
+    """A part of a layout with its position; `meaning` converts its value to words."""
 
     def __init__(self, subcon: Any, meaning: Meaning | None = None) -> None:
         super().__init__(subcon)
@@ -67,7 +66,7 @@ def value_of(obj: Any) -> Any:
 
 
 def plain(parsed: Any) -> Any:
-    """Return what was parsed with its places left out: dicts, lists and values."""
+    """Return parsed data without positions: dicts, lists and values."""
     if isinstance(parsed, Span):
         return plain(parsed.value)
     if isinstance(parsed, c.Container):
@@ -78,7 +77,7 @@ def plain(parsed: Any) -> Any:
 
 
 class Varint(c.Construct):  # type: ignore[misc]
-    """A zig-zag varint of `bits` bits as the JVM reads it: bits beyond are dropped, a further byte is refused."""
+    """A zig-zag varint of `bits` bits as the JVM reads it: excess bits are dropped, an excess byte is an error."""
 
     def __init__(self, bits: int) -> None:
         super().__init__()
@@ -113,7 +112,7 @@ def field(name: str, subcon: Any, meaning: Meaning | None = None) -> Any:
 
 
 def sized_bytes(length: str) -> Any:
-    """Return a subcon for as many bytes as the field `length` says, None for a negative length."""
+    """Return a subcon for as many bytes as the field `length` says; None for a negative length."""
 
     def size(context: Any) -> int:
         return int(value_of(context[length]))
@@ -122,7 +121,7 @@ def sized_bytes(length: str) -> Any:
 
 
 def rows_of(name: str, parsed: Any, depth: int, *, within: str = "", shift: int = 0) -> Iterator[DissectedRow]:
-    """Yield the rows of a parsed layout, groups before their members; `shift` is added to each place."""
+    """Yield the rows of a parsed layout, groups before their members; `shift` is added to each position."""
     if isinstance(parsed, Span):
         value = parsed.value
         if isinstance(value, c.Container | list):
@@ -147,7 +146,7 @@ def _members(value: Any, depth: int, within: str, shift: int) -> Iterator[Dissec
 
 
 def with_paths(rows: Iterable[DissectedRow]) -> Iterator[tuple[DissectedRow, str]]:
-    """Yield each row with the names of the groups that it is in, as `batch[0].record[2].key`."""
+    """Yield each row with its path of groups, such as `batch[0].record[2].key`."""
     names: list[str] = []
     for row in rows:
         names[row.depth :] = [row.name]

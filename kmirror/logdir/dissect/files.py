@@ -1,8 +1,8 @@
-"""What does each byte of a file of a log directory say?
+"""Dissection of the files of a log directory, field by field.
 
-`dissect` yields a row for each field, in the order of the file: byte range, name, value and what the value
-means. It goes on past a wrong checksum, which it marks as a fault, and stops with `CorruptBatch` where the
-form itself breaks; the rows until then have been given. Inflated data counts its own bytes from 0.
+`dissect` yields a row per field, in file order: byte range, name, value and meaning. It marks a wrong checksum as a
+fault and continues. It raises `CorruptBatch` where the structure itself is invalid, after the rows before that point.
+Positions in decompressed data start at 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CONTROL_MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """One kind of file; `read` takes its bytes, the offset in its name, and the limit of inflating."""
+    """One kind of file; arguments of `read`: its bytes, the offset in its name, and the decompression limit."""
 
     name: str
     about: str
@@ -51,12 +51,12 @@ class FileKind:
 def dissect(
     kind: FileKind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX
 ) -> Iterator[DissectedRow]:
-    """Yield the rows of a file; raises `CorruptBatch` where it is not what `kind` says."""
+    """Yield the rows of a file; raises `CorruptBatch` if it is not of this `kind`."""
     return kind.read(memoryview(data), base_offset, limit)
 
 
 def kind_of(file_name: str) -> tuple[FileKind, int] | None:
-    """Return the kind of a file by its name, and the offset that the name begins with, 0 if it has none."""
+    """Return the kind of a file by its name, and the offset at the start of the name, 0 if there is none."""
     name = re.sub(r"(\.deleted|\.cleaned|\.swap|\.tmp)+$", "", file_name)
     for kind in KINDS:
         if re.fullmatch(kind.pattern, name):
@@ -130,7 +130,7 @@ def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int
 
 
 def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
-    """Yield what a control record's key or value, given as its row, says inside."""
+    """Yield the fields inside a control record's key or value, given as its row."""
     key = fields.key.value or b""
     layout = layouts.CONTROL_KEY
     if row.name == "value":
@@ -155,7 +155,7 @@ def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
 
 
 def _rest(data: Buffer, at: int, whole: DissectedRow, meaning: str) -> Iterator[DissectedRow]:
-    """Yield a row beside the fields of `whole`, whose bytes are `data`, for what no field claims from `at` on."""
+    """Yield a row for the bytes from `at` on that no field of `whole` covers; `data` are the bytes of `whole`."""
     if at < len(data):
         start, end = whole.start + at, whole.start + len(data)
         yield DissectedRow(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
@@ -205,13 +205,13 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
             yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
 
 
-# -- the files beside a segment ---------------------------------------------------------------
+# -- files of a segment -----------------------------------------------------------------------
 
 
 def _rows(
     name: str, layout: Any, about: Callable[[Any, int], str]
 ) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
-    """Return a reader of equal entries; zeros to the end are the room that a broker keeps ready while it runs."""
+    """Return a reader of fixed-size entries; trailing zeros are space that a running broker preallocates."""
     size = layout.sizeof()
 
     def read(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
@@ -305,7 +305,7 @@ def _parse(layout: Any, data: memoryview, position: int) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of construct's text, without the path that it puts in front."""
+    """Return the first line of construct's error text, without the path at its start."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith("Error in path")]
     return lines[0] if lines else type(error).__name__
 

@@ -1,7 +1,7 @@
-"""How does `construct` spell every format of a log directory?
+"""`construct` layouts of all formats in a log directory.
 
-Batches and messages in all formats, the files beside a segment, and the small text files. Names are
-Kafka's. Each layout reads one entry; how entries follow each other in a file is `dissect`'s business.
+They cover batches and messages of all formats, the files of a segment, and the small text files. Names are Kafka's.
+Each layout decodes one entry; `dissect` handles the sequence of entries in a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
 from kmirror.records.instants import utc_text
 
-# -- what values mean -------------------------------------------------------------------------
+# -- meanings of values -----------------------------------------------------------------------
 
 
 def _none_is(text: str) -> Any:
@@ -23,7 +23,7 @@ def _none_is(text: str) -> Any:
 
 
 def time_of(stamp: int) -> str:
-    """Return a timestamp as people write it, in UTC; "no timestamp" for -1."""
+    """Return a timestamp as text in UTC; "no timestamp" for -1."""
     if stamp == -1:
         return "no timestamp"
     return utc_text(stamp).replace("T", " ")
@@ -48,7 +48,7 @@ def message_attributes(value: int) -> str:
 
 
 def as_text(value: bytes | None) -> str:
-    """Return the bytes as text if they are text."""
+    """Return the bytes as text, or a description if they are no printable text."""
     if value is None:
         return "null"
     try:
@@ -59,7 +59,7 @@ def as_text(value: bytes | None) -> str:
 
 
 def control_name(value: int) -> str:
-    """Return the name of a control record's type, `unknown type` for one without a name."""
+    """Return the name of a control record's type, or `unknown type`."""
     try:
         return ControlType(value).name
     except ValueError:
@@ -89,7 +89,7 @@ RECORD_FIELDS: Final = c.Struct(
     field("value", sized_bytes("value_length"), as_text),
     field("header_count", VARINT),
     field("headers", c.Array(lambda context: value_of(context.header_count), Field(HEADER))),
-    c.Terminated,  # A record's fields fill its length.
+    c.Terminated,  # The fields must fill the record's length.
 )
 
 RECORD: Final = c.Struct(
@@ -156,7 +156,7 @@ def _message(*timestamp: Any, attributes: Any) -> Any:
 MESSAGE_V0: Final = _message(attributes=_codec)
 MESSAGE_V1: Final = _message(field("timestamp", c.Int64sb, time_of), attributes=message_attributes)
 
-# -- the files beside a segment ---------------------------------------------------------------
+# -- files of a segment -----------------------------------------------------------------------
 
 INDEX_ENTRY: Final = c.Struct(
     field("relative_offset", c.Int32sb),
@@ -203,7 +203,7 @@ def _until(end: bytes) -> Any:
 
 
 def _decimal(end: bytes) -> Any:
-    """Return the layout of a number in decimal digits, up to and with `end`."""
+    """Return the layout of a decimal number, up to and including `end`."""
     return c.ExprAdapter(_until(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
 
 

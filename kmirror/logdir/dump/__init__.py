@@ -1,1 +1,1 @@
-"""What Kafka's dump tool prints."""
+"""Output of kafka-dump-log."""

@@ -1,8 +1,8 @@
-"""Which batches does Kafka's reader of files see, and what does it say of damaged ones?
+"""Batches as Kafka's file reader sees them, including damaged ones.
 
-`kmirror.records` refuses what is no batch. A dump tool is for just those, so this reader goes as far as Kafka's does:
-it takes a batch by its length alone, reads each field when it is asked for, and raises `CorruptBatch` at the field
-where Kafka's would raise. Of the magic byte it knows as much as that one: below 2 is a message, above a batch.
+`kmirror.records` rejects invalid batches. A dump tool is needed for exactly those, so this reader behaves like Kafka's:
+it finds a batch by its length only, reads each field on access, and raises `CorruptBatch` at the field where Kafka's
+reader would fail. Like that reader, it treats a magic below 2 as a message and any other as a batch.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _UP_TO_MAGIC: Final = 17
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _UINT32: Final = Struct(">I")
-# In a message, after offset and size: crc, magic, attributes, in format 1 the timestamp, key size.
+# Positions in a message after offset and size: crc, magic, attributes, timestamp (format 1 only), key size.
 _ATTRIBUTES_AT: Final = 5
 _TIMESTAMP_AT: Final = 6
 _KEY_SIZE_AT: Final = {0: 6, 1: 14}
 
 
 class LegacyRecord:
-    """A message, its fields read when asked for; `view` begins at the checksum."""
+    """A message whose fields are read on access; `view` begins at the checksum."""
 
     __slots__ = ("offset", "position", "timestamp_of_wrapper", "view")
 
@@ -62,7 +62,7 @@ class LegacyRecord:
 
     @property
     def timestamp(self) -> int:
-        """Return the timestamp in ms, that of a wrapper with log append time, -1 in format 0; raises `CorruptBatch`."""
+        """Timestamp in ms; the wrapper's with log append time, -1 in format 0. Raises `CorruptBatch`."""
         if self.magic == 0:
             return layout.NO_TIMESTAMP
         if self.timestamp_of_wrapper is not None:
@@ -114,7 +114,7 @@ AnyRecord = Record | LegacyRecord
 
 
 class Head(NamedTuple):
-    """What precedes a batch's or message's own fields."""
+    """The bytes before a batch's or message's own fields."""
 
     position: int
     offset: int
@@ -127,7 +127,7 @@ class Head(NamedTuple):
 
 
 def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iterator[Head]:
-    """Yield the batches of `view[start:end]` that are whole; raises `CorruptBatch` at a length that none can have."""
+    """Yield the complete batches of `view[start:end]`; raises `CorruptBatch` for an impossible length."""
     stop = len(view) if end is None else min(end, len(view))
     while start < stop - _UP_TO_MAGIC:
         offset, length = layout.OVERHEAD.unpack_from(view, start)
@@ -142,7 +142,7 @@ def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iter
 
 
 def codec_of(attributes: int, where: LegacyRecord | FileBatch | FileMessage) -> Compression:
-    """Return the codec that the attributes name; raises `CorruptBatch` for one that does not exist."""
+    """Return the codec in the attributes; raises `CorruptBatch` for an unknown one."""
     bits = attributes & layout.COMPRESSION_MASK
     if bits > Compression.ZSTD:
         raise where.corrupt(f"compression type {bits} does not exist")
@@ -150,7 +150,7 @@ def codec_of(attributes: int, where: LegacyRecord | FileBatch | FileMessage) -> 
 
 
 class FileBatch:
-    """A batch in a file, whatever its length says; raises `CorruptBatch` when the file ends in its header."""
+    """A batch in a file, of any length; raises `CorruptBatch` if the file ends in its header."""
 
     __slots__ = ("_fields", "file", "head")
 
@@ -159,7 +159,7 @@ class FileBatch:
         self.head = head
         if len(file) - head.position < layout.HEADER_SIZE:
             raise self.corrupt(f"the file ends inside the {layout.HEADER_SIZE} bytes of a batch header")
-        # In a batch that is too short this reads into the next one, as Kafka does.
+        # If the batch is too short, this reads into the next one, as Kafka does.
         self._fields = layout.HEADER.unpack_from(file, head.position)
 
     def corrupt(self, reason: str) -> CorruptBatch:
@@ -179,7 +179,7 @@ class FileBatch:
 
     @property
     def attributes(self) -> int:
-        return int(self._fields[5]) & 0xFF  # The upper byte is not used.
+        return int(self._fields[5]) & 0xFF  # The upper byte is unused.
 
     @property
     def last_offset_delta(self) -> int:
@@ -211,7 +211,7 @@ class FileBatch:
 
     @property
     def last_sequence(self) -> int:
-        """Return the sequence number of the last record, -1 for a batch without."""
+        """Sequence number of the last record, -1 if the batch has none."""
         base = self.base_sequence
         return base if base == layout.NO_SEQUENCE else layout.add_to_sequence(base, self.last_offset_delta)
 
@@ -221,7 +221,7 @@ class FileBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Return who set the timestamps, the producer or the broker."""
+        """Whether the producer or the broker set the timestamps."""
         is_append = self.attributes & layout.LOG_APPEND_TIME_FLAG
         return TimestampType.LOG_APPEND_TIME if is_append else TimestampType.CREATE_TIME
 
@@ -243,14 +243,14 @@ class FileBatch:
 
     @property
     def is_valid(self) -> bool:
-        """Return whether the checksum holds; of less than a header it does not."""
+        """True if the checksum matches; False if the batch is shorter than a header."""
         start, size = self.head.position, self.head.size_in_bytes
         if size < layout.HEADER_SIZE:
             return False
         return crc32c(self.file[start + layout.ATTRIBUTES_AT : start + size]) == self.checksum
 
     def records(self) -> Iterator[Record]:
-        """Yield what Kafka does; of compressed records none unless all are sound."""
+        """Yield the same records as Kafka; compressed ones only if all are valid."""
         start, size = self.head.position, self.head.size_in_bytes
         if size < layout.HEADER_SIZE:
             raise self.corrupt(f"a batch of {size} bytes has no room for its record count")
@@ -279,7 +279,7 @@ class FileBatch:
 
 
 def _last_is_checked(records: Iterator[Record], count: int) -> Iterator[Record]:
-    """Yield the records, the last one when it is known that nothing follows it."""
+    """Yield the records; the last one only after checking that nothing follows it."""
     for number, record in enumerate(records, start=1):
         if number == count:
             for _ in records:
@@ -288,7 +288,7 @@ def _last_is_checked(records: Iterator[Record], count: int) -> Iterator[Record]:
 
 
 class FileMessage:
-    """A message in a file; reading more than its offset raises `CorruptBatch` for a magic below 0."""
+    """A message in a file; for a magic below 0, reading anything but its offset raises `CorruptBatch`."""
 
     __slots__ = ("file", "head", "outer")
 
@@ -321,12 +321,12 @@ class FileMessage:
 
     @property
     def compression(self) -> Compression:
-        """Return the codec; raises `CorruptBatch` for bits that name none."""
+        """Codec of the message; raises `CorruptBatch` for an unknown one."""
         return codec_of(self.outer.view[_ATTRIBUTES_AT], self)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Return who set the timestamp; raises `CorruptBatch` for a format that does not exist."""
+        """Whether the producer or the broker set the timestamp; raises `CorruptBatch` for an unknown format."""
         if self.head.magic < 0:
             raise self.corrupt(f"message format {self.head.magic} does not exist")
         if self.head.magic == 0:
@@ -335,7 +335,7 @@ class FileMessage:
         return TimestampType.LOG_APPEND_TIME if is_append else TimestampType.CREATE_TIME
 
     def records(self) -> Iterator[LegacyRecord]:
-        """Yield the message, or those that it wraps."""
+        """Yield the message, or those inside the wrapper."""
         codec = self.compression
         if codec is Compression.NONE:
             yield self.outer
@@ -374,7 +374,7 @@ class FileMessage:
                 raise self.corrupt(f"a message inside has a length of {size}")
             at += layout.LOG_OVERHEAD
             if size > len(data) - at:
-                break  # The JVM takes a torn end for the end.
+                break  # The JVM treats an incomplete message as the end.
             record = LegacyRecord(data[at : at + size], offset, self.head.position)
             if record.magic == 1:
                 record.timestamp_of_wrapper = stamp

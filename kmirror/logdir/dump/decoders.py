@@ -1,13 +1,13 @@
-"""Decode the key and the value of a record, given the topic that it comes from.
+"""Decoders for the key and value of a record, by topic.
 
-A decoder gives each a text, a JSON value, or None for what is not printed. Bytes that its topic cannot hold are told
-in the words of Kafka's tool, since what it prints of them is part of its output.
+A decoder returns text, a JSON value, or None (not printed) for each. Invalid bytes are reported in the wording of
+Kafka's tool, as these texts are part of its output.
 
     offsets, transaction log, share group state, mirror state   key {"type","data"}, value {"version","data"}
     cluster metadata                                            value {"type","version","data"}, no key
-    remote log metadata                                         value as its Java class prints itself, no key
+    remote log metadata                                         value in the toString form of its Java class, no key
 
-The mirror state has the fields of our schemas: the KIP's own key would show the mirror's name alone (D8).
+The mirror state uses the fields of our schemas: the KIP's own key would show only the mirror's name (D8).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kmirror.protocol.structs import Struct
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")
 _INT16_MAX: Final = 2**15 - 1
-# Java asks a null value for its size first, and fails.
+# Java reads the size of the null value first, and fails.
 _NULL_REMOTE_VALUE: Final = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
@@ -49,7 +49,7 @@ DELETE_STATES: Final = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "
 
 
 class AnyRecord(Protocol):
-    """What a decoder looks at."""
+    """The fields of a record that decoders use."""
 
     @property
     def offset(self) -> int: ...
@@ -60,14 +60,14 @@ class AnyRecord(Protocol):
 
 
 class DecodedRecord(NamedTuple):
-    """What to print for key and value."""
+    """Text or JSON value to print for key and value."""
 
     key: Any = None
     value: Any = None
 
 
 class DecodeError(UsageError):
-    """A record cannot be decoded and the dump ends there, as Kafka's tool does."""
+    """The record cannot be decoded and the dump ends, as in Kafka's tool."""
 
 
 Decoder = Callable[[AnyRecord], DecodedRecord]
@@ -81,7 +81,7 @@ def as_string(data: bytes) -> str:
 
 
 def as_default(data: bytes) -> str:
-    """Return an array as Java prints it; Java's number is an address, ours comes from the bytes."""
+    """Return an array in Java's form; Java prints a hash of its address, this function a hash of its bytes."""
     return f"[B@{java.hash_of_bytes(data) & 0xFFFF_FFFF:x}"
 
 
@@ -110,7 +110,7 @@ DEFAULT_DECODER: Final = _API + "StringDecoder"
 
 
 def plain_decoder(key_class: str, value_class: str) -> Decoder:
-    """Return the decoder that the two classes of Kafka's make; raises `UsageError` for a name it does not have."""
+    """Return the decoder of two Kafka decoder classes; raises `UsageError` for an unknown class."""
     try:
         value_of, key_of = PLAIN[value_class], PLAIN[key_class]
     except KeyError as error:
@@ -181,7 +181,7 @@ def _unreadable(version: int, name: str, error: ProtocolError, data: bytes) -> P
 
 
 def _open_members(data: dict[str, Any]) -> None:
-    """Put what the members' subscriptions and assignments say in the place of their bytes."""
+    """Replace the bytes of the members' subscriptions and assignments by their decoded content."""
     inside: tuple[tuple[str, type[Message]], ...] = (
         ("subscription", ConsumerProtocolSubscription),
         ("assignment", ConsumerProtocolAssignment),
@@ -195,14 +195,14 @@ def _open_members(data: dict[str, Any]) -> None:
             try:
                 member[field] = to_json(cls.decode_prefix(raw, version, 2)[0], version)
             except ProtocolError:
-                continue  # Its bytes stay.
+                continue  # The bytes are kept.
 
 
 # -- topics of framed records -----------------------------------------------------------------
 
 
 def decode_cluster_metadata(record: AnyRecord) -> DecodedRecord:
-    """Return what Kafka prints of a record of `__cluster_metadata` or of one of its snapshots."""
+    """Return the output of Kafka's tool for a record of `__cluster_metadata` or of one of its snapshots."""
     try:
         message, version = _framed(record.value or b"", METADATA_RECORDS)
     except ProtocolError as error:
@@ -216,7 +216,7 @@ def _constant_name(message: Message) -> str:
 
 
 def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
-    """Return a framed message and its version; raises `ProtocolError` in the words of Kafka's reader."""
+    """Return a framed message and its version; raises `ProtocolError` in the wording of Kafka's reader."""
     numbers = []
     at = 0
     for name in ("frame version", "type", "version"):
@@ -235,12 +235,12 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
         raise ProtocolError(f"{family}: Unknown metadata id {record_type}")
     cls = by_name(table[record_type])
     try:
-        # The JVM reads a version to come as the newest that it knows.
+        # The JVM decodes a future version as the newest known one,
         message, end = cls.decode_prefix(data, min(version, cls.MAX_VERSION), at)
     except ProtocolError:
         raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
     if version > cls.MAX_VERSION and _holds_structs(message):
-        # Yet each nested struct refuses a version that it does not have.
+        # but each nested struct rejects an unknown version.
         raise ProtocolError(f"Failed to deserialize record with type {record_type}")
     if end < len(data):
         raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
@@ -266,7 +266,7 @@ def _wrong_frame(version: int) -> str:
 
 
 def decode_remote_log_metadata(record: AnyRecord) -> DecodedRecord:
-    """Return what Kafka prints of a record of `__remote_log_metadata`."""
+    """Return the output of Kafka's tool for a record of `__remote_log_metadata`."""
     try:
         if record.value is None:
             raise ProtocolError(_NULL_REMOTE_VALUE)
@@ -292,7 +292,7 @@ def _segment_id(entry: Any) -> str:
 
 
 def _epochs(entries: Any) -> str:
-    """Return the epochs as a sorted map of Java prints itself."""
+    """Return the epochs in the form of a sorted Java map."""
     found = {entry.leader_epoch: entry.offset for entry in entries}
     if not found:
         raise ProtocolError("segmentLeaderEpochs can not be null or empty")

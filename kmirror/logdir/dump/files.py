@@ -1,8 +1,8 @@
-"""What does kafka-dump-log do with the files it is given?
+"""kafka-dump-log: dumping a list of files.
 
-Rule 1: files are dumped in the order given; the suffix of a name says what it is, and the name where it begins.
-Rule 2: the first file that Kafka's tool would die of ends the dump with an error, after what could be printed of it.
-Rule 3: indexes that do not agree with their log are listed on stderr at the end, and are no error.
+Rule 1: files are dumped in the given order; the suffix of a name selects the format, and the name gives the base
+offset. Rule 2: the first file at which Kafka's tool would fail ends the dump with an error, after the output up to that
+point. Rule 3: indexes that do not match their log are listed on stderr at the end, without an error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Write = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """What to show. The callables run once for each file that needs them, and may raise UsageError."""
+    """Options of a dump. The callables run once for each file that needs them, and may raise UsageError."""
 
     decoder: Callable[[], Decoder] = lambda: plain_decoder(DEFAULT_DECODER, DEFAULT_DECODER)
     prints_data: bool = False
@@ -61,16 +61,16 @@ class DumpOptions:
 
 @dataclass(slots=True)
 class Disagreements:
-    """What does not agree, by the absolute path of the file that says it."""
+    """Mismatches found, by the absolute path of the file that contains them."""
 
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)  # Indexed offset -> offset in the log.
     timestamps: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     order: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     not_found: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    gaps: dict[str, dict[int, int]] = field(default_factory=dict)  # Offset -> the offset of the batch after it.
+    gaps: dict[str, dict[int, int]] = field(default_factory=dict)  # Offset -> offset of the next record.
 
     def write(self, write: Write) -> None:
-        """Tell them in the words and the order of Kafka's tool."""
+        """Write the mismatches in the wording and order of Kafka's tool."""
         for path in _in_order(self.offsets):
             write(f"Mismatches in :{path}\n")
             for offset, found in sorted(self.offsets[path].items(), reverse=True):
@@ -98,7 +98,7 @@ def _in_order(paths: Iterable[str]) -> list[str]:
 
 
 class Dump:
-    """One run over files; `printer` gets what goes to stdout and `complain` lines for stderr."""
+    """One run over files; `printer` writes stdout, `complain` receives lines for stderr."""
 
     def __init__(self, options: DumpOptions, printer: Printer, complain: Write) -> None:
         self._options = options
@@ -107,7 +107,7 @@ class Dump:
         self._found = Disagreements()
 
     def run(self, files: Sequence[str]) -> None:
-        """Dump the files; raises `UsageError` where Kafka's tool ends with an exception."""
+        """Dump the files; raises `UsageError` or `FileFault` where Kafka's tool fails with an exception."""
         for given in files:
             shown = _as_java_file(given)
             self._printer.file(shown)
@@ -165,7 +165,7 @@ class Dump:
                 raise CorruptBatch(str(error), position=batch.head.position, offset=record.offset) from None
         return last_offset
 
-    # -- what stands beside a log -------------------------------------------------------------
+    # -- files of a segment -------------------------------------------------------------------
 
     def _offset_index(self, shown: str, path: Path) -> None:
         max_message_size = self._options.max_message_size()
@@ -213,7 +213,7 @@ class Dump:
                 before = row.timestamp
 
     def _compare(self, row: TimeRow, head: Head | None, log: Mapped, before: int, absolute: str) -> None:
-        """Hold a time index row against the batch that it should name."""
+        """Compare a time index row with the batch that it points to."""
         batch = None if head is None else open_batch(log.view, head)
         if batch is None or batch.last_offset != row.offset:
             offset = -1 if batch is None else batch.last_offset
@@ -252,11 +252,11 @@ KINDS: Final[Mapping[str, Callable[[Dump, str, Path], None]]] = {
     ".snapshot": Dump._producers,
     ".txnindex": Dump._aborted,
 }
-"""Suffix of a file's name, or all of a name without a dot, to what dumps such a file, given its name and path."""
+"""Dump methods by file suffix, or by the whole name if it has no dot; arguments: the name and the path."""
 
 
 def _as_java_file(given: str) -> str:
-    """Return a path as `java.io.File` prints it."""
+    """Return a path in the form of `java.io.File`."""
     shown = _SLASHES.sub("/", given)
     return shown[:-1] if len(shown) > 1 and shown.endswith("/") else shown
 
@@ -273,7 +273,7 @@ def _base_offset(path: Path) -> int:
 
 
 def _snapshot_id(path: Path) -> tuple[int, int]:
-    """Return end offset and epoch, which are the name of a snapshot."""
+    """Return the end offset and epoch in the name of a snapshot."""
     name = path.name
     offset, epoch = name[:_OFFSET_DIGITS], name[_OFFSET_DIGITS + 1 : _OFFSET_DIGITS + 1 + _EPOCH_DIGITS]
     if not _NUMBER.fullmatch(offset) or not _NUMBER.fullmatch(epoch):
@@ -283,7 +283,7 @@ def _snapshot_id(path: Path) -> tuple[int, int]:
 
 @contextmanager
 def _segment(path: Path) -> Iterator[Mapped]:
-    """Yield the segment file; raises `FileFault` for one that is larger than Kafka can open."""
+    """Yield the segment file; raises `FileFault` if it is larger than Kafka can open."""
     with mapped(path) as file:
         if file.size > SEGMENT_BYTES_MAX:
             raise FileFault(f"{file.size} bytes, more than the {SEGMENT_BYTES_MAX} of a segment", path=path)

@@ -1,8 +1,7 @@
-"""What do the files beside a segment say, and is it true of the segment?
+"""Index files and snapshots of a segment, read as Kafka's dump tool does.
 
-The tool of Kafka looks up each row of an offset or time index in the log and lists on stderr what it does not find; a
-row that points where no batch can be read ends the dump. Rows after the first that say what a preallocated row of
-zeros says end the file.
+Kafka's tool looks up each row of an offset or time index in the log and lists the missing ones on stderr; a row that
+points to no readable batch ends the dump. A preallocated row of zeros after the first row ends the file.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _INT32_MAX: Final = 2**31 - 1
 
 
 class CorruptSnapshot(FileFault):
-    """A producer snapshot that cannot be read, in the words of Kafka's reader."""
+    """An invalid producer snapshot, in the wording of Kafka's reader."""
 
 
 class OffsetIndexFile:
-    """A `.index` file; the rows are read where they stand."""
+    """A `.index` file; rows are read in place."""
 
     def __init__(self, file: Mapped, base_offset: int) -> None:
         self.file = file
@@ -40,12 +39,12 @@ class OffsetIndexFile:
         self.rows = file.size // OFFSET_ROW.size
 
     def row(self, number: int) -> OffsetRow:
-        """Return row `number` with its offset made absolute."""
+        """Return row `number` with an absolute offset."""
         relative, position = OFFSET_ROW.unpack_from(self.file.view, number * OFFSET_ROW.size)
         return OffsetRow(self.base_offset + relative, position)
 
     def sanity_check(self) -> None:
-        """Raise `FileFault` for an index that a broker would build anew when it starts."""
+        """Raise `FileFault` for an index that a broker would rebuild when it starts."""
         last = self.row(self.rows - 1).offset if self.rows else self.base_offset
         if self.rows and last < self.base_offset:
             reason = f"the last offset is {last}, less than the base offset {self.base_offset}"
@@ -53,7 +52,7 @@ class OffsetIndexFile:
         _check_whole_rows(self.file, OFFSET_ROW.size)
 
     def lookup(self, offset: int) -> OffsetRow:
-        """Return the row that Kafka's search finds, which for rows out of order need not be the right one."""
+        """Return the row that Kafka's binary search finds; with unordered rows it may be the wrong one."""
         slot = self._slot_for(offset)
         return OffsetRow(self.base_offset, 0) if slot < 0 else self.row(slot)
 
@@ -61,7 +60,7 @@ class OffsetIndexFile:
         if self.rows == 0:
             return -1
         low, high = 0, self.rows - 1
-        # The last rows, which are most often asked for, are searched by themselves.
+        # The last rows are looked up most often and searched first.
         warm = max(0, self.rows - 1 - _WARM_BYTES // OFFSET_ROW.size)
         if self.row(warm).offset < offset:
             low = warm
@@ -79,7 +78,7 @@ class OffsetIndexFile:
 
 
 class TimeIndexFile:
-    """A `.timeindex` file; the rows are read where they stand."""
+    """A `.timeindex` file; rows are read in place."""
 
     def __init__(self, file: Mapped, base_offset: int) -> None:
         self.file = file
@@ -87,12 +86,12 @@ class TimeIndexFile:
         self.rows = file.size // TIME_ROW.size
 
     def row(self, number: int) -> TimeRow:
-        """Return row `number` with its offset made absolute."""
+        """Return row `number` with an absolute offset."""
         timestamp, relative = TIME_ROW.unpack_from(self.file.view, number * TIME_ROW.size)
         return TimeRow(timestamp, self.base_offset + relative)
 
     def sanity_check(self) -> None:
-        """Raise `FileFault` for an index that a broker would build anew when it starts."""
+        """Raise `FileFault` for an index that a broker would rebuild when it starts."""
         if self.rows:
             first, last = self.row(0), self.row(self.rows - 1)
             at = (self.rows - 1) * TIME_ROW.size
@@ -112,7 +111,7 @@ def _check_whole_rows(file: Mapped, size: int) -> None:
 
 
 class BatchLookup:
-    """The batches of a segment from any position on, found once where positions are those of batches."""
+    """Lookup of the batches of a segment from any position; batch positions are collected once."""
 
     def __init__(self, file: Mapped) -> None:
         self.file = file
@@ -128,7 +127,10 @@ class BatchLookup:
         raise FileFault(f"no batch within {size_max} bytes", path=self.file.path, position=position)
 
     def first_with(self, offset: int, position: int) -> Head | None:
-        """Return the first batch from `position` on that ends at or above `offset`; all that follow must be sound."""
+        """Return the first batch from `position` on that ends at or above `offset`, or None.
+
+        All later batches must be valid.
+        """
         self._check(position, _INT32_MAX)
         heads = self._from(position)
         for head in heads:
@@ -159,10 +161,10 @@ class BatchLookup:
 
 
 def aborted_rows(file: Mapped) -> list[AbortedRow]:
-    """Return the rows of a `.txnindex` file; raises `FileFault` for a version to come."""
+    """Return the rows of a `.txnindex` file; raises `FileFault` for a future version."""
     rows = []
     for number, (version, row) in enumerate(state_files.aborted_rows(file.view)):
-        version >>= 8  # The JVM class reads only the first of the version's two bytes.
+        version >>= 8  # Kafka's class reads only the first of the version's two bytes.
         if version > 0:
             at = number * state_files.ABORTED_ROW.size
             raise FileFault(f"an aborted transaction of version {version}, not 0", path=file.path, position=at)

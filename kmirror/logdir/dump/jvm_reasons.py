@@ -1,7 +1,7 @@
-"""What would Kafka's generated readers say of bytes that ours refuse?
+"""Error texts of Kafka's generated readers for bytes that our readers reject.
 
-Their text is part of what the dump tool prints. A JVM exception without a message prints as `null`; so do all reads
-of numbers past the end.
+The dump tool prints these texts. A JVM exception without a message prints as `null`; so do all reads of numbers past
+the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NO_MESSAGE: Final = "null"
 
 
 def reason_of(error: ProtocolError, data: bytes) -> str:
-    """Return the JVM's message for the `error` that reading `data` gave, ours where it has none of its own."""
+    """Return the JVM's message for the `error` from reading `data`; our message if the JVM has none for it."""
     for pattern, say in _SAY:
         if found := pattern.fullmatch(error.reason):
             return say(found, error, data)
@@ -36,7 +36,7 @@ def _short(found: re.Match[str], error: ProtocolError, data: bytes) -> str:
 
 
 def _follows_its_length(size: int, position: int, data: bytes) -> bool:
-    """Return whether a length of `size`, in any of the forms there are, stands before `position`."""
+    """Return whether an encoded length of `size`, in any form, precedes `position`."""
     lengths = (size.to_bytes(2, "big"), (size + 1).to_bytes(1, "big"))
     return any(data[:position].endswith(length) for length in lengths)
 

@@ -1,7 +1,7 @@
-"""How is a dump shown: as Kafka's tool prints it, or as a JSON line for each thing?
+"""Output of a dump: in the text form of Kafka's tool, or as JSON lines.
 
-A text printer writes what it has before it reads what may not be there, because that is where Kafka's tool leaves off
-when a file is damaged: in the middle of a line.
+A text printer writes each part before it reads the next one, because Kafka's tool stops at the damaged part of a file,
+possibly in the middle of a line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kmirror.records.layout import TIMESTAMP_NAMES
 
 Write = Callable[[str], object]
 
-# What Kafka prints before the JSON of a control record. It does not know MIRROR_PID_RESET; ours follows the others.
+# Text before the JSON of a control record. Kafka does not know MIRROR_PID_RESET; its text is chosen like the others.
 _CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
     ControlType.LEADER_CHANGE: ("LeaderChange:", LeaderChangeMessage),
     ControlType.SNAPSHOT_HEADER: ("SnapshotHeader", SnapshotHeaderRecord),
@@ -44,12 +44,12 @@ _CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
 
 
 class Printer(Protocol):
-    """What a dump says as it goes."""
+    """Receiver of the parts of a dump."""
 
     def file(self, path: str) -> None: ...
     def log_start(self, offset: int) -> None: ...
     def snapshot(self, end_offset: int | None, epoch: int) -> None:
-        """Take note of a snapshot of a metadata log; without an end it is the one that a cluster begins with."""
+        """Print a snapshot of a metadata log; without an end offset it is the bootstrap snapshot."""
 
     def batch(self, batch: AnyFileBatch) -> None: ...
     def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None: ...
@@ -59,7 +59,7 @@ class Printer(Protocol):
 
 
 class Control:
-    """A control record taken apart; raises `CorruptBatch` for what is none."""
+    """A parsed control record; raises `CorruptBatch` for a malformed one."""
 
     def __init__(self, batch: AnyFileBatch, record: AnyFileRecord) -> None:
         try:
@@ -68,12 +68,12 @@ class Control:
             type_id = int.from_bytes((record.key or b"")[2:4], "big")
             if type_id != ControlType.MIRROR_PID_RESET:
                 raise batch.corrupt(error.reason) from None
-            # To Kafka's tool the type is unknown, whatever the value.
+            # Kafka's tool does not know the type and ignores the value.
             self.parsed = ControlRecord(None, type_id, 0, record.value)
         self._batch = batch
 
     def data(self) -> dict[str, Any]:
-        """Return what a control record other than a transaction marker says."""
+        """Return the content of a control record that is not a transaction marker."""
         kind, value = self.parsed.type, self.parsed.value
         assert kind in _CONTROL, f"{kind} has no such data"
         cls = _CONTROL[kind][1]
@@ -83,13 +83,13 @@ class Control:
             raise self._batch.corrupt(f"a control record {kind.name} has no value")
         try:
             message = cls.decode_prefix(value, 0)[0]
-            version: int = message.version  # type: ignore[attr-defined]  # All these records have it as a field.
+            version: int = message.version  # type: ignore[attr-defined]  # All these records have this field.
             return message.to_json(max(cls.MIN_VERSION, min(version, cls.MAX_VERSION)))
         except (ProtocolError, LocalProtocolError) as error:
             raise self._batch.corrupt(f"a control record {kind.name} cannot be read: {error}") from None
 
     def text(self) -> str:
-        """Return what the text says of a control record; raises `CorruptBatch` for an unreadable value."""
+        """Return the text form of the control record; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return f" endTxnMarker: {kind.name} coordinatorEpoch: {self.parsed.coordinator_epoch}"
@@ -98,7 +98,7 @@ class Control:
         return f" {_CONTROL[kind][0]} {java.compact_json(self.data())}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the control record for the JSON form; raises `CorruptBatch` for an unreadable value."""
+        """Return the JSON form of the control record; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return {"type": kind.name, "coordinator_epoch": self.parsed.coordinator_epoch}
@@ -108,7 +108,7 @@ class Control:
 
 
 class TextPrinter:
-    """The text of kafka-dump-log, to the letter."""
+    """The exact text output of kafka-dump-log."""
 
     def __init__(self, write: Write, *, skip_record_metadata: bool = False) -> None:
         self._write = write
@@ -190,10 +190,10 @@ def _shown(value: Any) -> str:
 
 
 class JsonPrinter:
-    """One JSON object a line, its kind in `type`.
+    """One JSON object per line, with its kind in `type`.
 
-    Keys and values are base64; with `text` those that are UTF-8 are text and the others `{"base64": ...}`. What a
-    topic's own decoder found stands there as it is, when `is_decoded`.
+    Keys and values are base64. With `text`, those that are UTF-8 are strings and the others `{"base64": ...}`. With
+    `is_decoded`, the result of the topic's decoder is included unchanged.
     """
 
     def __init__(self, write: Write, *, text: bool = False, is_decoded: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What is a row of the files beside a log, and how is it shown, as Kafka's tool prints it and as JSON?"""
+"""Rows of index files and snapshots, in the text form of Kafka's tool and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Row(Protocol):
         """Return the line that Kafka's tool prints."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row by field, after what it is in `type`."""
+        """Return the row as a dict of its fields; `type` is its kind."""
 
 
 class OffsetRow(NamedTuple):
@@ -82,5 +82,5 @@ class ShownProducer(ProducerRow):
 
     @property
     def _first_offset(self) -> int | None:
-        """Return where the producer's open transaction begins, None without one."""
+        """First offset of the producer's open transaction, or None."""
         return None if self.txn_first_offset < 0 else self.txn_first_offset

@@ -1,1 +1,1 @@
-"""Is a partition's folder what a broker wrote?"""
+"""Verification of log folders against Kafka's formats and rules."""

@@ -1,4 +1,4 @@
-"""Are the small files at the top of a log folder what a broker writes, and do they agree with the logs?"""
+"""Verification of the small files at the top of a log folder, alone and against the logs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kmirror.logdir.checkpoints import (
 from kmirror.logdir.faults import FileFault, Tally
 from kmirror.logdir.partition import PartitionFolder
 
-# What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
+# Required keys by version: brokers with ZooKeeper wrote 0, those with KRaft write 1.
 _META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
 
 
 def check_folder_files(top: Path, tally: Tally) -> None:
-    """Look at the files that say nothing about where a log ends."""
+    """Check the files that do not depend on the logs."""
     _check_meta_properties(top / META_PROPERTIES, tally)
     _check_clean_shutdown(top / CLEAN_SHUTDOWN, tally)
     try:
@@ -36,7 +36,7 @@ def check_folder_files(top: Path, tally: Tally) -> None:
 
 
 def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: int, tally: Tally) -> None:
-    """Hold a partition's lines of the common checkpoints against the end of its log."""
+    """Compare a partition's values in the common checkpoints with the end of its log."""
     tp = folder.tp
     if folder.closed_at is not None and folder.closed_at < end:
         tally.fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, and its log ends at {end}")

@@ -1,11 +1,11 @@
-"""May batches of a log have been compacted away?
+"""Detection of compacted logs.
 
-Asked of a log that has a hole between two segments: one that was never compacted has none. What a broker keeps about
-that may be gone: its cleaner writes down only what it cleaned itself, and a replica of a compacted log has holes that
-another broker's cleaner made. So three witnesses are heard: the cleaner's checkpoint, the configs in the metadata log
-where that is in the same folder, and the batches that are left.
+Used for a log with a hole between two segments: a log that was never compacted has none. The broker's own information
+may be missing: its cleaner records only its own runs, and a replica of a compacted log has holes made by another
+broker's cleaner. So three sources are checked: the cleaner's checkpoint, the configs in the metadata log if it is in
+the same folder, and the remaining batches.
 
-Not seen is a log that was compacted elsewhere, without a hole inside any segment, in a folder that has no metadata log.
+Not detected: a log that was compacted elsewhere, without a hole inside any segment, in a folder without a metadata log.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC,
 
 _COMPACTED_TOPICS: Final = (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC)
 _COMPACT: Final = "compact"
-# The config of a topic; behind "log." that of a broker, for all topics that have none.
+# The topic config; with the prefix "log." the broker config, for topics without one.
 _POLICY: Final = "cleanup.policy"
 
 
 def why_compacted(folder: PartitionFolder) -> str | None:
-    """Return what shows that batches may have been compacted away, None if nothing does."""
+    """Return the evidence that batches may have been compacted away, or None."""
     topic, top = folder.tp.topic, Path(os.path.abspath(folder.path)).parent
     if topic in _COMPACTED_TOPICS:
         return "Kafka compacts this topic"
@@ -55,7 +55,7 @@ def why_compacted(folder: PartitionFolder) -> str | None:
 
 
 def _has_been_cleaned(segments: list[SegmentFile]) -> bool:
-    """Return whether the batches show that the cleaner took some, or records out of them, or marked them."""
+    """Return whether the batches show that the cleaner removed or marked batches or records."""
     for segment in segments:
         if not segment.size and segment is not segments[-1]:
             return True  # A broker rolls no empty segment.
@@ -68,7 +68,7 @@ def _has_been_cleaned(segments: list[SegmentFile]) -> bool:
                     next_offset = batch.next_offset
                     file.passed(batch.position)
             except CorruptBatch:
-                pass  # The walk reports it; what comes after it is not known.
+                pass  # The walk reports it; the rest is unknown.
     return False
 
 
@@ -84,7 +84,7 @@ def _shows_cleaning(batch: AnyBatch, next_offset: int) -> bool:
 
 
 def _is_compacted_by_config(top: Path, topic: str) -> bool:
-    """Return whether any record of the metadata log in `top` tells brokers to compact the topic, now or once."""
+    """Return whether any record of the metadata log in `top`, past or current, makes brokers compact the topic."""
     path = top / f"{METADATA_TOPIC}-0"
     if not path.is_dir():
         return False
@@ -96,7 +96,7 @@ def _is_compacted_by_config(top: Path, topic: str) -> bool:
 
 
 def _compacts(log: Path, topic: str) -> bool:
-    """Return whether a record of this part of the metadata log says so; it ends where it cannot be read."""
+    """Return whether a record of this part of the metadata log does so; stops at the first unreadable byte."""
     with mapped(log) as file:
         try:
             for batch in iter_any_batches(file.view):

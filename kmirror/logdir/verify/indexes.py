@@ -1,14 +1,14 @@
-"""Do the rows of an index say what the log beside it says, while the log is being walked?
+"""Verification of index rows against the log during the walk.
 
-A row of an offset index names a position where a batch begins and the last offset of that batch, or of a later one
-before the next row: brokers before 4.0 made one row for all the batches of an append. A row of a time index names an
-offset and the timestamp of the batch that holds it, the greatest up to there.
+A row of an offset index has a position at which a batch begins and the last offset of that batch, or of a later one
+before the next row: brokers before 4.0 made one row for all batches of an append. A row of a time index has an offset
+and the timestamp of the batch that contains it, the greatest up to there.
 
-A broker makes the index of the segment it writes to as large as it may become; after a kill it ends with rows of zeros.
+A broker preallocates the index of the segment that it writes to; after a kill it ends with rows of zeros.
 
-Nearly every row is true, and then the walk finds that out by itself: it holds `due` against each batch and takes the
-next row from `left`. A row that is true needs no other check, for offsets and positions ascend in the log. Only where
-row and batch differ does it call `on_batch`, which knows what could be wrong.
+Almost every row is correct, and the walk checks these itself: it compares `due` with each batch and takes the next row
+from `left`. A correct row needs no other check, since offsets and positions ascend in the log. Only if row and batch
+differ, the walk calls `on_batch`, which finds the fault.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_ROW: Final = (NEVER, NEVER)
 
 
 class _Rows:
-    """Rows of two numbers, one after the other."""
+    """Consecutive rows of two numbers."""
 
     _LAYOUT: Struct
 
@@ -41,12 +41,12 @@ class _Rows:
             self._count = _rows_in(file, size, is_last, tally)
             self._data = bytes(file.view[: self._count * size])
         tally.index_entries += self._count
-        self._checked = -1  # The number of the last row that was found possible.
+        self._checked = -1  # Number of the last row that passed `_can_be`.
         self.left: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
         self._advance()
 
     def _number(self) -> int:
-        """Return which row is due, as long as one is."""
+        """Return the number of the due row; only valid while there is one."""
         return self._count - length_hint(self.left) - 1
 
     def _row(self, number: int) -> tuple[int, int]:
@@ -60,20 +60,20 @@ class _Rows:
         self._settle()
 
     def pass_over(self, due: tuple[int, int]) -> tuple[int, int]:
-        """Return the row that is due when rows that cannot be one are passed over, from `due` on."""
+        """Set the due row to `due`, skip impossible rows from there on, and return the new due row."""
         self.due = due
         self._settle()
         return self.due
 
     def _settle(self) -> None:
-        """Report a row that is due and cannot be one, and pass over it: no batch can be held against it."""
+        """Report and skip due rows that are impossible and cannot be compared with a batch."""
         while self.due != NO_ROW and self._checked < self._number():
             self._checked = self._number()
             if not self._can_be(self.due, self._row(self._checked - 1) if self._checked else None):
                 self.due = next(self.left, NO_ROW)
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
-        """Say whether the row can be held against a batch; report what is wrong with it by itself."""
+        """Return whether the row can be compared with a batch; report faults of the row itself."""
         raise NotImplementedError
 
     def _wrong(self, reason: str) -> None:
@@ -81,14 +81,14 @@ class _Rows:
 
 
 class OffsetRows(_Rows):
-    """The rows of a `.index`, held against the batches as they pass; a row is (relative offset, position)."""
+    """Rows of an `.index`, compared with the batches; a row is (relative offset, position)."""
 
     _LAYOUT = OFFSET_ROW
 
     def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
         super().__init__(path, base_offset, tally, is_last=is_last)
-        self._is_open = False  # The batch of the row that is due has been seen, its offset not yet.
-        self._seen = -1  # The last offset of the newest batch since then.
+        self._is_open = False  # True if the due row's batch was seen, but not yet its offset.
+        self._seen = -1  # Last offset of the newest batch since then.
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         relative, position = row
@@ -103,7 +103,7 @@ class OffsetRows(_Rows):
         return True
 
     def on_batch(self, position: int, last_offset: int) -> None:
-        """Look at a batch that begins at or after the position of the row that is due."""
+        """Check a batch that begins at or after the position of the due row."""
         self._settle()
         while True:
             while position > self.due[1] and not self._is_open:
@@ -115,7 +115,7 @@ class OffsetRows(_Rows):
             if not self._is_open:
                 return
             offset, begin = self._base + self.due[0], self.due[1]
-            # A batch from the next row's position on does not belong to this row.
+            # A batch at or after the next row's position does not belong to this row.
             is_its = position == begin or position < self._row(self._number() + 1)[1]
             if is_its:
                 self._seen = last_offset
@@ -129,7 +129,7 @@ class OffsetRows(_Rows):
                 return
 
     def on_end(self, position: int) -> None:
-        """Look at what is left when the segment ends at `position`."""
+        """Check the remaining rows when the segment ends at `position`."""
         self._settle()
         while self.due != NO_ROW:
             offset = self._base + self.due[0]
@@ -138,7 +138,7 @@ class OffsetRows(_Rows):
 
 
 class TimeRows(_Rows):
-    """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset)."""
+    """Rows of a `.timeindex`, compared with the batches; a row is (timestamp, relative offset)."""
 
     _LAYOUT = TIME_ROW
 
@@ -155,7 +155,7 @@ class TimeRows(_Rows):
         return True
 
     def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
-        """Look at a batch that ends at or above the offset of the row that is due.
+        """Check a batch that ends at or above the offset of the due row.
 
         `greatest` is the greatest timestamp up to it.
         """
@@ -175,10 +175,10 @@ class TimeRows(_Rows):
             self._advance()
 
     def on_end(self, next_offset: int, greatest: int | None) -> None:
-        """Look at what is left when the segment ends before `next_offset`.
+        """Check the remaining rows when the segment ends before `next_offset`.
 
-        `greatest` is its greatest timestamp where the broker has closed the index, which it does with a row for it:
-        retention and lookups take the last row for the segment's greatest timestamp.
+        `greatest` is the segment's greatest timestamp if the broker has closed the index. It then adds a row for it,
+        since retention and lookups use the last row as the segment's greatest timestamp.
         """
         self._settle()
         while self.due != NO_ROW:
@@ -192,7 +192,7 @@ class TimeRows(_Rows):
 
 
 def last_row(path: Path, layout: Struct) -> bytes | None:
-    """Return the last whole row of an index file, None where there is none."""
+    """Return the last complete row of an index file, or None."""
     if not path.is_file():
         return None
     with reading(path), path.open("rb") as stream:
@@ -204,7 +204,7 @@ def last_row(path: Path, layout: Struct) -> bytes | None:
 
 
 def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
-    """Return how many rows the file has without its zeros at the end."""
+    """Return the number of rows without the trailing zeros."""
     if file.size % row_size:
         at = file.size - file.size % row_size
         tally.fault(file.path, f"{file.size} bytes, expected whole rows of {row_size}", at)
@@ -212,6 +212,6 @@ def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
     if not is_last:
         return rows
     rows = min(rows, max(1, -(-end_of_content(file.view) // row_size)))
-    # The first row of an offset index may be of zeros: the first batch of a segment, when it holds one record.
+    # The first row of an offset index may be zero: for a first batch of one record.
     is_preallocated = rows == 1 and file.size > row_size and not any(file.view[:row_size])
     return 0 if is_preallocated else rows

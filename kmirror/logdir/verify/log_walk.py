@@ -1,8 +1,8 @@
-"""Are the batches of a partition's log what a broker would have written?
+"""Verification of the batches of a partition's log.
 
-One walk over the segments, with the leader-epoch-checkpoint as witness; what lies between them is for `missing.py` to
-judge. `verify` holds the files beside the log against it on the way and goes on after a fault; loading keeps the bytes
-and stops at the first one.
+One pass over the segments, compared with the leader-epoch-checkpoint; `missing.py` judges holes between segments.
+`verify` also compares the other files with the log and continues after a fault. Loading keeps the bytes and stops at
+the first fault.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROGRESS_BYTES: Final = 4 * 1024 * 1024
 _MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.BATCH_LENGTH_MIN
 _ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
 _NONE: Final = iter(list[tuple[int, int]]())
-# Without base timestamp, producer epoch and base sequence, which are read of a producer's last batch alone.
+# Without base timestamp, producer epoch and base sequence, which are read only from a producer's last batch.
 _FIELDS: Final = layout.header_struct(
     "base_offset",
     "batch_length",
@@ -49,7 +49,7 @@ _FIELDS: Final = layout.header_struct(
     "producer_id",
     "record_count",
 )
-# The attributes of batches with records that need no closer look.
+# Attributes of batches with records that need no further check.
 _PLAIN_ATTRIBUTES: Final = frozenset(
     codec | append | transactional | horizon
     for codec in Compression
@@ -60,10 +60,10 @@ _PLAIN_ATTRIBUTES: Final = frozenset(
 
 
 class CheckpointEpochs:
-    """The leader epochs of the checkpoint, in step with the batches.
+    """Leader epochs of the checkpoint, advanced along with the batches.
 
-    It may begin above the log start. DeleteRecords cuts it at once, and a kill may come before the new log start is
-    written down; and Kafka 2.1 writes none down at first when the format of a topic is raised.
+    The checkpoint may begin above the log start. DeleteRecords truncates it at once, and a kill may come before the new
+    log start is persisted. Also, Kafka 2.1 records no epochs at first when the message format of a topic is raised.
     """
 
     def __init__(self, entries: list[EpochEntry]) -> None:
@@ -74,17 +74,17 @@ class CheckpointEpochs:
         self.advance(-1)
 
     def advance(self, offset: int) -> None:
-        """Move on to the entry that `offset` belongs to."""
+        """Advance to the entry that contains `offset`."""
         while self._left and self._left[-1].start_offset <= offset:
             self.current = self._left.pop().epoch
         self.next_start = self._left[-1].start_offset if self._left else NEVER
 
 
 class LogWalk:
-    """One walk over the segments of a partition; `tally` gets each fault.
+    """One pass over the segments of a partition; `tally` receives each fault.
 
-    Records are decoded only if it `decodes`, and wrappers of old formats inflated also if it `opens_wrappers`. A
-    subclass says how a segment is opened and what else is looked at.
+    Records are decoded only with `decodes`; wrappers of old formats are also decompressed with `opens_wrappers`.
+    Subclasses define how a segment is opened and add further checks.
     """
 
     def __init__(
@@ -101,18 +101,18 @@ class LogWalk:
         self._crc32c = crc32c_function()
         self._missing = MissingSegments(folder, tally)
         self._epochs: CheckpointEpochs | None = None
-        self._epoch_entries: list[EpochEntry] = []  # As they stand in the checkpoint.
-        self._next_offset = 0  # The least offset with which the next batch may begin.
+        self._epoch_entries: list[EpochEntry] = []  # Entries of the checkpoint.
+        self._next_offset = 0  # Lowest allowed offset of the next batch.
         self._epoch = -1
-        self._epoch_change = NEVER  # The offset from which on the checkpoint has another epoch.
-        # The first batch with an epoch where the checkpoint has none: file, position, offset, reason.
+        self._epoch_change = NEVER  # Offset from which on the checkpoint has a different epoch.
+        # First batch with an epoch if the checkpoint has none: file, position, offset, reason.
         self._unknown: tuple[Path, int, int, str] | None = None
         self._log = Path()
-        self._end_position = 0  # Where the last batch of the segment ends, -1 if the rest could not be read.
+        self._end_position = 0  # End of the segment's last batch, -1 if the rest was unreadable.
         self._base = 0
         self._limit = NEVER  # The segment ends below this offset,
-        self._is_within = True  # and no batch so far goes beyond it.
-        self._greatest = -1  # The greatest timestamp of the segment so far.
+        self._is_within = True  # and no batch so far exceeds it.
+        self._greatest = -1  # Greatest timestamp of the segment so far.
         self._batches_before = tally.batches
         self._producers = producers
         self._places: dict[int, int] = {} if producers is None else producers.places
@@ -120,11 +120,11 @@ class LogWalk:
         self._time_rows: TimeRows | None = None
 
     def run(self) -> int:
-        """Walk the partition and return the offset at which its log ends."""
+        """Check the partition and return the log end offset."""
         folder, tally = self._folder, self._tally
         tally.partitions += 1
         self._read_epochs()
-        self._next_offset = folder.log_start_offset  # Where a broker begins a log that has no segment.
+        self._next_offset = folder.log_start_offset  # Start of a log without segments.
         if folder.segments:
             self._next_offset = folder.segments[0].base_offset
         self._on_begin()
@@ -140,35 +140,35 @@ class LogWalk:
             self._missing.above(self._next_offset, self._epoch_entries)
         return self._next_offset
 
-    # -- what a subclass adds -----------------------------------------------------------------
+    # -- hooks of subclasses ------------------------------------------------------------------
 
     def _on_begin(self) -> None:
-        """Prepare for the walk, whose first offset is known."""
+        """Prepare for the walk; its first offset is known."""
 
     def _on_end(self) -> None:
-        """Judge the log as a whole; all segments have been walked."""
+        """Check the log as a whole after all segments."""
 
     def _opened(self, segment: SegmentFile) -> AbstractContextManager[Mapped | WholeFile]:
-        """Return the context in which the segment can be read."""
+        """Return the context manager that opens the segment."""
         return mapped(segment.path)
 
     def _on_segment(self, segment: SegmentFile, end: int | None) -> None:
         """Prepare for a segment; `end` is the base offset of the next one, None for the last."""
 
     def _on_file(self, file: Mapped | WholeFile) -> None:
-        """Take note of the file whose batches come next."""
+        """Receive the file with the next batches."""
 
     def _on_file_end(self, file: Mapped | WholeFile) -> None:
-        """Take what is needed out of the file before it is closed."""
+        """Read remaining data from the file before it is closed."""
 
     def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
-        """Judge a segment whose last whole batch ends at byte `position`."""
+        """Check a segment; its last complete batch ends at byte `position`."""
 
     def _on_batch(self, batch: Batch) -> None:
-        """Look at a batch that is not as most are."""
+        """Check a batch with unusual fields."""
 
     def _placed(self, error: CorruptBatch, file: Mapped | WholeFile) -> FileFault:
-        """Return a parser's error with the place it is about."""
+        """Return a parser's error with its file."""
         return fault_of(error, self._log)
 
     # -- the checkpoint of leader epochs ------------------------------------------------------
@@ -185,12 +185,12 @@ class LogWalk:
         except FileFault as error:
             self._tally.wrong(error)
         if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
-            self._epochs = None  # A broker that is about to delete a log forgets its epochs.
+            self._epochs = None  # A broker clears the epochs of a log before it deletes it.
 
     # -- segments -----------------------------------------------------------------------------
 
     def _segment(self, segment: SegmentFile, end: int | None) -> None:
-        """Walk one segment; `end` is the base offset of the next one."""
+        """Check one segment; `end` is the base offset of the next one."""
         tally, base = self._tally, segment.base_offset
         tally.segments += 1
         if base > self._next_offset and self._end_position >= 0:
@@ -211,7 +211,7 @@ class LogWalk:
         self._on_segment_end(segment, end, position)
 
     def _walk(self, file: Mapped | WholeFile) -> int:
-        """Look at every batch of the segment; return where the last whole one ends."""
+        """Check every batch of the segment; return the end of the last complete one."""
         position = reported = 0
         while position < file.size:
             try:
@@ -233,7 +233,7 @@ class LogWalk:
         return position
 
     def _after_fault(self, file: Mapped | WholeFile, error: CorruptBatch) -> int:
-        """Return where the batch after a faulty one begins, -1 where that is unknown."""
+        """Return the position after a faulty batch, -1 if unknown."""
         if error.position is None:
             return -1
         try:
@@ -246,10 +246,9 @@ class LogWalk:
         return error.position + found.size_in_bytes
 
     def _batches(self, file: Mapped | WholeFile, position: int) -> int:
-        """Look at the batches from `position` on until enough have been for a sign of life; return where it stopped.
+        """Check batches from `position` on, until the next progress report is due; return the position reached.
 
-        This is the loop that takes the time, so it keeps in variables what it needs for each batch and calls others
-        only for what not every batch has.
+        This is the hot loop, so it keeps its state in local variables and calls functions only for unusual batches.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
         file.about_to_read(position)
@@ -266,7 +265,7 @@ class LogWalk:
                 if magic != _MAGIC_V2:
                     break
                 if length < _LENGTH_MIN or end > size:
-                    Batch(view, position)  # Raises what is wrong.
+                    Batch(view, position)  # Raises the error.
                 if crc32c(view[position + _ATTRIBUTES_AT : end]) != crc:
                     Batch(view, position).verify_crc()
                 if (
@@ -298,7 +297,7 @@ class LogWalk:
                         due_end, due_position = rows.due
                 if timestamp > greatest:
                     greatest = timestamp
-                    # No true row before it can have that timestamp.
+                    # No correct earlier row can have that timestamp.
                     if timestamp == stamp and relative >= due_time:
                         stamp, due_time = next(more_times, NO_ROW)
                 if relative >= due_time and times is not None:
@@ -317,7 +316,7 @@ class LogWalk:
         return position
 
     def _watch(self) -> int:
-        """Return the offset from which on a batch needs a closer look, however plain it is."""
+        """Return the offset from which on even a plain batch needs a further check."""
         if self._decodes:
             return -1
         return self._epoch_change if self._producers is None else min(self._epoch_change, self._producers.next_snapshot)
@@ -330,7 +329,7 @@ class LogWalk:
             times.on_batch(last_offset, timestamp, greatest)
 
     def _message(self, file: Mapped | WholeFile, position: int) -> int:
-        """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""
+        """Check a message of format 0 or 1, or raise the error in the bytes; return the position after it."""
         batch = next(iter_any_batches(file.view, position=position, check_crc=True))
         assert isinstance(batch, LegacyBatch), "a batch is not looked at here"
         if self._opens_wrappers and batch.compression is not Compression.NONE:
@@ -342,9 +341,9 @@ class LogWalk:
                 next(batch.messages())
         self._check_last(batch.last_offset, batch.last_offset, position)
         if self._epochs is not None and self._epochs.first is None:
-            self._epochs = self._unknown = None  # A broker that appends one forgets the epochs of all before.
+            self._epochs = self._unknown = None  # A broker that appends such a message clears all earlier epochs.
         elif self._epochs is not None and self._folder.clean_shutdown:
-            # After a kill the checkpoint may lag behind the log.
+            # After a kill the checkpoint may be behind the log.
             self._epochs.advance(batch.last_offset)
             known = self._epochs.current
             if known >= 0:
@@ -357,9 +356,9 @@ class LogWalk:
         return position + batch.size_in_bytes
 
     def _wrapper(self, wrapper: LegacyBatch) -> None:
-        """Look at the offsets inside a wrapper; raises `CorruptBatch` where it cannot be inflated.
+        """Check the offsets inside a wrapper; raises `CorruptBatch` if it cannot be decompressed.
 
-        The first one may lie below the log's first segment: a replica that began inside a wrapper has the whole of it.
+        The first one may be below the log's first segment: a replica that began inside a wrapper has all of it.
         """
         offsets = [message.offset for message in wrapper.messages()]
         first, last, stated = offsets[0], offsets[-1], wrapper.last_offset
@@ -374,10 +373,10 @@ class LogWalk:
         if reason is not None:
             self._tally.fault(self._log, reason, wrapper.position, stated)
 
-    # -- what is not as in most batches -------------------------------------------------------
+    # -- unusual batches ----------------------------------------------------------------------
 
     def _unusual(self, batch: Batch) -> None:
-        """Look closer at a batch that does not follow the one before without a seam, or says more than most."""
+        """Check a batch that does not directly follow the previous one or has unusual fields."""
         base, last = batch.base_offset, batch.last_offset
         if base < self._next_offset:
             self._out_of_order(base, batch.position)
@@ -407,7 +406,7 @@ class LogWalk:
         if epoch < self._epoch:
             self._fault(batch, f"the leader epoch is {epoch}, after {self._epoch}")
         elif epochs is not None:
-            # The checkpoint is cut at the log start, which may lie inside a batch.
+            # The checkpoint is truncated at the log start, which may be inside a batch.
             is_below = batch.last_offset < start
             epochs.advance(batch.base_offset if is_below else max(batch.base_offset, start))
             self._epoch_change = min(epochs.next_start, start) if is_below else epochs.next_start
@@ -438,7 +437,7 @@ class LogWalk:
         return f"an offset that is not above {self._next_offset - 1}, the last one before"
 
     def _check_last(self, last: int, offset: int, position: int) -> None:
-        """Say so when offset `last`, of the batch at `offset`, is too high for this segment."""
+        """Report offset `last`, of the batch at `offset`, if it is too high for this segment."""
         if last - self._base > _RELATIVE_OFFSET_MAX:
             reason = f"an offset more than {_RELATIVE_OFFSET_MAX} above the segment's base offset {self._base}"
             self._tally.fault(self._log, reason, position, last)
@@ -453,7 +452,7 @@ class LogWalk:
         self._tally.fault(self._log, f"the segment goes on to offset {last}, and {reason}", position, offset)
 
     def _check_last_offset(self, file: Mapped | WholeFile) -> None:
-        """Find a batch that follows the one before without a gap and goes beyond the segment's end all the same."""
+        """Find a batch that directly follows the previous one but exceeds the segment's end."""
         if self._next_offset <= self._limit or not self._is_within:
             return
         try:
@@ -465,4 +464,4 @@ class LogWalk:
         except FileFault:
             raise
         except CorruptBatch:
-            pass  # The walk has reported it; if no batch here goes so far, one of the segment before did.
+            pass  # The walk has reported it; if no batch here exceeds the end, one of the previous segment did.

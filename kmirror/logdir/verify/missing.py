@@ -1,21 +1,21 @@
-"""Which offsets of a log lie in no segment, and does anything on the disk say that something was there?
+"""Detection of missing segments.
 
-A broker names the segment that it rolls by the log end, so the segments of a log follow each other without a hole until
-the cleaner takes batches out. Two things tell a lost segment from a compacted one:
+A broker names a rolled segment by the log end, so segments follow each other without a hole until the cleaner removes
+batches. Two signs distinguish a lost segment from a compacted one:
 
-1. An index whose `.log` is gone. A broker that deletes a segment renames its files to `.deleted`, the `.log` first, so
-   a kill may leave an index beside a `.log.deleted`, until the next start. A clean shutdown leaves none.
-2. A hole in a log that was never compacted. The cleaner's checkpoint, the configs in the metadata log and the batches
-   that are left say whether it may have been: a replica of a compacted log has holes that its own cleaner did not make.
-   A hole below an empty last segment is no fault: a cut to an offset that is in no batch leaves just this (D47).
+1. An index without its `.log`. A broker that deletes a segment renames its files to `.deleted`, the `.log` first, so a
+   kill may leave an index beside a `.log.deleted` until the next start. A clean shutdown leaves none.
+2. A hole in a log that was never compacted. The cleaner's checkpoint, the configs in the metadata log and the remaining
+   batches show whether it may have been compacted: a replica of a compacted log has holes that its own cleaner did not
+   make. A hole below an empty last segment is no fault: a truncation to an offset without a batch leaves this (D47).
 
-Nothing else can witness against the cleaner. The records behind a producer's sequence, a marker, a row of a transaction
-index or an epoch may all have been compacted; and a transaction may have a marker and no record. A snapshot may lie in
-a hole, since each clean shutdown leaves one where the log ended; and a producer that it knows may have expired since,
-so that its last batch went too. In a log that was never compacted the hole itself says all that these could say.
+No other sign excludes the cleaner. The records of a producer's sequence, a marker, a row of a transaction index or an
+epoch may all have been compacted away, and a transaction may have a marker and no record. A snapshot may be in a hole,
+since each clean shutdown leaves one at the log end; and a producer in it may have expired since, so that its last batch
+was removed too. In a log that was never compacted, the hole itself is sufficient evidence.
 
-Whatever was below the first segment may have been deleted by retention. Above the last batch, snapshots and epochs say
-how far the log went, unless the broker was killed while it cut it.
+Everything below the first segment may have been deleted by retention. Above the last batch, snapshots and epochs show
+how far the log went, unless the broker was killed during a truncation.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 class MissingSegments:
-    """What the files of a partition's folder say about segments that are not there; `tally` gets faults and gaps.
+    """Evidence in a partition folder for segments that are not there; `tally` receives faults and gaps.
 
-    The folder is listed when this is made: before the walk, so that what a running broker adds does not count.
+    The folder is listed on creation, before the walk, so files that a running broker adds later are ignored.
     """
 
     def __init__(self, folder: PartitionFolder, tally: Tally) -> None:
@@ -59,7 +59,7 @@ class MissingSegments:
         self._was_asked = False
 
     def below(self, base_offset: int, epochs: list[EpochEntry]) -> None:
-        """Judge what may have been below `base_offset`, with which the first segment begins."""
+        """Check for missing segments below `base_offset`, the start of the first segment."""
         orphan = self._orphan(0, base_offset)
         if orphan is not None:
             self._no_log(*orphan, orphan[0], base_offset)
@@ -72,13 +72,13 @@ class MissingSegments:
             self._gap(first.start_offset, base_offset, reason)
 
     def between(self, path: Path, position: int, end_offset: int, base_offset: int) -> None:
-        """Judge the offsets from `end_offset`, where the segment at `path` ends, to the next segment's base offset."""
+        """Check the offsets from `end_offset`, where the segment at `path` ends, to the next segment's base offset."""
         orphan = self._orphan(end_offset, base_offset)
         if orphan is not None:
             self._no_log(*orphan, end_offset, base_offset)
             return
         if not self._was_asked:
-            from kmirror.logdir.verify.compacted import why_compacted  # Most logs have no hole, and load less.
+            from kmirror.logdir.verify.compacted import why_compacted  # Imported late: most logs have no hole.
 
             self._was_asked, self._why_compacted = True, why_compacted(self._folder)
         if self._why_compacted is not None:
@@ -95,7 +95,7 @@ class MissingSegments:
         self._tally.fault(path, reason, position, end_offset)
 
     def above(self, end_offset: int, epochs: list[EpochEntry]) -> None:
-        """Judge what may have been from `end_offset` on, where the log ends."""
+        """Check for missing data from `end_offset`, the log end, on."""
         orphan = self._orphan(end_offset, None)
         if orphan is not None:
             path = self._folder.path / orphan[1]
@@ -104,7 +104,7 @@ class MissingSegments:
         for offset, path in self._snapshots:
             if offset > end_offset:
                 self._beyond(path, offset, end_offset, f"a snapshot at offset {offset}")
-        # The file of epochs may lag when the log was cut right before the shutdown.
+        # The epoch file may be stale if the log was truncated right before the shutdown.
         is_whole = self._folder.closed_at == end_offset
         if epochs and epochs[-1].start_offset > end_offset and not is_whole:
             epoch, start = epochs[-1]
@@ -116,10 +116,10 @@ class MissingSegments:
             self._tally.gaps.append(Gap(self._folder.path, end_offset, None, reason))
 
     def _was_rolled(self, end_offset: int) -> bool:
-        """Return whether a broker has closed the last segment, and not because it was shut down cleanly.
+        """Return whether a broker closed the last segment other than by a clean shutdown.
 
-        While it writes to a segment its indexes have their full length. A clean shutdown trims them as a roll does, but
-        takes a snapshot at the log end before; a kill in the middle of a roll leaves just this.
+        The indexes of the active segment are preallocated. A clean shutdown trims them like a roll, but takes a
+        snapshot at the log end first. A kill in the middle of a roll leaves the same state.
         """
         offsets = [offset for offset, _ in self._snapshots]
         if not offsets or offsets[-1] >= end_offset or not self._folder.segments:
@@ -145,14 +145,14 @@ class MissingSegments:
         self._tally.gaps.append(Gap(self._folder.path, start, end - 1, reason))
 
     def _orphan(self, start: int, end: int | None) -> tuple[int, str] | None:
-        """Return the first index without a `.log` from offset `start` up to `end`, and its offset."""
+        """Return the offset and name of the first index without a `.log` from offset `start` to `end` (exclusive)."""
         for offset, name in self._orphans:
             if start <= offset and (end is None or offset < end) and self._is_orphan(offset, name):
                 return offset, name
         return None
 
     def _is_orphan(self, offset: int, name: str) -> bool:
-        """Look again: a running broker may have been deleting the segment when the folder was listed."""
+        """Check again: a running broker may have been deleting the segment while the folder was listed."""
         log = self._folder.path / file_name(offset, LOG_SUFFIX)
         is_gone = (self._folder.path / name).exists() and not log.exists()
         is_deleted = not self._folder.clean_shutdown and log.with_name(log.name + DELETED_SUFFIX).exists()
@@ -160,7 +160,7 @@ class MissingSegments:
 
 
 def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:
-    """Return the base offsets for which there is an index and no `.log`, each with the name of one index, in order."""
+    """Return the base offsets with an index but no `.log`, each with the name of one index, in order."""
     logs: set[int] = set()
     indexes: dict[int, str] = {}
     with reading(folder.path):
@@ -173,7 +173,7 @@ def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:
             logs.add(offset)
         elif any(offset_of(name, suffix) is not None for suffix in _INDEX_SUFFIXES):
             indexes.setdefault(offset, name)
-    # A start that is killed may have deleted the `.log` of a segment that swap files replace, and not yet the rest.
+    # A killed start may have deleted the `.log` of a segment that swap files replace, but not yet the rest.
     swaps = [segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX] or [0]
     swapped = range(swaps[0], swaps[-1])
     return [found for found in sorted(indexes.items()) if found[0] not in logs and found[0] not in swapped]

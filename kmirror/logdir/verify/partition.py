@@ -1,9 +1,8 @@
-"""Is a partition's folder what a broker would have written?
+"""Verification of partition folders and log folders.
 
-Rule 1: every batch is looked at where it lies, its checksum computed over the mapped file; records are decoded only
-when asked for.
-Rule 2: a fault does not end the walk, unless the next batch cannot be found; then the rest of that segment is skipped.
-Rule 3: what a broker makes anew when it starts may be missing, but what is there must be true.
+Rule 1: every batch is checked in the mapped file, including its checksum; records are decoded only on request. Rule 2:
+checking continues after a fault, unless the next batch cannot be found; then the rest of the segment is skipped. Rule
+3: files that a broker rebuilds at startup may be missing, but existing ones must be correct.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _KNOWN_ATTRIBUTES: Final = 0x7F
 
 
 class PartitionCheck(LogWalk):
-    """One walk over a partition that holds indexes, snapshots and the transaction index against the log."""
+    """Log walk that also compares indexes, snapshots and the transaction index with the log."""
 
     def __init__(self, folder: PartitionFolder, tally: Tally, *, decodes: bool = False) -> None:
         self._followed = Producers(folder.path, tally)
@@ -96,34 +95,34 @@ class PartitionCheck(LogWalk):
         self._followed.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
 
     def _is_open(self, end: int | None) -> bool:
-        """Say whether the indexes of the segment before offset `end` may be longer than what is in them."""
+        """Return whether the indexes of the segment before offset `end` may be longer than their content."""
         return end is None or self._is_unflushed(end)
 
     def _is_unflushed(self, end: int | None) -> bool:
-        """Say whether a broker recovers the segment before offset `end`, and may have been killed while it did so.
+        """Return whether a broker recovers the segment before offset `end`, and may have been killed while doing so.
 
-        Recovery writes the indexes from the start, in files as long as those of a segment that is written to.
+        Recovery rewrites the indexes from the start, in files preallocated like those of an active segment.
         """
         point = self._folder.recovery_point
         return point is not None and (end is None or end > point)
 
 
 class Job(NamedTuple):
-    """What there is to verify."""
+    """Folders to verify."""
 
-    top: Path  # The log folder, also of a partition by itself.
+    top: Path  # The log folder, also for a single partition.
     folders: list[PartitionFolder]
     facts: FolderFacts
-    is_one: bool = False  # Of the log folder only what it says of one partition is verified.
+    is_one: bool = False  # Of the log folder, only the values of this one partition are verified.
 
     @property
     def size(self) -> int:
-        """Return the bytes of all segments to check."""
+        """Total size of the segments to check, in bytes."""
         return sum(folder.size for folder in self.folders)
 
 
 def open_job(path: Path, tally: Tally) -> Job:
-    """Return what is to be verified at `path`: a log folder, or one partition of it; raises `UsageError`."""
+    """Return the job for `path`, a log folder or one of its partitions; raises `UsageError`."""
     is_one = not is_log_dirs(path)
     facts, top = FolderFacts(), Path(os.path.abspath(path)).parent if is_one else path
     try:
@@ -141,7 +140,7 @@ def open_job(path: Path, tally: Tally) -> Job:
                 raise
             tally.skipped.append(str(error))
     if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
-        # Naming the parent of the log folders by mistake must not report success.
+        # Passing the parent of the log folders by mistake must not succeed.
         meant = meant_instead(path) or "; give what a broker's log.dirs names"
         raise UsageError(f"{path}: no folder in it holds segment files{meant}")
     if not is_one:
@@ -150,7 +149,7 @@ def open_job(path: Path, tally: Tally) -> Job:
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
-    """Walk everything; `tally` gets what is wrong. Raises `UsageError` where there is no log, and nothing is wrong."""
+    """Verify everything; `tally` receives the faults. Raises `UsageError` if there is no log and no fault."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
         with _telling(tally):
@@ -158,7 +157,7 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
             _check_topic_id(folder, topic_ids, tally)
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
-            if not folder.is_set_aside:  # The checkpoints speak of the folder without the suffix.
+            if not folder.is_set_aside:  # The checkpoints refer to the folder without the suffix.
                 check_offsets(job.top, job.facts, folder, end, tally)
     if not job.is_one:
         with _telling(tally):
@@ -172,7 +171,7 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
 
 @contextmanager
 def _telling(tally: Tally) -> Iterator[None]:
-    """Report a file that cannot be read, or that a broker has just deleted, and go on after it."""
+    """Report a file that is unreadable or was just deleted by a broker, and continue."""
     try:
         yield
     except Unreadable as error:
@@ -195,7 +194,7 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
 
 
 def _check_snapshot(path: Path, tally: Tally) -> None:
-    """Look at a snapshot of a metadata log: batches from offset 0 on without a gap, the last one a footer."""
+    """Check a snapshot of a metadata log: batches from offset 0 on without a gap, the last one a footer."""
     next_offset = 0
     batch: Batch | None = None
     with mapped(path) as file:

@@ -1,8 +1,8 @@
-"""Do transaction indexes and producer snapshots say what the log says?
+"""Verification of transaction indexes and producer snapshots against the log.
 
-The producers are followed as the batches pass: last batch, open transaction, aborted transactions. Where something is
-missing from the log (compaction, retention), files that were written before may say more than the log does; then only
-what contradicts it is a fault. Producers that a snapshot lacks may have expired, unless a transaction was open.
+The state of the producers is tracked along with the batches: last batch, open transaction, aborted transactions. If
+parts of the log are missing (compaction, retention), older files may know more than the log; then only contradictions
+are faults. Producers missing in a snapshot may have expired, unless a transaction was open.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _OF_PRODUCER: Final = layout.header_struct("base_offset", "last_offset_delta", "
 
 
 class _Last(NamedTuple):
-    """The last batch of a producer in an epoch; the offset is -1 while there is none."""
+    """Last batch of a producer in an epoch; the offset is -1 if there is none."""
 
     epoch: int
     last_sequence: int
     last_offset: int
-    has_ended: bool = False  # A transaction of the producer ended after that batch.
+    has_ended: bool = False  # True if a transaction of the producer ended after that batch.
 
     @classmethod
     def at(cls, view: memoryview, position: int) -> _Last:
@@ -42,29 +42,29 @@ class _Last(NamedTuple):
 
 class _Abort(NamedTuple):
     producer_id: int
-    first_offset: int | None  # None when no data of the transaction is in the log any more.
+    first_offset: int | None  # None if no data of the transaction is left in the log.
     position: int
 
 
 class Producers:
-    """The producers of a partition up to the batch that was passed last."""
+    """State of the producers of a partition up to the last checked batch."""
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self._tally = tally
         self._last: dict[int, _Last] = {}
-        self.view = memoryview(b"")  # The file that is being walked.
-        self.places: dict[int, int] = {}  # Where in it a producer's last batch is, newer than what `_last` says.
+        self.view = memoryview(b"")  # The current file.
+        self.places: dict[int, int] = {}  # Position of a producer's last batch in it, if newer than in `_last`.
         self._open: dict[int, int] = {}
-        self._aborts: dict[int, _Abort] = {}  # Of this segment: offset of the marker -> what it ended.
+        self._aborts: dict[int, _Abort] = {}  # For this segment: offset of the marker -> the transaction it ended.
         self.has_gaps = False
         self._begins = self._log_start = 0
-        self._knows_start = False  # Which transactions are open where the log begins.
+        self._knows_start = False  # True if the transactions open at the start of the log are known.
         found = snapshots_of(folder)
         self._snapshots = list(reversed(found))
         self.next_snapshot = found[0][0] if found else NEVER
 
     def start(self, base_offset: int, log_start_offset: int) -> None:
-        """Begin with the first segment; what was open below it is known from its snapshot alone."""
+        """Start with the first segment; transactions open below it are known only from its snapshot."""
         self._begins, self._log_start = base_offset, log_start_offset
         self._knows_start = base_offset == 0
         for offset, path in self._snapshots:
@@ -76,11 +76,11 @@ class Producers:
                 }
 
     def on_transactional(self, producer_id: int, base_offset: int) -> None:
-        """Take in a batch of records of a transaction."""
+        """Add a batch with records of a transaction."""
         self._open.setdefault(producer_id, base_offset)
 
     def on_batch(self, batch: Batch) -> None:
-        """Take in any batch."""
+        """Add any other batch."""
         if not batch.is_control:
             if batch.has_producer_id:
                 self.places[batch.producer_id] = batch.position
@@ -111,7 +111,7 @@ class Producers:
         return self._last.get(producer_id)
 
     def leave_file(self) -> None:
-        """Keep what is known of the producers when the file goes."""
+        """Save the state of the producers before the file is closed."""
         for producer_id, place in self.places.items():
             self._last[producer_id] = _Last.at(self.view, place)
         self.places.clear()
@@ -120,17 +120,17 @@ class Producers:
     # -- snapshots ----------------------------------------------------------------------------
 
     def on_offset(self, next_offset: int) -> None:
-        """Look at the snapshots taken at or below `next_offset`, which all before have been passed."""
+        """Check the snapshots at or below `next_offset`; all batches before that offset have been added."""
         while self._snapshots and self._snapshots[-1][0] <= next_offset:
             offset, path = self._snapshots.pop()
             self._compare(path, offset, self._entries(path))
         self.next_snapshot = self._snapshots[-1][0] if self._snapshots else NEVER
 
     def on_log_end(self, end_offset: int) -> None:
-        """Look at what is left when the log ends."""
+        """Check the remaining files at the log end."""
         self.on_offset(end_offset)
         for _, path in reversed(self._snapshots):
-            self._entries(path)  # That they lie above the log end is said where missing segments are looked for.
+            self._entries(path)  # `missing.py` reports that they are above the log end.
         self._snapshots.clear()
 
     def _entries(self, path: Path) -> list[ProducerEntry]:
@@ -154,13 +154,13 @@ class Producers:
                 self._tally.fault(path, f"producer {producer_id} is missing, its transaction is open since {first}")
 
     def _difference(self, entry: ProducerEntry, offset: int) -> str | None:
-        """Return what the entry of a snapshot at `offset` says that cannot be."""
+        """Return the contradiction between the log and a snapshot entry at `offset`, or None."""
         if max(entry.last_data_offset, entry.txn_first_offset) >= offset:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
             return f"the snapshot of all below {offset} knows offset {newest}"
         last = self._last_of(entry.producer_id)
         ends = entry.last_data_offset
-        # A producer that had been forgotten when it ended a transaction: expired, or as in `_may_begin`.
+        # The producer was forgotten before it ended a transaction: expired, or as in `_may_begin`.
         is_anew = last is not None and last.has_ended and ends < 0 and entry.producer_epoch >= last.epoch
         if last is not None and not is_anew:
             if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):
@@ -176,10 +176,11 @@ class Producers:
         return None
 
     def _may_begin(self, told: int, first: int) -> bool:
-        """Return whether a transaction that begins at `first` in the log (-1: nowhere) may begin where a file says.
+        """Return whether a file may have `told` as start of a transaction that begins at `first` in the log (-1: none).
 
-        What began below the first segment is known from a snapshot alone. And Kafka 2.1 forgets a producer that has
-        nothing above the log start, so its transaction begins anew with its next batch, or nowhere.
+        The start of transactions that began below the first segment is known only from a snapshot. Also, Kafka 2.1
+        forgets a producer without data above the log start, so in the file its transaction begins with its next batch,
+        or not at all.
         """
         is_gone = 0 <= told < self._begins and not self._knows_start
         is_forgotten = 0 <= first < self._log_start and not 0 <= told < first
@@ -188,9 +189,9 @@ class Producers:
     # -- transaction indexes ------------------------------------------------------------------
 
     def on_segment_end(self, segment: SegmentFile, end_offset: int, *, is_complete: bool) -> None:
-        """Hold the transaction index of the segment that ends here against its markers.
+        """Compare the transaction index of the segment that ends here with its markers.
 
-        Unless it `is_complete`, rows may be missing: a kill may come between a marker and its row, or in a recovery.
+        Without `is_complete`, rows may be missing: a kill may happen between a marker and its row, or during recovery.
         """
         path, base_offset = segment.beside(TXN_INDEX_SUFFIX), segment.base_offset
         data = read_if_present(path)
@@ -219,7 +220,8 @@ class Producers:
     def _row_difference(self, row: AbortedTxn, end_offset: int) -> str | None:
         if not 0 <= row.first_offset <= row.last_offset:
             return f"an aborted transaction from offset {row.first_offset} to {row.last_offset}"
-        # A replica appends many batches at once, and takes for open what begins after the marker in the same append.
+        # A replica appends many batches at once, and counts as open a transaction that begins after the marker in the
+        # append.
         if row.last_stable_offset > max(row.last_offset + 1, end_offset - 1):
             return f"the last stable offset is {row.last_stable_offset}, and the segment ends at {end_offset}"
         abort = self._aborts.get(row.last_offset)
