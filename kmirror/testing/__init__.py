@@ -1,10 +1,10 @@
-"""What a test of Kafka code may want: clusters for any client, mirrors between them, a proxy that
-lets any cluster fail, strategies for messages.
+"""Test tools for Kafka code: clusters for any client, mirrors between them, a fault-injecting proxy, strategies.
 
 with kmirror.testing.cluster(brokers=3, topics={"orders": 6}) as cluster:
     Producer({"bootstrap.servers": cluster.bootstrap_servers})
 
-`kmirror.testing.pytest_plugin` has the same as fixtures. A name is imported when it is first used.
+The proxy works with any cluster; the strategies are for messages, batches and logs. `kmirror.testing.pytest_plugin`
+offers the same as fixtures. Names are imported on first use.
 """
 
 from __future__ import annotations

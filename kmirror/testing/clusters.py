@@ -1,4 +1,4 @@
-"""How does a test get a Kafka cluster? As a context manager: ports are free ones, and logs are in memory.
+"""Kafka clusters for tests, as context managers, with free ports and logs in memory.
 
 with kmirror.testing.cluster(brokers=3, topics={"orders": 6}) as cluster:
     client = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers})
@@ -29,13 +29,12 @@ def cluster(
     interpose: Interpose | None = None,
     name: str = "kafka",
 ) -> Iterator[TcpCluster]:
-    """Yield a cluster that runs, as `kmirror serve` would start it; it ends with the block.
+    """Yield a running cluster, configured like `kmirror serve`; it stops at the end of the block.
 
-    `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs, `racks` is
-    `broker.rack` by broker id. Topics have three replicas, or as many as there are brokers, unless `replication_factor`
-    says how many. `interpose` wraps each node, such as `kmirror.Hooks()`. UsageError for arguments of which no cluster
-    can be made. AssertionError at the end of the block if a node failed within: that is a bug of kmirror's, and what
-    the test has seen may come of it.
+    `topics` are names, or names with numbers of partitions. `configs` are static broker configs; `racks` maps broker
+    ids to `broker.rack`. Topics have three replicas, or as many as there are brokers, unless `replication_factor` is
+    given. `interpose` wraps each node, for example `kmirror.Hooks()`. Raises UsageError for invalid arguments, and
+    AssertionError at the end of the block if a node failed: this is a bug of kmirror and may have affected the test.
     """
     given = {**SERVED, **(configs or {})}
     with TcpCluster(
@@ -52,7 +51,7 @@ def cluster(
 
 
 def state_of(made: TcpCluster) -> str:
-    """Return what a person wants to know of a cluster whose test has failed: where it is, what runs, who leads what."""
+    """Return a report on a cluster for a failed test: addresses, running nodes, partition states and failures."""
     lines = [f"{made.name}: bootstrap.servers={made.bootstrap_servers}"]
     for node_id in (*made.broker_ids, CONTROLLER_ID):
         what = "controller" if node_id == CONTROLLER_ID else f"broker {node_id} at {made.endpoint(node_id)}"
@@ -65,7 +64,7 @@ def state_of(made: TcpCluster) -> str:
 
 
 def _topics(made: TcpCluster) -> list[str]:
-    """Return a line for each topic; of its partitions those that lack a leader or a replica in sync are named."""
+    """Return a line per topic, which lists the partitions without a leader or with replicas out of sync."""
     image = made.image
     lines = []
     for topic in made.topics():

@@ -1,4 +1,4 @@
-"""A test that a whole history is clean, for pytest or any other runner.
+"""Assertion that a simulated history is clean, for pytest or any other runner.
 
     from kmirror.testing.histories import assert_history_clean
 
@@ -9,7 +9,7 @@
     def test_the_history_that_once_lost_a_record():
         assert_history_clean(plan=Path("tests/plans/overlapping.json"))
 
-A failure reads as `kmirror sim` prints it: the anomaly, the story, the logs side by side, how to run it again.
+A failure shows the output of `kmirror sim`: the anomaly, the events, both logs, and the command to run it again.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def assert_history_clean(
     shrink_runs: int = 0,
     coverage: bool = False,
 ) -> Outcome:
-    """Run the history of a seed, or of a plan or a file with one, and return its outcome if it is clean.
+    """Run the history of a seed, of a plan, or of a file with a plan; return its outcome if it is clean.
 
-    Otherwise AssertionError with the whole story, of the smallest history that `shrink_runs` further runs find (0: of
-    the history itself, for a test that fails should fail soon). `outcome.digest` names the run, `outcome.accepted` has
-    the losses that the KIP accepts, and with `coverage` `outcome.coverage` has the events that were reached. UsageError
-    for a plan that cannot be run, a file that holds none, and for a seed or a profile that does not exist.
+    Otherwise raises AssertionError with the full report. The reported history is the smallest that `shrink_runs`
+    further runs find (0: the original, so that a failing test ends soon). `outcome.digest` identifies the run,
+    `outcome.accepted` has the losses that the KIP accepts, and with `coverage`, `outcome.coverage` has the events
+    reached. Raises UsageError for a plan that cannot be run, a file without a plan, and an unknown seed or profile.
     """
     whole_number("shrink_runs", shrink_runs, 0)
     again = f"kmirror sim --seed {seed} --profile {profile}"

@@ -1,4 +1,4 @@
-"""How does a test hold sessions with a broker, with Hypothesis to draw the steps and to make the failure small?
+"""Hypothesis state machines that test sessions with a broker: Hypothesis draws the steps and shrinks failures.
 
 Groups = kmirror.testing.machines.state_machine("groups", bootstrap_server="localhost:9092")
 TestGroups = Groups.TestCase        # collected by pytest and unittest
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Drawn:
-    """Choices that Hypothesis makes, and makes simpler."""
+    """Choices drawn, and simplified, by Hypothesis."""
 
     def __init__(self, data: st.DataObject) -> None:
         self._data = data
@@ -38,7 +38,7 @@ class _Drawn:
 
 
 class SessionMachine(RuleBasedStateMachine):
-    """A session; `state_machine` makes a class of it with the rules of a machine."""
+    """A session; `state_machine` creates a subclass with the rules of a machine."""
 
     row: MachineRow
     address: tuple[str, int] | None
@@ -50,13 +50,13 @@ class SessionMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def begin(self, data: st.DataObject) -> None:
-        """Begin a session of which the broker has seen no name."""
+        """Start a session with names that are new to the broker."""
         self._link = self.row.simulated(0, _Drawn(data)) if self.address is None else PortLink({"": self.address})
         mark = "1" if self.address is None else uuid.uuid4().hex[:8]
         self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{mark}")
 
     def follow(self, by: Rule[Any], data: st.DataObject) -> None:
-        """Do a step by a rule, if it has one now."""
+        """Do one step of a rule, if the rule has one now."""
         assert self._session is not None, "it has begun"
         drawn = _Drawn(data)
         self._session.read_some(drawn)
@@ -67,7 +67,7 @@ class SessionMachine(RuleBasedStateMachine):
         self._session.follow(by, drawn.pick(list(Disorder)), drawn)
 
     def teardown(self) -> None:
-        """End the session: what is still to come is read and judged."""
+        """End the session: read and check the remaining responses."""
         try:
             if self._session is not None:
                 self._told(self._session.end)
@@ -95,11 +95,11 @@ def _step(by: Rule[Any]) -> Any:
 
 
 def state_machine(name: str, *, bootstrap_server: str | None = None, own_host: bool = False) -> type[SessionMachine]:
-    """Return a `RuleBasedStateMachine` that holds sessions of the machine `name`, such as "groups" or "transactions".
+    """Return a `RuleBasedStateMachine` for sessions of the machine `name`, such as "groups" or "transactions".
 
-    The broker is a new one of ours in the simulator for each example, or the only one of the cluster at
-    `bootstrap_server`. What the machine's model does not allow raises `kmirror.fuzz.findings.Fault`, with the story as
-    notes. UsageError for a machine that is not there, and for a host that is not loopback, unless `own_host`.
+    The broker is a new simulated one for each example, or the only broker of the cluster at `bootstrap_server`. A
+    result that the machine's model does not allow raises `kmirror.fuzz.findings.Fault`, with the session's steps as
+    notes. Raises UsageError for an unknown machine, and for a host that is not loopback unless `own_host` is set.
     """
     row = machine_row(name)
     address = None if bootstrap_server is None else checked_address(bootstrap_server, owns_host=own_host)

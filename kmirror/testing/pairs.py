@@ -1,4 +1,4 @@
-"""How does a test get two Kafka clusters with a mirror between them, over TCP?
+"""Two Kafka clusters with a mirror between them, over TCP, for tests.
 
 with kmirror.testing.mirror_pair(topics={"orders": 3}) as pair:
     pair.source.produce("orders", 0, [b"one"])
@@ -29,10 +29,10 @@ WITHIN_S = 60.0
 
 
 class MirrorPair:
-    """Two clusters that run, and a mirror of KIP-1279 from `source` to `destination`."""
+    """Two running clusters and a mirror (KIP-1279) from `source` to `destination`."""
 
     def __init__(self, source: TcpCluster, destination: TcpCluster, mirror: str) -> None:
-        """Create the mirror; KafkaError if the destination refuses."""
+        """Create the mirror; KafkaError if the destination rejects it."""
         self.source = source
         self.destination = destination
         self.mirror = arguments.text("mirror", mirror)
@@ -45,16 +45,16 @@ class MirrorPair:
         return f"<MirrorPair {self.mirror}: {self.source!r} to {self.destination!r}>"
 
     def add_topics(self, *topics: str) -> None:
-        """Begin to mirror topics of the source; KafkaError if one is refused, UsageError if the source lacks it."""
+        """Start mirroring topics; KafkaError if one is rejected, UsageError if the source lacks it."""
         names = as_names(topics)
         self.source.partitions(names)
         self._order(adding_topics(self.mirror, {name: self.source.image.topics[name].topic_id for name in names}))
         self._added |= dict.fromkeys(names)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
-        """Wait until the destination has, on its whole ISR, all that the source has decided by now.
+        """Wait until the destination's ISR has all records below the source's current last stable offsets.
 
-        UsageError if no topics were added; KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
+        Raises UsageError if no topics were added, KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
         """
         ends = self.source.look(lambda: {tp: self._decided(tp) for tp in self._partitions()})
 
@@ -64,10 +64,10 @@ class MirrorPair:
         self._wait(has_all, within_s, f"mirror {self.mirror} to catch up")
 
     def fail_over(self, *, within_s: float = WITHIN_S) -> None:
-        """End mirroring, and wait until the destination takes writes to every topic that was mirrored.
+        """Stop mirroring, and wait until the destination accepts writes to every topic that was mirrored.
 
-        UsageError if no topics were added; KafkaError if one is refused, or with REQUEST_TIMED_OUT after `within_s`
-        seconds. The source need not be alive.
+        Raises UsageError if no topics were added; KafkaError if a topic is rejected, or with REQUEST_TIMED_OUT after
+        `within_s` seconds. The source need not be running.
         """
         self._order(removing_topics(self.mirror, self._some_topics()))
         wanted = self.destination.partitions(self._added)
@@ -75,10 +75,10 @@ class MirrorPair:
         self._added.clear()
 
     def state(self, tp: TopicPartition) -> MirrorState | None:
-        """Return the state that a partition entered last at the destination, or None if it was never mirrored."""
+        """Return the latest state of a partition at the destination, or None if it was never mirrored."""
         return self._states.get(arguments.partition(tp))
 
-    # -- how it is known ----------------------------------------------------------------------
+    # -- observing the clusters ---------------------------------------------------------------
 
     def _see(self, process: str, note: Note) -> None:
         if isinstance(note.fact, StateEntered) and note.fact.mirror == self.mirror:
@@ -93,7 +93,7 @@ class MirrorPair:
         return self.source.partitions(self._some_topics())
 
     def _decided(self, tp: TopicPartition) -> int:
-        """Return how far a mirror may read a partition of the source: what is above is open or not on the ISR."""
+        """Return the offset up to which a mirror may read a source partition: its last stable offset."""
         leader = self.source.leader(tp)
         if leader is None:
             raise UsageError(f"{tp} has no leader in cluster {self.source.name}: its end is not known")
@@ -111,7 +111,7 @@ class MirrorPair:
             raise KafkaError(error.code, f"{error}; states: {states or 'none'}") from None
 
     def _order(self, request: Message) -> None:
-        """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
+        """Send a request to the destination; KafkaError if it is rejected as a whole or for one topic."""
         refused = refused_order(self.mirror, request, self.destination.order(request))
         if refused is not None:
             raise KafkaError(*refused)
@@ -125,9 +125,10 @@ def mirror_pair(
     configs: Mapping[str, str] | None = None,
     mirror: str = "mirror",
 ) -> Iterator[MirrorPair]:
-    """Yield two clusters of so many `brokers` each, `source` and `destination`, and a mirror without topics.
+    """Yield two clusters, `source` and `destination`, with `brokers` brokers each, and a mirror without topics.
 
-    `topics` are the source's; `configs` are the brokers' of both. Both clusters end with the block.
+    `topics` are created in the source; `configs` apply to the brokers of both. Both clusters stop at the end of the
+    block.
     """
     with (
         cluster(brokers=brokers, topics=topics, configs=configs, name="source") as source,

@@ -1,4 +1,4 @@
-"""How does a test let a real cluster fail? Through a proxy before it, which does what the test orders.
+"""A proxy that injects faults into the traffic of a real cluster, for tests.
 
 with kmirror.testing.proxy("localhost:9092") as proxy:
     client = confluent_kafka.Producer({"bootstrap.servers": proxy.bootstrap_servers})
@@ -15,11 +15,11 @@ from kmirror.proxy.proxy import Proxy
 
 @contextmanager
 def proxy(bootstrap_servers: str, *, seed: int = 0, own_host: bool = False) -> Iterator[Proxy]:
-    """Yield a proxy before the cluster at `bootstrap_servers`, on free ports; it ends with the block.
+    """Yield a proxy in front of the cluster at `bootstrap_servers`, on free ports; it stops at the end of the block.
 
-    It is transparent until it is told otherwise: `inject` an error, choose requests by `on`, `cap` versions. `seed`
-    names what happens with a probability. UsageError for a host that is not loopback, unless `own_host`.
-    AssertionError at the end of the block if the proxy failed within: that is a bug of kmirror's.
+    By default it is transparent: `inject` adds errors, `on` selects requests, `cap` limits versions. `seed` determines
+    random events. Raises UsageError for a host that is not loopback unless `own_host` is set, and AssertionError at the
+    end of the block if the proxy failed: this is a bug of kmirror.
     """
     with Proxy(bootstrap_servers, seed=seed, own_host=own_host) as made:
         yield made

@@ -1,13 +1,13 @@
-"""Fixtures for pytest: a Kafka cluster for each test, one for all tests, and two with a mirror between them.
+"""Fixtures for pytest: a Kafka cluster per test, one for all tests, and two clusters with a mirror between them.
 
     @pytest.mark.kafka(brokers=3, topics={"orders": 6})
     def test_orders(kafka_cluster):
         Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
 
-pytest finds them by itself wherever kmirror is installed. What a test does not say by its marker comes from the fixture
-`kafka_cluster_options`, which a conftest.py may define anew. A failing test tells the state of its clusters.
+pytest finds them wherever kmirror is installed. Options that the marker does not set come from the fixture
+`kafka_cluster_options`, which a conftest.py may override. The report of a failing test shows the state of its clusters.
 
-Every run of pytest imports this file, so it imports the rest of kmirror when a fixture is asked for.
+Every run of pytest imports this file, so the rest of kmirror is imported only when a fixture is used.
 """
 
 from __future__ import annotations
@@ -29,19 +29,22 @@ SECTION = "Kafka cluster"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", MARKER)
 
 
 @pytest.fixture(scope="session")
 def kafka_cluster_options() -> dict[str, Any]:
-    """Return the options of every cluster, under those of a test's marker; a conftest.py may define it anew."""
+    """Return the default options of all clusters; a test's marker has priority.
+
+    A conftest.py may override this fixture.
+    """
     return {}
 
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[TcpCluster]:
-    """Yield a Kafka cluster that only this test has."""
+    """Yield a Kafka cluster for this test only."""
     from kmirror.testing.clusters import cluster
 
     with cluster(**_options(request, kafka_cluster_options, cluster)) as made:
@@ -50,7 +53,7 @@ def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_options: dict[st
 
 @pytest.fixture(scope="session")
 def kafka_cluster_session(kafka_cluster_options: dict[str, Any]) -> Iterator[TcpCluster]:
-    """Yield a Kafka cluster that all tests share; they keep apart by the names of their topics and groups."""
+    """Yield a Kafka cluster shared by all tests, which should use different topic and group names."""
     from kmirror.testing.clusters import cluster
 
     with cluster(**kafka_cluster_options) as made:
@@ -59,7 +62,7 @@ def kafka_cluster_session(kafka_cluster_options: dict[str, Any]) -> Iterator[Tcp
 
 @pytest.fixture
 def mirror_pair(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[MirrorPair]:
-    """Yield two Kafka clusters that only this test has, and a mirror between them."""
+    """Yield two Kafka clusters for this test only, and a mirror between them."""
     from kmirror.testing.pairs import mirror_pair as made_pair
 
     with made_pair(**_options(request, kafka_cluster_options, made_pair)) as pair:
@@ -67,7 +70,7 @@ def mirror_pair(request: pytest.FixtureRequest, kafka_cluster_options: dict[str,
 
 
 def _options(request: pytest.FixtureRequest, common: dict[str, Any], made_by: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options for a test's cluster; UsageError for a marker with others than `made_by` takes."""
+    """Return the options for a test's cluster; UsageError if the marker has an option unknown to `made_by`."""
     marker = request.node.get_closest_marker("kafka")
     if marker is None:
         return common
@@ -85,7 +88,7 @@ def _options(request: pytest.FixtureRequest, common: dict[str, Any], made_by: Ca
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Have a failing test tell the state of its clusters as it was when the test failed."""
+    """Add the state of the clusters to the report of a failing test."""
     report = yield
     if report.when == "call" and report.failed:
         report.sections += [(SECTION, text) for text in _states(getattr(item, "funcargs", {}))]

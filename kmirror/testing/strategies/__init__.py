@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what Kafka's nodes send and keep; `pip install 'kmirror[testing]'` brings Hypothesis.
+"""Hypothesis strategies for Kafka messages, batches and logs; `pip install 'kmirror[testing]'` installs Hypothesis.
 
     from kmirror.testing.strategies import messages, versioned
 
@@ -12,8 +12,8 @@
     @given(partition_logs(gaps=True))
     def test_a_log_that_a_broker_closed(store): ...
 
-`st.from_type(FetchRequest)` works without an import of this module: Hypothesis finds it by its entry point.
-It gives messages of the newest version.
+`st.from_type(FetchRequest)` works without importing this module: Hypothesis finds it by its entry point. It generates
+messages of the newest version.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         settings_of_messages,
     )
 
-# A name is imported when it is first used: Hypothesis loads this module wherever kmirror is installed.
+# Names are imported on first use: Hypothesis loads this module wherever kmirror is installed.
 _HOME = {
     "any_message": "arbitrary",
     "classes": "arbitrary",
@@ -88,15 +88,15 @@ def __dir__() -> list[str]:
 
 
 def hypothesis_setup_hook() -> None:
-    """Called by Hypothesis when it is imported: `st.from_type` then knows every message, loaded or not."""
+    """Register a strategy for every message, loaded or not; Hypothesis calls this when it is imported."""
     from kmirror.testing.strategies.registering import register_types
 
     register_types()
 
 
 try:
-    # Last, and before any file of this folder is: Hypothesis calls the hook before its own import returns, and the hook
-    # needs this module and those files whole.
+    # Imported last, and before the other modules of this package: Hypothesis calls the hook before its own import
+    # returns, and the hook needs all of them complete.
     import_module("hypothesis")
 except ModuleNotFoundError as error:
     if error.name != "hypothesis":

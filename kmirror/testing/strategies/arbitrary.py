@@ -1,7 +1,7 @@
-"""What can a message, or a part of one, hold in a version? Anything that its types allow.
+"""Strategies for arbitrary messages and their parts: any values that the types of a version allow.
 
-Numbers over their whole range, any text, any bytes as records, nulls and unknown tags where a version has them: what a
-codec must carry. `plausible` has messages that a broker could be asked to act on.
+They include numbers over their whole range, any text, any bytes as records, and nulls and unknown tags if the version
+has them: everything that a codec must support. `plausible` generates messages that make sense to a broker.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _structs(cls: Any, version: int, flexible: bool, unknown_tags: bool) -> st.S
 
 
 def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = True) -> st.SearchStrategy[M]:
-    """Messages that `version` (the newest, if none is named) can carry."""
+    """Return a strategy for messages that `version` (by default the newest) can carry."""
     chosen = cls.MAX_VERSION if version is None else version
     check_version(cls, chosen)
     flexible = cls.FLEXIBLE_FROM is not None and chosen >= cls.FLEXIBLE_FROM
@@ -88,7 +88,7 @@ def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = T
 
 
 def versions(cls: type[Message], *, release: str | None = None) -> st.SearchStrategy[int]:
-    """The versions that the message has, or that this release of Apache Kafka speaks; UsageError if it speaks none."""
+    """Return a strategy for the versions of a message, or those in a Kafka `release`; UsageError if it has none."""
     if release is None:
         return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
     spoken = released_versions(cls, release)
@@ -99,25 +99,25 @@ def versions(cls: type[Message], *, release: str | None = None) -> st.SearchStra
 
 @st.composite
 def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True, release: str | None = None) -> tuple[M, int]:
-    """Messages, each with a version that can carry it; of a `release` such as its nodes send, without unknown tags."""
+    """Draw a message and a version that can carry it; with `release`, a version of that release and no unknown tags."""
     version = draw(versions(cls, release=release))
     return draw(messages(cls, version, unknown_tags=unknown_tags and release is None)), version
 
 
 def classes(*, release: str | None = None) -> st.SearchStrategy[type[Message]]:
-    """The classes of all messages, or of those that this release of Apache Kafka speaks in some version."""
+    """Return a strategy for the classes of all messages, or of those that a Kafka `release` supports."""
     spoken = [name for name in names() if release is None or released_versions(by_name(name), release)]
     return st.sampled_from(spoken).map(by_name)
 
 
 @st.composite
 def any_message(draw: st.DrawFn, *, unknown_tags: bool = True, release: str | None = None) -> tuple[Message, int]:
-    """Messages of every class, each with a version that can carry it; `release` as in `versioned`."""
+    """Draw a message of any class and a version that can carry it; for `release` see `versioned`."""
     return draw(versioned(draw(classes(release=release)), unknown_tags=unknown_tags, release=release))
 
 
 def structs(cls: type[S]) -> st.SearchStrategy[S]:
-    """Parts of messages as they are in the newest version that has them."""
+    """Return a strategy for parts of messages in the newest version that has them."""
     newest = max((f.versions[1] for f in cls.FIELDS), default=0)
     key: Any = cls
     found: st.SearchStrategy[S] = _structs(key, newest, False, False)

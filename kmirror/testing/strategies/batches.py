@@ -1,6 +1,6 @@
-"""Which record batches are there to try? Every codec, producers, transactions, markers, and the formats before them.
+"""Strategies for record batches: all codecs, producers, transactions, markers, and the older message formats.
 
-What comes is bytes, as they stand in a log or in a request; `kmirror.Batch` and `iter_any_batches` read them.
+They generate bytes as in a log or a request; `kmirror.Batch` and `iter_any_batches` decode them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from kmirror.records.control import end_txn_marker
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 
-# Far from the ends of the range: a base and a delta must not wrap.
+# Far from the ends of the range: base plus delta must not overflow.
 TIMESTAMPS_MS = st.integers(min_value=-1, max_value=2**61)
-# None, short, and about as long as takes a second byte to tell.
+# Null, short, and around the size at which the length takes a second byte.
 CONTENTS = st.one_of(st.none(), st.binary(max_size=40), st.binary(min_size=120, max_size=140))
 LEGACY_CODECS = tuple(codec for codec in Compression if codec is not Compression.ZSTD)
 
-# The same characters as by default, but by their category: the default first tries all of Unicode in UTF-8, so slowly
-# that Hypothesis's health check fails on a busy machine.
+# The default alphabet, but by category: the default itself first tries all of Unicode in UTF-8, which is so slow that
+# Hypothesis's health check fails on a busy machine.
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def records(
     *, timestamps_ms: st.SearchStrategy[int | None] | None = None, headers: bool = True
 ) -> st.SearchStrategy[RecordData]:
-    """Records with any key, value, headers and timestamp; formats 0 and 1 have no `headers`."""
+    """Return a strategy for records with any key, value, headers and timestamp; formats 0 and 1 have no `headers`."""
     return st.builds(
         RecordData,
         key=CONTENTS,
@@ -43,7 +43,7 @@ def records(
 
 @st.composite
 def batch_options(draw: st.DrawFn, *, codecs: Sequence[Compression] = tuple(Compression)) -> dict[str, Any]:
-    """Keyword arguments of `build_batch` that belong together: a producer has an id, an epoch and a sequence."""
+    """Draw consistent keyword arguments of `build_batch`: a producer has an id, an epoch and a sequence."""
     idempotent = draw(st.booleans())
     return {
         "base_offset": draw(st.integers(min_value=0, max_value=2**62)),
@@ -62,9 +62,9 @@ def batch_options(draw: st.DrawFn, *, codecs: Sequence[Compression] = tuple(Comp
 def record_batches(
     draw: st.DrawFn, *, max_size: int = 8, codecs: Sequence[Compression] = tuple(Compression), control: bool = False
 ) -> bytes:
-    """A record batch of 1 to `max_size` records, of a producer or of none, in a transaction or not.
+    """Draw a record batch of 1 to `max_size` records, with or without a producer and a transaction.
 
-    With `control` some are the markers that end transactions.
+    With `control`, some are transaction markers.
     """
     options = draw(batch_options(codecs=codecs))
     if control and draw(st.integers(0, 3)) == 3:
@@ -82,7 +82,7 @@ def record_batches(
 
 @st.composite
 def message_sets(draw: st.DrawFn, *, magic: int | None = None, max_size: int = 4) -> bytes:
-    """Messages of format 0 or 1, as `magic` says or either: in a row, or one wrapper around them with a codec."""
+    """Draw messages of format `magic` (0, 1, or either if None): in a row, or compressed in one wrapper."""
     return build_message_set(
         draw(st.lists(records(headers=False, timestamps_ms=TIMESTAMPS_MS), min_size=1, max_size=max_size)),
         magic=draw(st.sampled_from([0, 1])) if magic is None else magic,

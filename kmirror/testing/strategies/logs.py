@@ -1,7 +1,7 @@
-"""Which partition logs are there to try? Such as a leader or a follower of Kafka could have written.
+"""Strategies for partition logs that a leader or follower of Kafka could have written.
 
-Offsets and leader epochs ascend, producers count their sequences on, transactions are ended by markers or stay open. A
-log may have gaps between offsets, as the cleaner leaves them, and messages of formats 0 and 1 among its batches.
+Offsets and leader epochs ascend, producers' sequences are consecutive, and transactions are ended by markers or stay
+open. A log may have gaps between offsets, as the cleaner leaves them, and messages of formats 0 and 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.testing.strategies.batches import LEGACY_CODECS
 
 NOW_MS = 1_700_000_000_000
 LOG_EPOCH_MAX = 1_000
-# Small, so that what fails shrinks fast: `batches.records` has all that a record can hold.
+# Small, so that failures shrink fast; `batches.records` covers all contents of a record.
 _RECORDS = st.builds(
     RecordData,
     key=st.sampled_from([None, b"key", b"other"]),
@@ -41,7 +41,7 @@ _KINDS = ("batch", "batch", "producer", "transaction", "transaction", "marker")
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What is appended next: `gap` offsets are left out before it, the leader epoch is `rise` more."""
+    """The next append: `gap` offsets are left out before it, and the leader epoch rises by `rise`."""
 
     kind: str
     records: Sequence[RecordData]
@@ -63,7 +63,7 @@ class _Producer:
 
 @dataclass(slots=True)
 class _Writer:
-    """The end of a log that grows."""
+    """The end of a growing log."""
 
     end: int
     epoch: int = 0
@@ -124,9 +124,9 @@ class _Writer:
 def log_batches(
     *, base_offset: int = 0, max_size: int = 12, legacy: bool = False, gaps: bool = False
 ) -> st.SearchStrategy[list[bytes]]:
-    """The batches of a log that begins at `base_offset`: what comes next can be appended to what came before.
+    """Return a strategy for the batches of a log that begins at `base_offset`; each can be appended after the previous.
 
-    With `legacy` some are sets of messages of formats 0 and 1, with `gaps` some offsets are in no batch.
+    With `legacy`, some are message sets of formats 0 and 1; with `gaps`, some offsets are in no batch.
     """
     steps = st.builds(
         _Step,
@@ -151,7 +151,7 @@ def _written(steps: Sequence[_Step], base_offset: int) -> list[bytes]:
 def segments(
     *, base_offset: int = 0, max_size: int = 12, legacy: bool = False, gaps: bool = False
 ) -> st.SearchStrategy[bytes]:
-    """The bytes of a `.log` file of that base offset."""
+    """Return a strategy for the bytes of a `.log` file with this base offset."""
     return log_batches(base_offset=base_offset, max_size=max_size, legacy=legacy, gaps=gaps).map(b"".join)
 
 
@@ -159,7 +159,7 @@ def segments(
 def partition_logs(
     draw: st.DrawFn, *, base_offset: int = 0, max_size: int = 12, legacy: bool = False, gaps: bool = False
 ) -> MemoryStore:
-    """The files of a partition after a clean shutdown: segments, indexes, producer snapshots, epochs, checkpoints.
+    """Draw the files of a partition after a clean shutdown: segments, indexes, snapshots, epochs, checkpoints.
 
     `PartitionLog.open(tp, store, LogConfig(), now_ms=..., recovery_point=CLEAN_SHUTDOWN)` opens it.
     """
@@ -171,7 +171,7 @@ def partition_logs(
     log = PartitionLog.open(TopicPartition("drawn", 0), store, config, now_ms=NOW_MS)
     log.truncate_fully_and_start_at(base_offset)
     if gaps:
-        store.write_file(CLEANER_OFFSET, b"%d" % base_offset)  # Else a hole between segments is a segment lost.
+        store.write_file(CLEANER_OFFSET, b"%d" % base_offset)  # Otherwise a hole between segments means a lost segment.
     for data in draw(log_batches(base_offset=base_offset, max_size=max_size, legacy=legacy, gaps=gaps)):
         log.append_as_follower(data, max_epoch=LOG_EPOCH_MAX)
     log.update_high_watermark(log.log_end_offset)

@@ -1,9 +1,9 @@
-"""What would the nodes and clients of one small cluster send each other? Messages whose parts refer to one another.
+"""Strategies for plausible messages between the nodes and clients of a small cluster, with consistent contents.
 
-A `Setting` is such a cluster: topics with ids and partitions, brokers with addresses, groups, producers. A message that
-is drawn in a setting names only what is in it: a topic by its own name and its own id, partitions that the topic has,
-brokers that there are, offsets in their order, record batches where records belong. In the same setting a request and
-an answer speak of the same things. That a broker would take the message is not said.
+A `Setting` is such a cluster: topics with ids and partitions, brokers with addresses, groups, producers. A message
+drawn for a setting refers only to its contents: topic names with their own ids, existing partitions and brokers,
+ordered offsets, and record batches as records. A request and a response for the same setting refer to the same things.
+A broker may still reject the message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 _TOPICS = ("orders", "payments", "clicks", "audit.log", "users-v2")
 _GROUPS = ("billing", "search-indexer")
 _OFFSET_MAX = 1_000_000
-_INT8_MAX = 10  # Resource types, operations, states: all have a few values.
+_INT8_MAX = 10  # Resource types, operations and states all have few values.
 _SPANS_MS = (0, 100, 500, 5_000, 30_000, 60_000)
 _IN_ORDER = ("log_start_offset", "last_stable_offset", "high_watermark")
 _ERRORS = (
@@ -53,7 +53,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The cluster that messages are about."""
+    """The cluster that messages refer to."""
 
     cluster_id: str
     topics: tuple[Topic, ...]
@@ -67,14 +67,12 @@ class Setting:
         return {topic.name: topic for topic in self.topics}[name]
 
 
-_ids = st.binary(min_size=16, max_size=16).map(
-    lambda octets: Uuid(b"\x01" + octets[1:])
-)  # Not one of the reserved ones.
+_ids = st.binary(min_size=16, max_size=16).map(lambda octets: Uuid(b"\x01" + octets[1:]))  # Not a reserved id.
 
 
 @st.composite
 def settings_of_messages(draw: st.DrawFn) -> Setting:
-    """Clusters of one to three brokers with one to three topics."""
+    """Draw a cluster of one to three brokers with one to three topics."""
     names = draw(st.lists(st.sampled_from(_TOPICS), min_size=1, max_size=3, unique=True))
     ids = draw(st.lists(_ids, min_size=len(names), max_size=len(names), unique=True))
     topics = tuple(Topic(name, topic_id, draw(st.integers(1, 4))) for name, topic_id in zip(names, ids, strict=True))
@@ -85,7 +83,7 @@ def settings_of_messages(draw: st.DrawFn) -> Setting:
 def plausible_messages(
     draw: st.DrawFn, cls: type[M], version: int | None = None, *, setting: Setting | None = None
 ) -> M:
-    """Messages that `version` (the newest, if none is named) can carry, in this setting or in any."""
+    """Draw a message that `version` (by default the newest) can carry, in this setting or in any."""
     chosen = cls.MAX_VERSION if version is None else version
     check_version(cls, chosen)
     writer = _Writer(draw, draw(settings_of_messages()) if setting is None else setting, chosen)
@@ -97,7 +95,7 @@ def plausible_messages(
 def any_plausible_message(
     draw: st.DrawFn, *, setting: Setting | None = None, release: str | None = None
 ) -> tuple[Message, int]:
-    """Plausible messages of every class, each with a version that can carry it and that `release`, if named, speaks."""
+    """Draw a plausible message of any class, with a version that can carry it and that `release`, if given, has."""
     cls = draw(classes(release=release))
     version = draw(versions(cls, release=release))
     return draw(plausible_messages(cls, version, setting=setting)), version
@@ -121,7 +119,7 @@ class _Writer:
         self.producer = draw(st.sampled_from(setting.producer_ids))
 
     def struct(self, cls: Any, topic: Topic | None, fixed: Mapping[str, Any] | None = None) -> Any:
-        """Return an object of `cls`; what is `fixed` is not drawn, and all else about a topic is about `topic`."""
+        """Return an object of `cls`; `fixed` values are not drawn, and fields about a topic refer to `topic`."""
         values = dict(fixed or {})
         if topic is None and any(_names_topic(f) or f.attribute == "topic_id" for f in cls.FIELDS):
             topic = self.draw(st.sampled_from(self.setting.topics))
@@ -144,7 +142,7 @@ class _Writer:
         return self.draw(self._scalar(field, topic))
 
     def _structs(self, field: Field, topic: Topic | None) -> list[Any]:
-        """Return a row for each of some topics, of some partitions of the topic, or of whatever it is."""
+        """Return rows: one per chosen topic, one per chosen partition of the topic, or a few of any other kind."""
         fields = {f.attribute: f for f in field.struct.FIELDS if within(self.version, f.versions)}
         if any(_names_topic(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
             chosen = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
@@ -212,7 +210,7 @@ class _Writer:
 
 
 def _number(field: Field) -> st.SearchStrategy[int]:
-    """A number as a field of that name has it."""
+    """Return a strategy for numbers that are usual for a field of this name."""
     name, (low, high) = field.attribute, RANGES[field.type]
     if "timestamp" in name:
         return st.integers(0, 60_000).map(lambda later: NOW_MS + later)

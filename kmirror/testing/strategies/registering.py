@@ -1,4 +1,4 @@
-"""How does `st.from_type` find the strategy of a message? Each class is registered as it is loaded."""
+"""Registration of message strategies for `st.from_type`; each class is registered when it is loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.testing.strategies.arbitrary import messages, structs, uuids
 
 
 def register_types() -> None:
-    """Tell Hypothesis of every message and its parts: of those that are loaded now, and of others when they are."""
+    """Register strategies for all messages and their parts: loaded classes now, others when they are loaded."""
     st.register_type_strategy(Uuid, uuids)
     _register_all(Struct)
     class_hooks.append(_register)
