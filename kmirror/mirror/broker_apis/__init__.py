@@ -1,1 +1,1 @@
-"""What a broker answers about mirrors (KIP-1279): one file for each API."""
+"""APIs about mirrors that a broker serves (KIP-1279), one file for each."""

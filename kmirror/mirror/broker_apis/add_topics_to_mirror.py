@@ -1,6 +1,6 @@
-"""AddTopicsToMirror, version 0, on a broker: checks the states and passes the request on to the controller.
+"""AddTopicsToMirror, version 0, on a broker: checks the states and forwards the request to the controller.
 
-A topic that was removed before must be STOPPED in every partition (D6).
+Every partition of a topic that was removed before must be STOPPED (D6).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMirrorRequest]) -> None:
-    """Read the states of topics that were removed before; then forward the request, or refuse it.
+    """Read the states of topics that were removed before; then forward the request, or reject it.
 
     INVALID_REQUEST if a partition is in another state, else COORDINATOR_NOT_AVAILABLE if a state cannot be read now:
-    the client tries again.
+    the client retries.
     """
     request = inbound.body
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
-    if denied:  # The controller checks it too; but the answer below would disclose states.
+    if denied:  # The controller checks it too, but the response below would disclose states.
         inbound.reply(
             AddTopicsToMirrorResponse(error_code=denied, error_message=denied.text, mirror_name=request.mirror_name)
         )
@@ -41,7 +41,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
         assignment = context.assignments.get(topic.topic_name)
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
-            continue  # No state is persisted, or the controller refuses the topic anyway.
+            continue  # No state is persisted, or the controller rejects the topic anyway.
         for index in known.partitions:
             keys[TopicPartition(topic.topic_name, index)] = StateKey(assignment.mirror, known.topic_id, index)
     found: dict[TopicPartition, PartitionState | None] = {}
@@ -66,7 +66,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
 
 
 def _refusal(found: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
-    """Return why topics whose partitions are in these states cannot be added; NONE if they can."""
+    """Return the error for topics whose partitions are in these states; NONE if they can be added."""
     wrong = [
         f"{tp} is {state.state.name}" for tp, state in sorted(found.items()) if state and state.state not in ADDABLE
     ]

@@ -1,7 +1,8 @@
-"""DeleteMirror, version 0, on a broker: checks that every partition is STOPPED and passes the request on (D51).
+"""DeleteMirror, version 0, on a broker: checks that every partition is STOPPED and forwards the request (D51).
 
-A replica that has not confirmed a cut yet would rejoin with another cluster's records once nobody remembers it (D30),
-so such a partition counts as not stopped. The controller is told of each partition that is, and of its lineage.
+A partition with a replica that has not confirmed a cut counts as not stopped: once its state is deleted, that replica
+would rejoin with another cluster's records (D30). The forwarded request lists the STOPPED partitions and their
+lineages.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[DeleteMirrorRequest]) -> None:
-    """Read the states of the mirror's topics; then forward the request, or answer MIRROR_NOT_EMPTY.
+    """Read the states of the mirror's topics; then forward the request, or respond with MIRROR_NOT_EMPTY.
 
-    COORDINATOR_NOT_AVAILABLE if a state cannot be read now: the client tries again.
+    COORDINATOR_NOT_AVAILABLE if a state cannot be read now: the client retries.
     """
     request = inbound.body
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
-    if denied:  # The controller checks it too; but the answer below would disclose states.
+    if denied:  # The controller checks it too, but the response below would disclose states.
         inbound.reply(DeleteMirrorResponse(error_code=denied, error_message=denied.text))
         return
     keys = _keys_of(context, request.mirror_name)
@@ -57,7 +58,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DeleteMirrorRe
 
 
 def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateKey]:
-    """Return where the states of the mirror's topics are kept; nothing if one of them is not removed."""
+    """Return the keys of the states of the mirror's topics; none if one of the topics is not removed."""
     keys: dict[TopicPartition, StateKey] = {}
     for topic in context.topics_of(mirror):
         known = context.broker.image.topics.get(topic)

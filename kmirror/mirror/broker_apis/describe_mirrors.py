@@ -1,18 +1,18 @@
 """DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
-A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
-partition is reported twice. A topic that is not there, or that nobody leads, stands in every answer, without
-partitions: a client could not name it otherwise (D38). The source's offset is its high watermark: a failover loses what
-lies above the last stable offset, which no mirror can read (D22). Reason says why a partition waits or failed, why the
-source cannot be spoken to, and why a topic is not created (D38).
+A client that wants the whole mirror sends the request to every broker and joins the responses, as Kafka's admin client
+does, so no partition is reported twice. A topic that does not exist, or that has no leader, is in every response,
+without partitions: otherwise a client could not name it (D38). The source offset is the source's high watermark: a
+failover loses the records above the last stable offset, which no mirror can read (D22). Reason says why a partition
+waits or failed, why the source cannot be reached, or why a topic is not created (D38).
 
-On request the answer has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose
-lineages are asked for, so that it costs what is asked and not what there is (D45). Those may be in another mirror by
-now: the epoch that the stop in this mirror settled is described as well (D10).
+On request the response has the lineage of a log, mirrored or not, and describes only the partitions whose lineages are
+requested, so that its cost depends on the request and not on the size of the mirror (D45). Such a partition may be in
+another mirror by now: the epoch that the stop in this mirror settled is described as well (D10).
 
-A mirror that the client may not describe is refused by its name, and left out where all are wanted: a source that
-refuses must not look like one that knows nothing (D18, D32). Nor must a broker that was deposed without knowing it: one
-that may have been fenced tells no lineage.
+A mirror that the client may not describe gets an error if it was named, and is left out if all were requested: a denied
+request must not look like a source that knows nothing (D18, D32). The same holds for a broker that was deposed without
+knowing it: a broker that may have been fenced returns no lineage.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[DescribeMirrorsRequest]) -> None:
-    """Answer with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
+    """Respond with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
     request = inbound.body
     response = DescribeMirrorsResponse()
     for mirror in request.mirror_names or mirror_names(context.broker.image):
@@ -92,7 +92,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DescribeMirror
 def _details(
     context: MirrorContext, now: Instant, request: DescribeMirrorsRequest, mirror: str
 ) -> Iterator[tuple[TopicPartition, PartitionDetail]]:
-    """Yield the partitions of a mirror that this broker leads and the request wants described."""
+    """Yield the partitions of a mirror that this broker leads and the request asks for."""
     if not request.named_only:
         yield from ((mp.tp, _detail(context, now, mp)) for mp in context.partitions_of(mirror))
         return
@@ -114,7 +114,7 @@ def _details(
 
 
 def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
-    """Yield the topics of a mirror that are not there, or of which no partition has a leader."""
+    """Yield the topics of a mirror that do not exist, or that have no partition with a leader."""
     known = context.broker.image.topics
     for name in context.topics_of(mirror):
         topic = known.get(name)
@@ -172,9 +172,9 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
 
 
 def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
-    """Return an error, the leader epoch, and which clusters wrote the log of a partition in that epoch (D45).
+    """Return an error, the leader epoch, and the clusters that wrote a partition's log in that epoch (D45).
 
-    The error is set if this broker does not lead the partition for sure, or does not know its lineage yet.
+    The error is set if this broker may no longer lead the partition, or does not know its lineage yet.
     """
     partition, mp = context.replicas.partitions.led(tp), context.partitions.get(tp)
     if partition is None or now >= context.broker.in_session_until:
@@ -186,7 +186,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
 
 
 def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
-    """Return why this broker cannot speak to the source, or cannot have topics created; empty if neither is so."""
+    """Return why this broker cannot reach the source or get topics created; empty if it can do both."""
     source = context.sources.get(mirror)
     if mirror in context.troubles:
         return context.troubles[mirror]
@@ -197,7 +197,7 @@ def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
 
 
 def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
-    """Return why a partition waits or failed, or what is not mirrored though it is MIRRORING; else empty (D38)."""
+    """Return why a partition waits or failed, or why a MIRRORING one lacks records or partitions; else empty (D38)."""
     if mp.state is None or (mp.reason and mp.state is not MirrorState.FAILED):
         keys = keys_of(context, mp) if mp.state is None else [mp.key]
         unwritable = context.coordinator.unwritable(map(context.coordinator.shard_of, keys))

@@ -1,4 +1,4 @@
-"""ListMirrors: the mirrors of this cluster, from the image alone.
+"""ListMirrors: the mirrors of this cluster, read from the metadata image only.
 
 A mirror that the client may not describe is left out (D18).
 """
@@ -17,7 +17,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[Message]) -> None:
-    """Answer with every mirror: its source's address and cluster id, and the number of its topics."""
+    """Respond with every mirror: its source's address and cluster id, and the number of its topics."""
     response = ListMirrorsResponse()
     for mirror in mirror_names(context.broker.image):
         if not inbound.rights.allow(AclOperation.DESCRIBE, Resource.mirror(mirror)):

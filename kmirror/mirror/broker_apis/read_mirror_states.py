@@ -1,6 +1,7 @@
-"""ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
+"""ReadMirrorStates: the persisted states of partitions whose shard this broker leads.
 
-A partition of which nothing is persisted is UNKNOWN, without an error. Answered once all of it is committed (D48).
+A partition without a persisted state is UNKNOWN, without an error. The response is sent once everything in it is
+committed (D48).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStatesRequest]) -> None:
-    """Answer each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
+    """Respond for each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
     response = ReadMirrorStatesResponse()
     gathering = Gathering(inbound, response)

@@ -1,4 +1,4 @@
-"""Which handler of a broker answers which request about mirrors; what only the controller decides is forwarded."""
+"""Handlers of a broker for requests about mirrors; requests that only the controller decides are forwarded."""
 
 from __future__ import annotations
 

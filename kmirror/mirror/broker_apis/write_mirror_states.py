@@ -1,7 +1,7 @@
-"""WriteMirrorStates: partition leaders persist their states; answered when committed.
+"""WriteMirrorStates: partition leaders persist their states; the response is sent once they are committed.
 
-Each partition has its own error: fenced (D9), unknown topic id, not coordinated here, or outside the
-table of transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KIP's prototype (D9).
+Each partition has its own error: fenced (D9), unknown topic id, not coordinated here, or outside the table of
+transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KIP's prototype (D9).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorStatesRequest]) -> None:
-    """Write every partition's state, and answer when the last write is committed or refused."""
+    """Write every partition's state, and respond when the last write is committed or rejected."""
     request = inbound.body
     response = WriteMirrorStatesResponse()
     gathering = Gathering(inbound, response)

@@ -1,1 +1,1 @@
-"""What a controller decides about mirrors (KIP-1279): one file for each API."""
+"""APIs about mirrors that a controller decides (KIP-1279), one file for each."""

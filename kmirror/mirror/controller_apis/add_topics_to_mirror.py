@@ -1,7 +1,7 @@
 """AddTopicsToMirror, version 0, decided by the controller: sets `mirror.name`.
 
-A topic that exists must have the id named, if one is named, and be in no mirror; a topic that does not exist yet
-gets its config ahead of time and is created by the metadata sync with the source's id (D17).
+A topic that exists must be in no mirror and have the id in the request, if there is one. A topic that does not exist
+yet gets its config in advance, and the metadata sync creates it with the source's id (D17).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""AlterConfigs for mirrors: a mirror has the configs that are said, of others the defaults; the rest is the cluster's.
+"""AlterConfigs with mirrors: a mirror keeps only the configs in the request; other resources are the cluster's.
 
-The id of its source that a mirror remembers stays (D16).
+The source cluster id that a mirror remembers stays (D16).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 def decide(
     context: ControllerContext, now: Instant, request: AlterConfigsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision of the cluster's own handler, with mirrors as a further resource type while there are any.
+    """Return the decision of the cluster's own handler, with mirrors as an additional resource type if enabled.
 
-    No version of AlterConfigs belongs to mirroring, so without it a mirror is a resource that nobody knows.
+    No version of AlterConfigs belongs to mirroring: with mirroring disabled, a mirror is an unknown resource.
     """
     if not context.mirror_enabled:
         return cluster.decide(context, now, request, version, rights)

@@ -1,7 +1,7 @@
 """BumpLeaderEpochs, decided by the controller: raises leader epochs to at least the requested ones (D14, D15).
 
-The leader stays, its epoch rises. A PartitionChangeRecord can only add one, so a whole PartitionRecord is written. If
-the epoch is already high enough, the request succeeds and changes nothing.
+The leader stays, its epoch rises. A PartitionChangeRecord can raise it only by one, so a whole PartitionRecord is
+written. If the epoch is already high enough, the request succeeds and changes nothing.
 """
 
 from __future__ import annotations

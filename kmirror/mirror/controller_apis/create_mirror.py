@@ -1,6 +1,6 @@
 """CreateMirror, decided by the controller: a mirror is its configs, stored as resource type MIRROR.
 
-With the first mirror `__mirror_state` is created. The source is not contacted before the first topic is added.
+The first mirror also creates `__mirror_state`. The source is not contacted before the first topic is added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.spec.wire_values import AclOperation, ResourceType
 def decide(
     context: ControllerContext, now: Instant, request: CreateMirrorRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the configs of the new mirror, and of `__mirror_state` if it is missing; or why it cannot be created."""
+    """Return the records of the new mirror, and of `__mirror_state` if it is missing; or the error."""
     denied = rights.error(AclOperation.CREATE, Resource.mirror(request.mirror_name))
     if denied:
         return Decision((), CreateMirrorResponse(error_code=denied, error_message=denied.text))

@@ -1,6 +1,6 @@
-"""CreatePartitions: a topic that is mirrored has the partitions of its source (D7).
+"""CreatePartitions: only the metadata sync adds partitions to a mirrored topic, so that it has its source's (D7, D17).
 
-Only the metadata sync adds some (D17): a broker of this cluster, which does not pass on what somebody else wants.
+The sync is recognised as a broker of this cluster that does not forward another client's request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def decide(
     def may_change(known: ControllerContext, topic: str) -> None:
         try:
             check_may_change(known, topic)
-        except ApiError:  # Only then does it matter who asks.
+        except ApiError:  # Only then does it matter who sent the request.
             if rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER):
                 raise
 

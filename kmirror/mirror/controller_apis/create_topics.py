@@ -1,7 +1,8 @@
-"""CreateTopics: the metadata sync alone creates a topic that is in a mirror, with its id at the source (D26).
+"""CreateTopics: only the metadata sync creates a topic that is in a mirror, with its id at the source (D26).
 
-A client whose Metadata request orders the topic (`auto.create.topics.enable`) is refused as well, and finds it once the
-mirror has created it. With an id of its own the topic would be another one, and its mirror FAILED (D16).
+A client whose Metadata request would create the topic (`auto.create.topics.enable`) gets an error as well, and finds
+the topic once the mirror has created it. Created with another id, it would be another topic, and its mirror FAILED
+(D16).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTop
 def decide(
     context: ControllerContext, now: Instant, request: CreateTopicsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that its mirror is to create."""
+    """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that its mirror creates."""
     return cluster.decide_with(_may_create, context, request, version, rights)
 
 

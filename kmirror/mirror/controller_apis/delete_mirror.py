@@ -1,7 +1,8 @@
-"""DeleteMirror, decided by the controller: the mirror's configs go, and its topics belong to no mirror any more (D51).
+"""DeleteMirror, decided by the controller: deletes the mirror's configs and its topics' `mirror.name` (D51).
 
-Only brokers know states. The one that passes the request on adds which partitions it found STOPPED, and the lineages of
-their logs, which go into a config of the topic: the persisted states that hold them go with the mirror.
+Only brokers know states. The broker that forwards the request adds the partitions that it found STOPPED and the
+lineages of their logs. The lineages go into a topic config, as the persisted states that hold them are deleted with the
+mirror.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 Stopped = Mapping[str, Mapping[int, Stretches]]
-"""By topic and partition."""
+"""Topic to partition to lineage."""
 
 
 def decide(
     context: ControllerContext, now: Instant, request: DeleteMirrorRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the tombstones of all configs of the mirror and of its topics' `mirror.name`, or why it has to stay.
+    """Return tombstones for all configs of the mirror and its topics' `mirror.name`, or why it cannot be deleted.
 
-    MIRROR_NOT_EMPTY as long as a topic is not removed, or a partition of a removed one is not known to be STOPPED.
+    MIRROR_NOT_EMPTY while a topic is not removed, or a partition of a removed topic is not known to be STOPPED.
     """
     mirror = request.mirror_name
     stopped = {
@@ -47,12 +48,13 @@ def decide(
     except ApiError as refused:
         return Decision((), DeleteMirrorResponse(error_code=refused.error, error_message=str(refused)))
     records += [_record(ResourceType.MIRROR, mirror, key, None) for key in mirror_configs(context, mirror)]
-    # The mirror's own configs come last: a crash in between leaves a mirror with fewer topics, to be deleted again.
+    # The mirror's own configs come last: a crash in between leaves a mirror with fewer topics, which can be deleted
+    # again.
     return Decision(records, DeleteMirrorResponse(error_message=None), atomic=False)
 
 
 def _topic_records(context: ControllerContext, mirror: str, stopped: Stopped) -> list[Message]:
-    """Return the configs of the mirror's topics; raises ApiError MIRROR_NOT_EMPTY."""
+    """Return the records for the mirror's topics; raises ApiError MIRROR_NOT_EMPTY."""
     records: list[Message] = []
     active: list[str] = []
     unknown: list[str] = []

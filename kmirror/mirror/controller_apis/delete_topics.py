@@ -1,4 +1,4 @@
-"""DeleteTopics: a topic that is mirrored cannot be deleted before it is removed from its mirror (D7)."""
+"""DeleteTopics: a mirrored topic can be deleted only after it is removed from its mirror (D7)."""
 
 from __future__ import annotations
 

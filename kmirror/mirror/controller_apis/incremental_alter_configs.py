@@ -1,7 +1,7 @@
-"""IncrementalAlterConfigs for mirrors, v2: configs of resource type MIRROR; the rest is the cluster's.
+"""IncrementalAlterConfigs for mirrors, v2: configs of resource type MIRROR; other resources are the cluster's.
 
 The rules are CreateMirror's. `source.cluster.id` may be set once, by the metadata sync, and never changed (D16). A sync
-sets `mirror.name` of a topic to what it has to be: then the topic is altered only while it is mirrored there (D75).
+includes the expected `mirror.name` of a topic: the topic is altered only while it is mirrored there (D75).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 def decide(
     context: ControllerContext, now: Instant, request: IncrementalAlterConfigsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
+    """Return the decision of the cluster's own handler, with mirrors as an additional resource type."""
     names_mirrors = any(_names_mirror(config) for resource in request.resources for config in resource.configs)
     is_sync = names_mirrors and not rights.is_forwarded and rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
     alters = {**ALTERS, ResourceType.TOPIC: alter_for_sync} if is_sync else ALTERS
@@ -40,7 +40,7 @@ def _names_mirror(config: AlterableConfig) -> bool:
 
 
 def alter_for_sync(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
-    """Return the changes of a topic's configs; raises ApiError, also for a sync that is late (D75)."""
+    """Return the changes of a topic's configs; raises ApiError, also if the topic has left the mirror (D75)."""
     for config in resource.configs:
         if _names_mirror(config):
             check_mirrored(context, config.value or "", resource.resource_name)

@@ -1,4 +1,4 @@
-"""Where does a topic belong, who may change that, and what may happen to the topic meanwhile?"""
+"""Membership of topics in mirrors: checks for requests that change it, or that change a topic meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
 def mirror_configs(context: ControllerContext, mirror: str) -> Mapping[str, str]:
-    """Return the configs of a mirror; ApiError UNKNOWN_MIRROR if there is none of that name."""
+    """Return the configs of a mirror; raises ApiError UNKNOWN_MIRROR if it does not exist."""
     known = context.image.configs.get((ResourceType.MIRROR, mirror))
     if known is None:
         raise ApiError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist.")
@@ -23,7 +23,7 @@ def mirror_configs(context: ControllerContext, mirror: str) -> Mapping[str, str]
 
 
 def check_mirror(context: ControllerContext, rights: Rights, mirror: str) -> None:
-    """Raise ApiError if these rights do not allow to alter the mirror, or if there is none of that name."""
+    """Raise ApiError if these rights do not allow altering the mirror, or if it does not exist."""
     denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
     if denied:
         raise ApiError(denied, denied.text)
@@ -35,7 +35,7 @@ def membership(
 ) -> tuple[ErrorCode, Assignment | None]:
     """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror.
 
-    INCONSISTENT_TOPIC_ID if the topic exists and has another id than `topic_id`, zeros for any.
+    INCONSISTENT_TOPIC_ID if the topic exists with another id than `topic_id`; a `topic_id` of zeros matches any.
     """
     known = context.image.topics.get(topic)
     assignment = parse(context.image.configs.topic(topic).get(MIRROR_NAME, ""))
@@ -51,7 +51,7 @@ def membership(
 def check_mirrored(context: ControllerContext, mirror: str, topic: str) -> None:
     """Raise ApiError TOPIC_NOT_IN_MIRROR unless the topic is in this mirror, neither paused nor removed (D75).
 
-    A broker that has missed the removal would change a topic that takes writes.
+    Otherwise a broker that has missed the removal would change a topic that takes writes.
     """
     error, assignment = membership(context, mirror, topic, Uuid.ZERO)
     if error or assignment is None or assignment.wish is not Wish.MIRROR:
@@ -61,8 +61,8 @@ def check_mirrored(context: ControllerContext, mirror: str, topic: str) -> None:
 def check_may_change(context: ControllerContext, topic: str) -> None:
     """Raise ApiError READ_ONLY_TOPIC for a topic that is in a mirror and was not removed from it (D7).
 
-    The controller does not know whether the partitions are STOPPED: what follows from the removal goes on with more of
-    them, or with none.
+    The controller does not know whether the partitions are STOPPED. It need not: a stop that is under way can continue
+    with more partitions, or with none.
     """
     assignment = parse(context.image.configs.topic(topic).get(MIRROR_NAME, ""))
     if assignment is not None and assignment.wish is not Wish.REMOVE:

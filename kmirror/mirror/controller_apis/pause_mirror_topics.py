@@ -1,6 +1,6 @@
 """PauseMirrorTopics, decided by the controller: fetching stops, the topic stays read-only.
 
-Taken in every state (D50): a partition that prepares is paused once it could mirror, a failed one stays failed.
+Accepted in every state (D50): a PREPARING partition is paused once it could mirror, a FAILED one stays failed.
 """
 
 from __future__ import annotations

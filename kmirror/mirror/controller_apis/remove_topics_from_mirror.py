@@ -1,4 +1,4 @@
-"""RemoveTopicsFromMirror, decided by the controller: failover. Never refused because of a state (D6)."""
+"""RemoveTopicsFromMirror, decided by the controller: failover. No state makes it fail (D6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def decide(
     response = RemoveTopicsFromMirrorResponse(mirror_name=request.mirror_name)
     gone = [topic for topic in request.topics if _is_gone(context, topic)]
     if gone and (rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)):
-        gone = []  # A user's order holds for a topic that is not there as well.
+        gone = []  # A user may remove a topic that does not exist.
     topics = [topic for topic in request.topics if topic not in gone]
     records, rows = change(context, rights, request.mirror_name, topics, WISHES, response)
     rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in gone if not response.error_code]
@@ -36,5 +36,5 @@ def decide(
 
 
 def _is_gone(context: ControllerContext, topic: TopicData) -> bool:
-    """Return whether the topic was deleted here: if a sync means it, it may have been added again since (D75)."""
+    """Return whether the topic was deleted here: for a sync, the name may have been added again since (D75)."""
     return topic.topic_id != Uuid.ZERO and topic.topic_name not in context.image.topics

@@ -1,6 +1,6 @@
-"""ResumeMirrorTopics, decided by the controller: a paused topic goes on where its log ends, without a cut (D5).
+"""ResumeMirrorTopics, decided by the controller: mirroring continues at the log end, without a cut (D5).
 
-Taken before PAUSED is reached, too: the partition passes through it.
+Accepted before PAUSED is reached, too: the partition passes through it.
 """
 
 from __future__ import annotations

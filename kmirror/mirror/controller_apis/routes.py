@@ -1,4 +1,4 @@
-"""Which requests about mirrors does a controller decide, and how?"""
+"""Requests that a controller decides for mirroring, and their handlers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 
 DECISIONS: Mapping[type[Message], Decide] = {
-    # In place of the cluster's own: the first two know the resource type MIRROR as well, the others mirrored topics.
+    # These replace the cluster's own handlers: the first two know resource type MIRROR, the others mirrored topics.
     AlterConfigsRequest: alter_configs.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
     CreateTopicsRequest: create_topics.decide,

@@ -1,4 +1,4 @@
-"""UpdateFeatures: mirroring is not turned off as long as there is a mirror (D52)."""
+"""UpdateFeatures: mirroring cannot be disabled while a mirror exists (D52)."""
 
 from __future__ import annotations
 

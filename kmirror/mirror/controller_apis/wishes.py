@@ -1,7 +1,7 @@
-"""What becomes of mirrored topics when a user pauses, resumes or removes them?
+"""Common handler of the requests that pause, resume or remove mirrored topics.
 
-The three requests have one form: a mirror, and topics by name and, if the client knows them, by id. What differs is a
-table: what is wanted now, by what was wanted before, or the error that says why it cannot be wanted.
+The three requests have the same form: a mirror, and topics by name and, if the client knows them, by id. They differ in
+a table: the new wish by the present one, or the error if that change is not possible.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NamedTopic(Protocol):
 
 
 class Answer(Protocol):
-    """The head of one of the answers."""
+    """The top-level error of one of the responses."""
 
     error_code: int
     error_message: str | None
@@ -46,10 +46,11 @@ def change(
     wishes: Wishes,
     answer: Answer,
 ) -> tuple[list[Message], list[tuple[str, ErrorCode]]]:
-    """Return the configs to set, and each topic's error; if all is refused, `answer` says why and both are empty.
+    """Return the configs to set, and each topic's error; if the request fails as a whole, set it in `answer`.
 
-    Errors of a topic, beside those in `wishes`: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_MIRROR
-    for a topic in no mirror, TOPIC_NOT_IN_MIRROR, and INCONSISTENT_TOPIC_ID if its id is not the one that is named.
+    Errors of a topic, in addition to those in `wishes`: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
+    UNKNOWN_MIRROR for a topic in no mirror, TOPIC_NOT_IN_MIRROR, and INCONSISTENT_TOPIC_ID if its id differs from the
+    requested one. Both lists are empty if the request fails as a whole.
     """
     try:
         check_mirror(context, rights, mirror)
@@ -75,7 +76,7 @@ def change(
 
 
 def _record(context: ControllerContext, topic: str, wanted: Assignment) -> ConfigRecord:
-    # The config of a topic that was never created is deleted: the next topic of its name starts without (D34).
+    # The config of a topic that was never created is deleted: the next topic of that name starts without it (D34).
     is_over = wanted.wish is Wish.REMOVE and topic not in context.image.topics
     return ConfigRecord(
         resource_type=ResourceType.TOPIC,
