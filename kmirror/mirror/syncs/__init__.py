@@ -1,1 +1,1 @@
-"""What of the source's metadata is brought here, and how (D17)? One file for each sync; the cycle runs them."""
+"""Syncs of the source's metadata (D17): one file for each, run by the cycle."""

@@ -1,4 +1,4 @@
-"""How is a long list cut into requests of bounded size?"""
+"""Splitting of long lists into requests of bounded size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _one(_: object) -> int:
 
 
 def in_batches(items: Iterable[T], most: int, size: Callable[[T], int] = _one) -> list[list[T]]:
-    """Return `items` in lists whose sizes sum up to at most `most`; one that is larger has a list of its own."""
+    """Return `items` in lists whose sizes sum up to at most `most`; an item that is larger has a list of its own."""
     batches: list[list[T]] = []
     total = 0
     for item in items:

@@ -1,7 +1,8 @@
-"""What has the source set for its topics? DescribeConfigs, in the versions that Kafka 2.1 and later have.
+"""Configs of topics at the source: DescribeConfigs, in the versions of Kafka 2.1 and later.
 
-Each cycle asks about every topic, as by the KIP, and is mostly told the same again: of 10,000 topics 13 MB, which take
-more than a second to read. So an answer that came before is known by its digest, and is not read.
+Each cycle requests the configs of every topic, as in the KIP, and mostly gets the same response again: for 10,000
+topics 13 MB, which take more than a second to parse. So a response that came before is recognised by its digest, and
+not parsed.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ from kmirror.protocol.message import Message
 from kmirror.spec.client_versions import WITHOUT_MIRRORS_LAST
 from kmirror.spec.wire_values import ConfigSource, ResourceType
 
-if TYPE_CHECKING:  # It is the broker's, and a client reads answers without one.
+if TYPE_CHECKING:  # These belong to the broker, and a client reads responses without one.
     from kmirror.mirror.context import MirrorContext
 
 TOPICS_MAX = 25
-"""Topics in one request: with forty configs of each an answer has 30 kB, and whatever else happens waits for 3 ms."""
+"""Topics in one request: with forty configs each, a response has 30 kB, which blocks everything else for 3 ms."""
 ANSWERS_KEPT = 4
-"""How many answers about the same topics are known: those of brokers may differ in the brokers' own configs."""
+"""Number of responses kept about the same topics: brokers may differ in their own configs."""
 UNCLEAN = "unclean.leader.election.enable"
 VERSION_MAX = WITHOUT_MIRRORS_LAST[DescribeConfigsRequest.NAME]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceConfigs:
-    """What is set for topics at the source, and why it is not known of others."""
+    """The configs set for topics at the source, and why those of other topics are unknown."""
 
     values: dict[str, Mapping[str, str]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     unanswered: list[str] = field(default_factory=list)
     unclean: dict[str, None] = field(default_factory=dict)
-    """The topics that may have unclean elections, by what is set for them or by what their brokers have (D67)."""
+    """The topics that may have unclean elections, by their own configs or their brokers' (D67)."""
 
     def add(self, names: Sequence[str], answer: SourceConfigs | None) -> None:
-        """Take in the answer about some topics; None if there was none."""
+        """Add the response about some topics; None if there was none."""
         if answer is None:
             self.unanswered.extend(names)
             self.problems.update(dict.fromkeys(names, "the source did not answer DescribeConfigs"))
@@ -59,21 +60,21 @@ class SourceConfigs:
 
 
 class KnownAnswers:
-    """What the newest answers of a source said, by their digests."""
+    """The contents of a source's newest responses, by digest."""
 
     def __init__(self) -> None:
         self._read: dict[bytes, SourceConfigs] = {}
-        """The one that came last is the last."""
+        """In order of last use."""
 
     def find(self, digest: bytes) -> SourceConfigs | None:
-        """Return what an answer says that was read before."""
+        """Return the contents of a response that was parsed before."""
         found = self._read.pop(digest, None)
         if found is not None:
             self._read[digest] = found
         return found
 
     def add(self, digest: bytes, answer: SourceConfigs) -> None:
-        """Remember what an answer says; nobody may change it."""
+        """Keep the contents of a response; the value must not be modified."""
         self._read[digest] = answer
 
     def shrink(self, most: int) -> None:
@@ -84,7 +85,7 @@ class KnownAnswers:
 
 @dataclass(frozen=True, slots=True)
 class AskConfigs:
-    """The question about some topics, to a broker of the source; the answer is a SourceConfigs."""
+    """The request for the configs of some topics, to a broker of the source; the answer is a SourceConfigs."""
 
     names: Sequence[str]
     known: KnownAnswers
@@ -114,9 +115,9 @@ class AskConfigs:
 def describe(
     topics: Sequence[str], source: RemoteCluster, known: KnownAnswers | None = None
 ) -> Generator[Sequence[Question], Sequence[Any], SourceConfigs]:
-    """Ask the source's witnesses for the configs of `topics`; a part of a script (D60).
+    """Request the configs of `topics` from the source's witnesses; a part of a script (D60).
 
-    `known` is for who asks again and again.
+    `known` keeps responses for callers that repeat the request.
     """
     if not topics:
         return SourceConfigs()
@@ -136,7 +137,7 @@ def describe(
 
 
 def agreed(told: Sequence[SourceConfigs]) -> SourceConfigs:
-    """Return what all brokers say; a topic about which they differ has a problem instead."""
+    """Return the configs on which all brokers agree; a topic on which they differ has a problem instead."""
     first, *others = told
     found = SourceConfigs({}, dict(first.problems), list(first.unanswered), dict(first.unclean))
     for other in others:
@@ -153,7 +154,7 @@ def agreed(told: Sequence[SourceConfigs]) -> SourceConfigs:
 
 
 def read(reply: object) -> SourceConfigs | None:
-    """Return what the source says of the topics that it was asked about; None if that is no answer."""
+    """Return the configs of the requested topics in a response; None without a response."""
     if not isinstance(reply, DescribeConfigsResponse):
         return None
     found = SourceConfigs()
@@ -168,7 +169,7 @@ def read(reply: object) -> SourceConfigs | None:
 
 
 def request(topics: Iterable[str]) -> DescribeConfigsRequest:
-    """Return what asks for all configs of some topics."""
+    """Return the request for all configs of some topics."""
     return DescribeConfigsRequest(
         resources=[
             DescribeConfigsResource(resource_type=ResourceType.TOPIC, resource_name=name, configuration_keys=None)

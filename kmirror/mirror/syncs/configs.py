@@ -1,8 +1,8 @@
-"""Which configs of a topic are set and which removed, so that they are the source's? Pure (D17).
+"""Sync of topic configs: which ones to set and which to remove. Pure (D17).
 
-Only what is set for the topic itself counts, not what it has from its brokers. What users alter here is altered back,
-as by the KIP, unless it is excluded. A config that this cluster does not know, or cannot have, is left out and named;
-the others are copied all the same.
+Only configs set for the topic itself count, not those that it has from its brokers. A user's change here is reverted,
+as in the KIP, unless the config is excluded. A config that this cluster does not know, or cannot have, is left out and
+reported; the others are still copied.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kmirror.spec.configs.conflicts import problem_between
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 Values = Mapping[str, str]
-"""Config name to what is set for a topic."""
+"""Config name to the value set for a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What of a topic's configs is to be here, and why the rest cannot be."""
+    """The configs that a topic must have here, and why others cannot be copied."""
 
     values: dict[str, str]
     refused: dict[str, str]
@@ -30,7 +30,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class ConfigPlan:
-    """What is to be altered, and what cannot be copied."""
+    """The alterations to make, and the configs that cannot be copied."""
 
     alter: list[AlterConfigsResource] = field(default_factory=list)
     refused: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ConfigPlan:
 
 
 def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copied:
-    """Return which of the source's values are to be here, beside those that are `kept` because they are excluded."""
+    """Return the source's values that the topic must have here, besides the excluded ones that are `kept`."""
     values: dict[str, str] = {}
     refused: dict[str, str] = {}
     for name, value in sorted(theirs.items()):
@@ -50,7 +50,7 @@ def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copie
                 refused[name] = problem
     if problem_between({**kept, **values}, broker) is None:
         return Copied(values, refused)
-    fitting: dict[str, str] = {}  # Together they contradict each other or our brokers: keep what goes with the rest.
+    fitting: dict[str, str] = {}  # They contradict each other or our brokers: keep those that fit.
     for name, value in values.items():
         conflict = problem_between({**kept, **fitting, name: value}, broker)
         if conflict is None:
@@ -63,9 +63,9 @@ def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copie
 def plan(
     topics: Iterable[str], theirs: Mapping[str, Values], ours: Mapping[str, Values], rules: Rules, broker: Configs
 ) -> ConfigPlan:
-    """Return what makes the configs of `topics` those of the source; a topic that is not in `theirs` is passed over.
+    """Return the alterations that make the configs of `topics` equal to the source's.
 
-    `broker` has the defaults of this cluster.
+    Topics that are not in `theirs` are skipped. `broker` has the defaults of this cluster.
     """
     made = ConfigPlan()
     for topic in topics:

@@ -1,7 +1,8 @@
-"""How does a sync ask the source, the controller and other brokers? As a script that yields what it asks.
+"""Scripts with which a sync sends requests to the source, the controller and other brokers.
 
-A script yields a list of questions and is sent the list of answers, None where there was none, when the last of them is
-there. So it reads from top to bottom, and one that fails, or is not wanted any more, ends alone.
+A script is a generator: it yields a list of requests and is sent the list of responses, once all of them are there;
+None for a missing response. So it reads from top to bottom, and a script that fails, or is no longer wanted, ends
+alone.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.message import Message
 
-if TYPE_CHECKING:  # They are the broker's, and a client reads answers without one.
+if TYPE_CHECKING:  # These belong to the broker, and a client reads responses without one.
     from kmirror.mirror.context import MirrorContext
     from kmirror.mirror.state_records import StateKey
 
 PURPOSE = "sync"
 CHANNEL = "mirror-sync"
 UNDER_WAY_MAX = 20
-"""How many questions of a script wait for an answer at a time."""
+"""Maximum number of requests of a script under way at a time."""
 
 OnAnswer = Callable[[Instant, Any], None]
 
 
 class Question(Protocol):
-    """Something that is answered once."""
+    """A request that is answered once."""
 
     def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        """Ask, and call `on_answer` once, with None if there is no answer."""
+        """Send it, and call `on_answer` once, with None if there is no response."""
         ...
 
 
@@ -54,7 +55,7 @@ class AskSource:
 
 @dataclass(frozen=True, slots=True)
 class AskForWitnesses:
-    """Which brokers of the source are believed now? The answer is a Witnesses (D60)."""
+    """Selects the brokers of the source that are believed now; the answer is a Witnesses (D60)."""
 
     def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
         find_witnesses(source, now, source.brokers.values(), on_answer)
@@ -87,7 +88,7 @@ class AskBroker:
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """The persisted state of a mirrored partition; the answer is a PartitionState."""
+    """Reads the persisted state of a mirrored partition; the answer is a PartitionState."""
 
     key: StateKey
     topic: str
@@ -117,12 +118,12 @@ class Conversation:
         self._on_end = on_end
         self._asked: Sequence[Question] = ()
         self._answers: dict[int, Any] = {}
-        """By the place of the question."""
+        """By the index of the request."""
         self._sent = 0
         self._is_sending = False
 
     def begin(self, now: Instant) -> None:
-        """Run the script up to its first questions; `on_end` is called when it is over, however it ends."""
+        """Run the script up to its first requests; `on_end` is called when it is over, however it ends."""
         self._advance(now, lambda: next(self._script))
 
     def _advance(self, now: Instant, step: Callable[[], Sequence[Question]]) -> None:
@@ -135,7 +136,7 @@ class Conversation:
         except StopIteration:
             self._on_end(now)
             return
-        except Exception as failure:  # The other syncs go on, and this one is tried again with the next cycle.
+        except Exception as failure:  # The other syncs continue, and this one is retried with the next cycle.
             self._on_end(now)
             self._context.broker.failures.caught(self._what, failure)
             return
@@ -143,7 +144,7 @@ class Conversation:
         self._send(now)
 
     def _send(self, now: Instant) -> None:
-        """Ask what may be asked now; what is answered at once comes back here, and must not nest."""
+        """Send the requests that may be under way now; an immediate answer leads back here, and must not nest."""
         if self._is_sending:
             return
         self._is_sending = True

@@ -1,7 +1,7 @@
-"""One mirror's syncs, run by its coordinator: every `mirror.metadata.refresh.interval.ms`, each at most once at a time.
+"""The syncs of one mirror, run by its coordinator every `mirror.metadata.refresh.interval.ms`, without overlap.
 
-The metadata of the source's topics is there already when a cycle begins (`source_refresh.py`). Each sync is a
-conversation of its own, groups have one for each broker of the source, so that one that hangs costs nobody else.
+The metadata of the source's topics is known when a cycle begins (`source_refresh.py`). Each sync is a conversation of
+its own, and groups have one for each broker of the source, so that a sync that hangs delays no other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_CONFIGS: Mapping[str, Mapping[str, str]] = {}
 
 
 class SyncCycle:
-    """What is brought here from one source of one mirror."""
+    """The syncs from one source of one mirror."""
 
     def __init__(
         self,
@@ -47,20 +47,20 @@ class SyncCycle:
         self._under_way: dict[str, None] = {}
         """The syncs that have not ended."""
         self._missing: dict[str, int] = {}
-        """For how many cycles the source has not had a topic."""
+        """Topic to the number of cycles in which the source did not have it."""
         self._known_configs = KnownAnswers()
         self._has_news = False
-        """Is a topic to be created or to get partitions, of which what is under way does not know?"""
+        """True if a topic must be created or get partitions, and the sync under way does not include it."""
 
     def on_topics(self, now: Instant, names: Iterable[str]) -> None:
-        """Create or grow what is to be, if one of these topics, of which the source has just told, is."""
+        """Create topics or add partitions, if one of these topics, whose metadata was just refreshed, needs it."""
         view = self._view
         if not view.why_halted():
             self._has_news = self._has_news or any(topic.is_behind(view.source_id) for topic in view.facts(names))
             self._take_news(now)
 
     def run(self, now: Instant) -> None:
-        """Begin a cycle; a sync of the last one that has not ended yet is left to go on instead."""
+        """Begin a cycle; a sync of the last one that has not ended yet continues instead."""
         view = self._view
         halted = view.why_halted()
         self._reports.tell(SyncKind.METADATA, "source", {"its source": halted} if halted else {})

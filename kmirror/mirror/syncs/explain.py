@@ -1,4 +1,4 @@
-"""Why is a topic, a config or a group mirrored, or why not? Pure, by the same rules that the syncs go by."""
+"""Explanation of why a topic, a config or a group is mirrored or not. Pure, with the rules that the syncs use."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kmirror.spec.configs import Configs
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict about everything that the source has."""
+    """A verdict on every topic, config and group of the source."""
 
     topics: dict[str, Verdict]
     configs: dict[str, dict[str, Verdict]]
-    """Topic to the verdict about each config that is set for it at the source."""
+    """Topic to the verdict on each config that is set for it at the source."""
     groups: dict[str, Verdict]
 
 
@@ -29,10 +29,10 @@ def explain(
     groups: Iterable[ListedGroup],
     broker: Configs,
 ) -> Explanation:
-    """Return what becomes of the source's topics, of what is set for them, and of its groups, all in order of names.
+    """Return the verdicts on the source's topics, their configs, and its groups, each in order of names.
 
-    `topics` are the topics of the mirror, `configs` what the source has set for each, `broker` the defaults of the
-    destination. A config that the rules let through may still be refused here; the verdict says so.
+    `topics` are the topics of the mirror, `configs` those that the source has set for each, `broker` the defaults of
+    the destination. A config that the rules let through may still be rejected here; the verdict says so.
     """
     by_topic = {topic.name: _topic(topic, source_cluster_id) for topic in sorted(topics, key=lambda topic: topic.name)}
     by_config = {topic: _configs(rules, configs[topic], broker) for topic in sorted(configs)}

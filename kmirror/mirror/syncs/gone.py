@@ -1,8 +1,8 @@
-"""Which topics has the source deleted? Pure (D16).
+"""Topics that the source has deleted. Pure (D16).
 
-A mirror that stopped while its source has the topic would let producers in. That a topic is missing is believed of
-brokers that are up to date alone (D60); those of a cluster with ZooKeeper cannot prove that they are, and all of them
-may not know a topic for a moment. So two cycles in a row have to miss it.
+A mirror that stopped while its source still has the topic would let producers in. Only brokers that are up to date are
+believed that a topic is missing (D60). Brokers of a cluster with ZooKeeper cannot prove that they are, and all of them
+may not know a topic for a moment, so two cycles in a row must miss it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ CYCLES_MISSING = 2
 
 
 def missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str, int]:
-    """Return the topics that the source does not have, and for how many cycles in a row, by those of the last cycle.
+    """Return the number of cycles in a row for each topic that the source does not have; `before` is the last result.
 
-    A topic that is not here either is not in it: it may be on its way to both clusters, and there is nothing to stop.
+    Topics that do not exist here are left out: they may be about to be created in both clusters, and nothing is to
+    stop.
     """
     return {
         topic.name: before.get(topic.name, 0) + 1

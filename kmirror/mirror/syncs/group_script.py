@@ -1,11 +1,11 @@
-"""The script about the groups that one broker of the source coordinates: list them, fetch their offsets, commit here.
+"""Script for the groups that one broker of the source coordinates: list them, fetch their offsets, commit them here.
 
-A broker lists the groups that it coordinates, so it is asked for their offsets at once. One that was deposed and does
-not know it lists them too: before anything is committed, the source's witnesses say who coordinates a group (D60). A
-group that moves meanwhile comes with the next cycle, from the broker that coordinates it then; that is told, and no
-error. While a broker loads groups,
-Kafka up to 3.9 lists those that it has loaded already, beside the error, and later releases list none. What is asked
-for are the offsets that hold: with RequireStable, a group with an open transaction would have none.
+A broker lists the groups that it coordinates, so their offsets are fetched from it at once. A deposed broker that does
+not know it lists them, too: before anything is committed, the source's witnesses must name it as the group's
+coordinator (D60). A group that moves meanwhile is synced in the next cycle, from its new coordinator; that is reported,
+and is not an error. While a broker loads groups, Kafka up to 3.9 lists those that are loaded already, with an error,
+and later releases list none. The committed offsets are fetched without RequireStable: with it, a group with an open
+transaction would have none.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ ACTIVE = {
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
-"""What a coordinator answers to a commit of nobody while the group has members, or commits at the same time."""
+"""Errors of a coordinator for a commit without a member while the group has members, or commits at the same time."""
 
 MOVING = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-"""What a broker of the source answers while a group comes from another coordinator, or goes to one."""
+"""Errors of a broker of the source while a group moves from or to another coordinator."""
 
 T = TypeVar("T")
 Asking = Generator[Sequence[Question], Sequence[Any], T]
-"""A part of a script that comes to a T."""
+"""A part of a script that returns a T."""
 LeaderOf = Callable[[str], int | None]
 """Return the broker of this cluster that coordinates a group; None if there is none yet."""
 
@@ -68,12 +68,12 @@ class GroupSync:
         self._leader_of = leader_of
         self._scope = f"groups of the source's broker {broker_id}"
         self.lacks_coordinator = False
-        """Was there a group without a coordinator here?"""
+        """True if some group had no coordinator here."""
         self._problems: dict[str, str] = {}
         self._left_out: dict[str, str] = {}
 
     def script(self) -> Script:
-        """Commit here what the groups have committed there, and tell how it went."""
+        """Commit here the offsets that the groups have committed there, and report the outcome."""
         wanted = yield from self._list()
         theirs = yield from self._theirs(wanted)
         if theirs:
@@ -86,10 +86,10 @@ class GroupSync:
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
         differing = groups.plan(theirs, ours, synced, topic_ids)
         clamps = view.rules().clamps_offsets
-        # One that is clamped differs from the source's: the log says what to commit.
+        # A clamped offset differs from the source's: the log decides.
         confirmed = yield from self._confirmed(list(ours) if clamps else [one.group_id for one in differing])
         theirs = {group: theirs[group] for group in confirmed}
-        # An offset that is the source's may lie outside the local log by now, when the log begins later.
+        # Even an offset equal to the source's may be outside the local log by now, if the log start has moved.
         asked_about = list(synced) if clamps else _named(differing)
         mirroring = yield from self._mirroring(asked_about)
         logs = (yield from self._logs(mirroring)) if clamps else None
@@ -108,7 +108,7 @@ class GroupSync:
     def _here(
         self, wanted: Iterable[TopicPartition], logs: Mapping[TopicPartition, LocalLog] | None = None
     ) -> dict[TopicPartition, Local]:
-        """Return what is known here of these partitions, of those that are here; with `logs` of those in it."""
+        """Return the local facts about these partitions, for those that exist here; with `logs`, for those in it."""
         image, found = self._view.context.broker.image, {}
         for tp in wanted:
             partition = image.topics.partition(tp)
@@ -119,7 +119,7 @@ class GroupSync:
     # -- the source -----------------------------------------------------------------------------
 
     def _list(self) -> Asking[list[str]]:
-        """Return the groups that are let through."""
+        """Return the groups that the rules let through."""
         answer = (yield [AskSource(ListGroupsRequest(), self._endpoint)])[0]
         if not isinstance(answer, ListGroupsResponse):
             self._problems[self._scope] = f"ListGroups at {self._endpoint}: no answer"
@@ -155,7 +155,7 @@ class GroupSync:
         return theirs
 
     def _confirmed(self, wanted: Sequence[str]) -> Asking[list[str]]:
-        """Return the groups that the broker coordinates still, as the source's witnesses say; the others are told."""
+        """Return the groups that the broker still coordinates, according to the witnesses; report the others."""
         if not wanted:
             return []
         coordinated, are_there = yield from coordinated_by(self._broker_id, wanted, self._view.source)
@@ -169,7 +169,7 @@ class GroupSync:
     # -- this cluster ---------------------------------------------------------------------------
 
     def _ours(self, wanted: Iterable[str]) -> Asking[dict[str, Offsets]]:
-        """Return what these groups have committed here, of those that have a coordinator."""
+        """Return the offsets that these groups have committed here, for those that have a coordinator."""
         by_leader: dict[int, list[str]] = {}
         for group in wanted:
             leader = self._leader_of(group)
@@ -191,7 +191,7 @@ class GroupSync:
         return ours
 
     def _mirroring(self, wanted: Sequence[TopicPartition]) -> Asking[list[TopicPartition]]:
-        """Return those of the partitions that are MIRRORING."""
+        """Return those partitions that are MIRRORING."""
         topic_ids = self._topic_ids()
         asked = [tp for tp in wanted if tp.topic in topic_ids]
         mirror = self._view.mirror
@@ -205,9 +205,9 @@ class GroupSync:
         return found
 
     def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog]]:
-        """Return where the logs begin here, and where a stop would end them, of those whose leader tells it.
+        """Return the local log starts, and the ends after a stop, of partitions whose leader responds.
 
-        A stop cuts at the last stable offset, and what is written after it begins there (D15).
+        A stop cuts at the last stable offset, and later writes begin there (D15).
         """
         image = self._view.context.broker.image
         led: dict[int, list[TopicPartition]] = {}

@@ -1,13 +1,12 @@
-"""Which offsets of consumer groups are committed here? Pure (D17).
+"""Sync of consumer group offsets: which ones to commit here. Pure (D17).
 
-The offsets of the source are committed as they are, with leader epoch and metadata, forwards and backwards; they may
-lie above the local log end, unless the mirror clamps them to what a stop would keep. A leader epoch above the local
-one is left out: a consumer that begins at such an offset believes no Metadata with a lower epoch, and after a failover
-would wait for ever.
+The offsets of the source are committed unchanged, with leader epoch and metadata, forwards and backwards. They may be
+above the local log end, unless the mirror clamps them to the part of the log that a stop would keep. A leader epoch
+above the local one is left out: a consumer that begins at such an offset believes no Metadata with a lower epoch, and
+after a failover would wait for ever.
 
-Only for partitions that are MIRRORING: whoever paused or stopped a topic may have commits of their own here. A group
-that the source does not have any more, or an offset that it has no more, stays here until it expires: it may be one of
-this cluster.
+Only partitions in MIRRORING are synced: users that paused or stopped a topic may have commits of their own here. A
+group or an offset that the source no longer has stays here until it expires: it may belong to this cluster.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ EPOCH_UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """What a group has committed for a partition."""
+    """The committed offset of a group for a partition."""
 
     offset: int
     leader_epoch: int = EPOCH_UNKNOWN
@@ -37,7 +36,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class LocalLog:
-    """The part of a log of this cluster that a stop keeps: from its beginning up to the last stable offset."""
+    """The part of a local log that a stop keeps: from its start up to the last stable offset."""
 
     start: int
     end: int
@@ -45,7 +44,7 @@ class LocalLog:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What is known here of a partition for which offsets are committed."""
+    """The local facts about a partition for which offsets are committed."""
 
     leader_epoch: int
     log: LocalLog | None = None
@@ -56,9 +55,9 @@ Offsets = Mapping[TopicPartition, Offset]
 
 
 def wanted(theirs: Offsets, mirroring: Mapping[TopicPartition, Local]) -> dict[TopicPartition, Offset]:
-    """Return which offsets of a group are to be here.
+    """Return the offsets of a group that must be committed here.
 
-    The leader epoch of an offset that is moved is not known, and one that has not come here yet is not told.
+    The leader epoch is left out if the offset is moved, or if the epoch is not mirrored yet.
     """
     found = {}
     for tp, committed in theirs.items():
@@ -78,10 +77,10 @@ def plan(
     mirroring: Mapping[TopicPartition, Local],
     topic_ids: Mapping[str, Uuid],
 ) -> list[OffsetCommitRequest]:
-    """Return a commit for each group whose offsets here are not those of the source.
+    """Return a commit for each group whose offsets here differ from the source's.
 
-    A group that is not in `ours` is passed over: what it has here could not be asked. Who commits is no member, which a
-    coordinator accepts only while the group is empty.
+    A group that is not in `ours` is skipped: its offsets here could not be fetched. The commit has no member id, which
+    a coordinator accepts only while the group is empty.
     """
     requests = []
     for group, offsets in theirs.items():

@@ -1,4 +1,4 @@
-"""What does the coordinator of a mirror know at this moment? The facts and rules that the plans are made of."""
+"""View of a mirror at its coordinator: the facts and rules from which the plans are made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.mirror.syncs.topics import TopicFacts
 
 
 class MirrorView:
-    """One mirror, its source, and what this broker's image has of it; everything is read anew at each call."""
+    """One mirror, its source, and its topics in this broker's image; every call reads the present state."""
 
     def __init__(self, context: MirrorContext, mirror: str, source: RemoteCluster) -> None:
         self.context = context
@@ -21,13 +21,13 @@ class MirrorView:
         self.source = source
 
     def is_current(self) -> bool:
-        """Return whether this broker is still the one to sync the mirror, and from this source."""
+        """Return whether this broker still syncs the mirror, and from this source."""
         context = self.context
         is_ours = context.sources.get(self.mirror) is self.source and context.coordinates(self.mirror)
         return is_ours and not self.why_halted() and mirror_configs(context.broker.image, self.mirror) is not None
 
     def why_halted(self) -> str:
-        """Return why nothing is synced from what answers as the source, or an empty text (D16)."""
+        """Return why nothing is synced from the cluster that responds as the source, or an empty text (D16)."""
         remembered, answers = self.context.source_cluster_id(self.mirror), self.source.cluster_id
         if remembered in ("", answers):
             return ""
@@ -35,7 +35,7 @@ class MirrorView:
 
     @property
     def source_id(self) -> str:
-        """The id of the cluster that answers as the source."""
+        """The id of the cluster that responds as the source."""
         return self.source.cluster_id or ""
 
     def rules(self) -> Rules:
@@ -45,7 +45,7 @@ class MirrorView:
         return Rules.of(configs)
 
     def facts(self, names: Iterable[str]) -> list[TopicFacts]:
-        """Return what is known of topics of this mirror; what the source has said nothing about is left out."""
+        """Return the facts about topics of this mirror; topics without a response from the source are left out."""
         found = []
         for name in names:
             assignment = self.context.assignments.get(name)
@@ -59,7 +59,7 @@ class MirrorView:
         return found
 
     def synced(self, names: Iterable[str] | None = None) -> list[TopicFacts]:
-        """Return the topics, or those of `names`, that are on both sides, are the same, and are to be mirrored."""
+        """Return the topics, or those of `names`, that are the same on both sides and are wanted in the mirror."""
         facts = self.facts(self.context.topics_of(self.mirror) if names is None else names)
         return [topic for topic in facts if topic.ours is not None and not topic.why_not_synced(self.source_id)]
 

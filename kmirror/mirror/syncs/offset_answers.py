@@ -1,4 +1,4 @@
-"""What have groups committed, at the source and here? OffsetFetch, in the versions that Kafka 2.1 and later have."""
+"""Committed offsets of groups, at the source and here: OffsetFetch, in the versions of Kafka 2.1 and later."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kmirror.spec.error_codes import ErrorCode
 GROUPS_MAX = 100
 """Groups in one request."""
 GROUPS_FROM = 8
-"""First version that asks about many groups."""
+"""First version with several groups in a request."""
 NAMES_UP_TO = 9
-"""Last version that names topics by their names: those of the source are told apart by them."""
+"""Last version with topic names, which identify the source's topics here."""
 
 
 class Asked(NamedTuple):
@@ -30,14 +30,14 @@ class Asked(NamedTuple):
 
 
 class GroupAnswer(NamedTuple):
-    """What one group has committed, or the error for all of it."""
+    """The committed offsets of one group, or the error for the whole group."""
 
     offsets: dict[TopicPartition, Offset]
     error: ErrorCode
 
 
 def requests(groups: Sequence[str], version: int) -> list[Asked]:
-    """Return what asks for all offsets of `groups` in `version`: one request for each group below version 8."""
+    """Return the requests for all offsets of `groups` in `version`: one for each group below version 8."""
     if version < GROUPS_FROM:
         return [Asked([group], OffsetFetchRequest(group_id=group, topics=None)) for group in groups]
     return [
@@ -47,9 +47,9 @@ def requests(groups: Sequence[str], version: int) -> list[Asked]:
 
 
 def read(asked: Asked, reply: object, names: Mapping[Uuid, str]) -> dict[str, GroupAnswer]:
-    """Return the answer about each group; `names` has those of topics that the version names by id.
+    """Return the result for each group; `names` maps topic ids to names, for versions with topic ids.
 
-    A partition that answers with an error has no offset. COORDINATOR_NOT_AVAILABLE for all if there was no answer.
+    A partition with an error has no offset. COORDINATOR_NOT_AVAILABLE for all groups if there was no response.
     """
     if not isinstance(reply, OffsetFetchResponse):
         return {group: GroupAnswer({}, ErrorCode.COORDINATOR_NOT_AVAILABLE) for group in asked.groups}

@@ -1,4 +1,4 @@
-"""What went wrong in a sync, and what was left out? Told when it changes; errors are counted each time."""
+"""Reports of failures and omissions in a sync: traced when they change; errors are counted each time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.mirror.sync_errors import SyncErrors, SyncKind
 
 LINES_MAX = 20
-"""How many lines one report may write; a cluster can have thousands of groups."""
+"""Maximum number of lines for one report; a cluster can have thousands of groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncProblem:
-    """A subject (a topic, a config of one, a group) was not synced, for this reason; empty if it is again."""
+    """A subject (a topic, a config of one, a group) was not synced, for this reason; empty if it is synced again."""
 
     mirror: str
     subject: str
@@ -22,7 +22,7 @@ class SyncProblem:
 
 
 class Reports:
-    """What the syncs of one mirror have told so far."""
+    """The reports of one mirror's syncs."""
 
     def __init__(self, mirror: str, outbox: Outbox, errors: SyncErrors) -> None:
         self._mirror = mirror
@@ -33,9 +33,9 @@ class Reports:
     def tell(
         self, kind: SyncKind, scope: str, problems: Mapping[str, str], left_out: Mapping[str, str] | None = None
     ) -> None:
-        """Take over how a sync went: `problems` are counted; what is `left_out` by a rule is only told.
+        """Report the outcome of a sync: `problems` are counted and traced, `left_out` entries only traced.
 
-        Both are by subject and replace what was told of the same `scope`.
+        Both are keyed by subject and replace the last report of the same `scope`.
         """
         self._errors.add(kind, len(problems))
         now = {**(left_out or {}), **problems}

@@ -1,4 +1,4 @@
-"""What do a mirror's filters let through? Pure: a name goes in, a verdict with the rule that decided comes out."""
+"""Filters of a mirror. Pure: a name goes in, a verdict with the rule that decided comes out."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 INCLUDED_GROUPS = "mirror.groups.include"
 CLAMP = "mirror.groups.clamp"
 OWN_PREFIX = "mirror."
-"""Topic configs that begin so say how this cluster mirrors: they are never copied, whatever is excluded."""
+"""Topic configs with this prefix control how this cluster mirrors: they are never copied, whether excluded or not."""
 OF_CONSUMERS = ("", "classic", "consumer")
-"""Types of groups whose offsets OffsetFetch tells and a simple group can take over; "consumer" is KIP-848's."""
+"""Types of groups whose offsets OffsetFetch returns and a simple group can take over; "consumer" is KIP-848's."""
 CONSUMER_PROTOCOLS = ("", "consumer")
 """Protocol types of groups that commit offsets: simple ones, which have no members, have an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether something is mirrored, and which rule said so."""
+    """Whether something is mirrored, and the rule that decided."""
 
     is_mirrored: bool
     rule: str
-    """A config with the entry of it that decided, as `mirror.groups.include=app-.*`, or a sentence."""
+    """A config with its entry that decided, such as `mirror.groups.include=app-.*`, or a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group as ListGroups tells of it; the type is empty where the broker is too old to tell one (before 3.8)."""
+    """A group in a ListGroups response; the type is empty if the broker is too old to report it (before 3.8)."""
 
     group_id: str
     protocol_type: str = ""
@@ -40,12 +40,12 @@ class ListedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The filters of a mirror, as its configs say now; each entry is a regular expression of Java for a whole name."""
+    """The filters in a mirror's present configs; each entry is a regular expression of Java for a whole name."""
 
     excluded_configs: tuple[str, ...]
     included_groups: tuple[str, ...]
     clamps_offsets: bool = False
-    """Are offsets kept between the local log start and last stable offset?"""
+    """Whether offsets are kept between the local log start and last stable offset."""
 
     @classmethod
     def of(cls, configs: Configs) -> Rules:
@@ -71,7 +71,7 @@ class Rules:
 
 @lru_cache(maxsize=1024)
 def _verdict_on_config(excluded: tuple[str, ...], name: str) -> Verdict:
-    """All topics of a source have configs of the same few names."""
+    """Return the verdict on a topic config; cached, as all topics have configs with the same few names."""
     if name.startswith(OWN_PREFIX):
         return Verdict(False, f"{OWN_PREFIX}* is this cluster's own")
     found = _first_match(excluded, name)

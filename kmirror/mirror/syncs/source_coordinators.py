@@ -1,4 +1,4 @@
-"""Does a broker of the source still coordinate a group? A deposed one lists it as well: the witnesses say (D60)."""
+"""Check that a broker of the source still coordinates a group, as a deposed broker lists it, too (D60)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from kmirror.spec.wire_values import CoordinatorType
 GROUPS_MAX = 100
 """Groups in one request."""
 GROUPS_FROM = 4
-"""First version that asks about many groups."""
+"""First version with several groups in a request."""
 NOBODY = -1
 
 
 def coordinated_by(
     broker_id: int, groups: Sequence[str], source: RemoteCluster
 ) -> Generator[Sequence[Question], Sequence[Any], tuple[set[str], bool]]:
-    """Return those of `groups` that `broker_id` coordinates as all witnesses say, and whether there are any witnesses.
+    """Return the `groups` that `broker_id` coordinates according to all witnesses, and whether there are any.
 
-    A part of a script. What the broker has answered before is what its successor goes on from.
+    A part of a script. If the coordinator changes later, the new one continues from the offsets that this one has
+    returned.
     """
     witnesses: Witnesses = (yield [AskForWitnesses()])[0]
     coordinated = set(groups)
@@ -40,7 +41,7 @@ def coordinated_by(
 def _ask(
     endpoint: Endpoint, groups: Sequence[str], source: RemoteCluster
 ) -> Generator[Sequence[Question], Sequence[Any], Mapping[str, int]]:
-    """Return who coordinates each group as one broker says; NOBODY where it does not say."""
+    """Return the coordinator of each group according to one broker; NOBODY if it returns none."""
     many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= GROUPS_FROM
     asked = in_batches(groups, GROUPS_MAX if many else 1)
     answers = yield [AskSource(_request(some, many), endpoint) for some in asked]

@@ -1,4 +1,4 @@
-"""The scripts about topics: what is asked so that they are created, grow, have the source's configs, or are stopped."""
+"""Scripts about topics: create them, add partitions, copy the source's configs, and stop deleted ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp
 
 PARTITIONS_MAX = 1000
-"""Bounds what the controller decides at a time."""
+"""Bounds the work of the controller for one request."""
 RESOURCES_MAX = 100
 PLANNED_MAX = 500
 """Topics whose configs are compared within one event."""
@@ -41,13 +41,13 @@ NOTHING_TO_DO = {
     ErrorCode.INVALID_PARTITIONS,
     ErrorCode.TOPIC_NOT_IN_MIRROR,
 }
-"""The errors say that the controller is ahead of this broker's image: it has done this, or the topic was removed."""
+"""The errors mean that the controller is ahead of this broker's image: it has done this, or the topic was removed."""
 
 
 def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Script:
-    """Create the topics that are missing here, and give topics the partitions that they have at the source.
+    """Create the topics that are missing here, and add the partitions that topics have at the source.
 
-    Adds to `lost` the topics for which somebody did not answer.
+    Adds to `lost` the topics for which a response is missing.
     """
     facts = view.facts(view.to_be_mirrored())
     missing = [topic.name for topic in facts if topic.ours is None and not topic.why_not_synced(view.source_id)]
@@ -78,7 +78,7 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
 
 
 def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Script:
-    """Bring the configs of the topics that are here in line with the source's."""
+    """Make the configs of the topics that exist here equal to the source's."""
     problems: dict[str, str] = {}
     unclean: list[str] = []
     topics_here = [topic.name for topic in view.synced()]
@@ -96,10 +96,10 @@ def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Scr
 def _sync_configs_of(
     names: Sequence[str], view: MirrorView, known: KnownAnswers, unclean: list[str]
 ) -> Generator[Sequence[Question], Sequence[Any], dict[str, str]]:
-    """Do so for some of the topics, and return what went wrong; `unclean` gets those that may elect uncleanly."""
+    """Sync some of the topics and return the problems; `unclean` gets those that may have unclean elections."""
     found = yield from describe(names, view.source, known)
     unclean += found.unclean
-    here = [topic.name for topic in view.synced(names)]  # What was paused or removed meanwhile is left alone.
+    here = [topic.name for topic in view.synced(names)]  # Topics paused or removed meanwhile are left alone.
     image = view.context.broker.image
     ours = {topic: image.configs.topic(topic) for topic in here}
     made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
@@ -107,7 +107,7 @@ def _sync_configs_of(
     for topic, refused in made.refused.items():
         problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
     for resource in made.alter:
-        resource.configs.append(AlterableConfig(MIRROR_NAME, ConfigOp.SET, view.mirror))  # As long as it is (D75).
+        resource.configs.append(AlterableConfig(MIRROR_NAME, ConfigOp.SET, view.mirror))  # While it is that (D75).
     batches = in_batches(made.alter, RESOURCES_MAX)
     answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
     for some, answer in zip(batches, answers, strict=True):
@@ -121,7 +121,7 @@ def _sync_configs_of(
 
 
 def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
-    """Remove from the mirror what the source has deleted; `counts` are those of `gone.missing` (D16)."""
+    """Remove topics that the source has deleted from the mirror; `counts` are those of `gone.missing` (D16)."""
     image, wanted = view.context.broker.image.topics, view.to_be_mirrored()
     over = [name for name in gone.plan(counts) if name in wanted and name in image]
     if not over:

@@ -1,7 +1,7 @@
-"""Which topics are created here, and which get more partitions? Pure (D17).
+"""Sync of topics: which ones to create here, and which to give more partitions. Pure (D17).
 
-A topic is created with the id, the number of partitions and the configs of the source's; one whose configs are not
-known yet waits for them, or a compacted topic would arrive as one that deletes by age.
+A topic is created with the id, the number of partitions and the configs of the source's. A topic whose configs are not
+known yet waits for them: otherwise a compacted topic would be created as one that deletes by age.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from kmirror.spec.wire_values import USE_DEFAULT
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What is known of one topic of a mirror, on both sides."""
+    """The facts about one topic of a mirror, on both sides."""
 
     name: str
     wish: Wish
     theirs: RemoteTopic | None
-    """None if the source has no such topic, or was not heard of it yet."""
+    """None if the source has no such topic, or has not responded about it yet."""
     ours: RemoteTopic | None
     """None if there is no such topic here."""
     refused: ErrorCode | None = None
-    """What the source answered instead, such as TOPIC_AUTHORIZATION_FAILED."""
+    """The error in the source's response, such as TOPIC_AUTHORIZATION_FAILED."""
     cluster_id: str = ""
     """The id of this cluster."""
 
     def is_behind(self, source_cluster_id: str) -> bool:
-        """Return whether the topic is to be created here, or to get partitions."""
+        """Return whether the topic must be created here, or get partitions."""
         if self.theirs is None or self.why_not_synced(source_cluster_id):
             return False
         return self.ours is None or self.ours.partitions < self.theirs.partitions
 
     def why_not_synced(self, source_cluster_id: str) -> str:
-        """Return why nothing of the topic's metadata is brought here, or an empty text if it is."""
+        """Return why the topic's metadata is not synced, or an empty text if it is."""
         if self.wish is not Wish.MIRROR:
             return "it is paused" if self.wish is Wish.PAUSE else "it was removed from the mirror"
         if self.refused is not None:
@@ -58,20 +58,20 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """What is to be asked of the controller, and what cannot be."""
+    """The requests to the controller, and the topics that cannot be synced."""
 
     create: list[CreatableTopic] = field(default_factory=list)
     grow: list[CreatePartitionsTopic] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
-    """Topic to why it cannot be brought in line."""
+    """Topic to why it cannot be synced."""
 
 
 def plan(
     topics: Iterable[TopicFacts], mirror: str, source_cluster_id: str, configs: Mapping[str, Mapping[str, str]]
 ) -> TopicPlan:
-    """Return what makes our topics those of the source, as long as `mirror` mirrors them (D75).
+    """Return the changes that make our topics equal to the source's, while `mirror` mirrors them (D75).
 
-    `configs` has what new topics are created with; a topic that is not in it is not created.
+    `configs` has the configs of new topics; a topic that is not in it is not created.
     """
     made = TopicPlan()
     for topic in topics:

@@ -1,4 +1,4 @@
-"""Does the source allow unclean elections of topics for which this cluster does not support them (D67)?"""
+"""Warning about unclean elections at the source of topics for which this cluster does not support them (D67)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def told_unclean(topics: Sequence[str]) -> str:
 
 
 def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
-    """Return those of the topics here for which `mirror.support.unclean.leader.election` is off."""
+    """Return those topics for which `mirror.support.unclean.leader.election` is off here."""
     broker = context.broker
     return [
         name
