@@ -1,1 +1,1 @@
-"""KIP-1279: states, coordinator, fetchers, cuts; plugs into a broker and a controller as components."""
+"""KIP-1279: states, coordinator, fetchers and cuts, plugged into a broker and a controller as components."""

@@ -1,6 +1,6 @@
-"""May a mirrored partition be written to or read now, and whose leader epochs does its log hold?
+"""Access to a mirrored partition: whether it may be written, read or compacted, and whose leader epochs its log holds.
 
-The answers follow from the assignment of its topic and the state that this leader knows.
+All four follow from the topic's assignment and the state that this leader knows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
-    """Return the error that a Produce request to `tp` gets, or None if the topic is writable.
+    """Return the error for a Produce request to `tp`, or None if the topic is writable.
 
-    A topic is read-only from the moment its config is set until it is STOPPED (D7). Where nothing was mirrored since
-    then, as into a partition that is added after a failover, it will be STOPPED as it is: the client tries again.
+    A topic is read-only from the moment its config is set until it is STOPPED (D7). If nothing has been mirrored since
+    then, for example into a partition added after a failover, the stop changes nothing in the log: the error is one
+    that the client retries.
     """
     assignment = context.assignments.get(tp.topic)
     if assignment is None:
@@ -25,17 +26,18 @@ def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | Non
         return ErrorCode.READ_ONLY_TOPIC
     mp = context.partitions.get(tp)
     if mp is None or mp.state is None or mp.held:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know yet: the client tries again (D24).
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know the state yet: the client retries (D24).
     if mp.state is MirrorState.STOPPED:
         return None
     return ErrorCode.READ_ONLY_TOPIC if mp.is_touched else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
-    """Return the error that a transaction marker for `tp` gets, or None if it may be written.
+    """Return the error for a transaction marker for `tp`, or None if it may be written.
 
-    As for produce, with one exception: until a session has cut or fed the log, an open local transaction can still be
-    ended. READ_ONLY_TOPIC would make the transaction coordinator forget the marker, so it is asked to retry (D41).
+    The rule is that of produce, with one exception: until a session has cut or fed the log, an open local transaction
+    can still be ended. READ_ONLY_TOPIC would make the transaction coordinator drop the marker, so the error is one that
+    it retries (D41).
     """
     error, mp = produce_error(context, tp), context.partitions.get(tp)
     if error is ErrorCode.READ_ONLY_TOPIC and (mp is None or mp.state is None or not mp.is_touched):
@@ -44,7 +46,7 @@ def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None
 
 
 def withholds(context: MirrorContext, partition: Partition) -> bool:
-    """Return True until this leader knows whether its own log must still be cut; nothing is read from it then (D30)."""
+    """Return True until this leader knows whether its own log must still be cut: it serves no reads so far (D30)."""
     if partition.tp.topic not in context.assignments:
         return False
     mp = context.partitions.get(partition.tp)
@@ -52,7 +54,7 @@ def withholds(context: MirrorContext, partition: Partition) -> bool:
 
 
 def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
-    """Return whether the log has the source's leader epochs: until this leader knows it is STOPPED (D13, D14)."""
+    """Return whether the log has the source's leader epochs: until this leader knows that it is STOPPED (D13, D14)."""
     assignment = context.assignments.get(partition.tp.topic)
     if assignment is None:
         return False
@@ -62,9 +64,9 @@ def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
 
 
 def may_compact(context: MirrorContext, partition: Partition) -> bool:
-    """Return whether the cleaner may work on a mirrored log: not while a cut is decided on, or before it is known.
+    """Return whether the cleaner may work on a mirrored log: only while this leader knows that no cut is due.
 
-    A log that is fed is asked how far its cleaner has come when it is cut, and not before (D46, D63).
+    How far the cleaner has come is read from a log when the cut is made, and not earlier (D46, D63).
     """
     if not foreign_epochs(context, partition):
         return True

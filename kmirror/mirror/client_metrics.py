@@ -1,4 +1,4 @@
-"""What does a broker tell of the connections of its mirror fetchers? What Kafka's network client tells of its own."""
+"""Metrics of the connections of mirror fetchers, the same as those of Kafka's network client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of_client(
     now: Instant,
     links: Mapping[OutboundLink, LinkCounts],
 ) -> Iterator[Sample]:
-    """Yield what is told of a fetcher's connections, as soon as it has one."""
+    """Yield the metrics of a fetcher's connections, once it has one."""
     mirror, broker_id, number = fetcher.key
     source, link = context.sources.get(str(mirror)), fetchers.link(fetcher)
     if source is None or link is None:
@@ -36,7 +36,7 @@ def of_client(
 
 
 def _totals(asked: ClientCounts, run: LinkCounts, now: Instant, *, does_sasl: bool) -> Iterator[tuple[str, float]]:
-    """Yield the totals, each with its rate; with SASL it is the node that knows whether it was authenticated."""
+    """Yield the totals, each with its rate; with SASL the node, and not the runner, counts authentications."""
     taken = asked.authenticated if does_sasl else run.secured
     counted: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
         ("connection-creation", (run.opened,)),

@@ -1,8 +1,8 @@
-"""May a group coordinator write what the sync of a mirror commits? Asked when the OffsetCommit has arrived (D17).
+"""Check of OffsetCommit requests that the sync of a mirror sends, done when they arrive at the group coordinator (D17).
 
-The sync reads the states before it sends, and what it sends may arrive when the topic is STOPPED and its consumers
-commit here. So the coordinator reads the states once more. It knows the request of a sync by its client id, which
-names the mirror; another client with such an id can only be refused more often.
+The sync reads the states before it sends, but its request may arrive after the topic is STOPPED and has consumers that
+commit here. So the coordinator reads the states once more. It recognises the sync by its client id, which names the
+mirror; for another client with such an id the check can only add errors.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _CLIENT_ID = re.compile(r"broker-\d+-sync-mirror-(.+)")
 
 
 def sync_client_id(broker_id: int, mirror: str) -> str:
-    """Return the client id of a broker's requests that sync a mirror, of the form that its fetchers have (D19)."""
+    """Return the client id of a broker's requests that sync a mirror, in the form of its fetchers' client ids (D19)."""
     return f"broker-{broker_id}-sync-mirror-{mirror}"
 
 
 def judge_of(context: MirrorContext, client_id: str) -> CommitJudge | None:
-    """Return the judge of what the sync of a mirror commits; None for every other client."""
+    """Return the check for offsets that the sync of a mirror commits; None for every other client."""
     found = _CLIENT_ID.fullmatch(client_id)
     if found is None:
         return None
@@ -54,6 +54,6 @@ def _error(context: MirrorContext, mirror: str, tp: TopicPartition, state: Parti
     if state is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     is_mirrored = state.state is MirrorState.MIRRORING
-    # A removal counts from the moment when it is known here, and a state follows later.
+    # A removal counts from the moment when it is known here; the state follows later.
     is_wanted = context.assignments.get(tp.topic) == Assignment(mirror, Wish.MIRROR)
     return ErrorCode.NONE if is_mirrored and is_wanted else ErrorCode.TOPIC_NOT_IN_MIRROR

@@ -1,7 +1,7 @@
 """Mirroring as a component of a broker: the hooks that the broker calls (KIP-1279).
 
-The component learns which topics are mirrored and which of their partitions this broker leads; `driver.py` moves each
-of those along.
+The component keeps track of the mirrored topics and of those of their partitions that this broker leads; `driver.py`
+moves each of these partitions along.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from kmirror.spec.wire_values import CoordinatorType, ResourceType
 
 
 class MirrorComponent(BrokerComponent):
-    """Everything of mirroring that one broker does."""
+    """The mirroring of one broker."""
 
     name = NAME
 
@@ -54,12 +54,12 @@ class MirrorComponent(BrokerComponent):
         groups = GroupCoordinators(parts.components.of(GroupCoordinator), parts.internal_topics)
         self._sync = MetadataSync(self.context, groups)
         self._altered: dict[str, None] = {}
-        """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
+        """Topics whose mirror or wish the current change of the image alters."""
 
     def routes(self) -> Routes:
         return {request: partial(handler, self.context) for request, handler in ROUTES.items()}
 
-    # -- what the broker asks -----------------------------------------------------------------
+    # -- queries of the broker -----------------------------------------------------------------
 
     def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
         return samples(self.context, self._driver.fetchers, now, told.links)
@@ -88,7 +88,7 @@ class MirrorComponent(BrokerComponent):
     def may_compact(self, partition: Partition) -> bool:
         return access.may_compact(self.context, partition)
 
-    # -- what happens -------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         """Read the assignments before leaderships take effect: `foreign_epochs` depends on them."""
@@ -115,7 +115,7 @@ class MirrorComponent(BrokerComponent):
             self._remove_orphans()
         if MIRROR_STATE_TOPIC in delta.topics_deleted:
             self._look_at_all(now, self.context.sources)  # Leaders write their states again (D68).
-            for mirror in self.context.sources:  # And each mirror needs a coordinator, to create topics for one.
+            for mirror in self.context.sources:  # The refresh creates the topic again.
                 self.context.refresh_soon(now, mirror)
         if delta.alters_node(self.context.broker.node_id):
             self._look_at_all(now, self.context.sources)
@@ -133,7 +133,7 @@ class MirrorComponent(BrokerComponent):
                 self.context.states.reroute()
 
     def _remove_orphans(self) -> None:
-        """Remove the states of mirrors and topics that are gone; what cannot be written now is tried again."""
+        """Remove the states of deleted mirrors and topics; a write that fails now is retried."""
 
         def on_done(now: Instant, error: ErrorCode) -> None:
             if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):  # Else another leader does it as it loads.
@@ -149,7 +149,7 @@ class MirrorComponent(BrokerComponent):
                 self._driver.look_soon(now, mp)
 
     def _follow_topic(self, now: Instant, topic: str) -> None:
-        """Follow changed configs of a topic, of which `mirror.name` is one and `min.insync.replicas` another."""
+        """Follow changed configs of a topic, such as `mirror.name` and `min.insync.replicas`."""
         image = self.context.broker.image.topics.get(topic)
         for index in () if image is None else image.partitions:
             partition = self.context.replicas.partitions.led(TopicPartition(topic, index))
@@ -173,7 +173,7 @@ class MirrorComponent(BrokerComponent):
         self._follow_assignment(now, tp, partition)
 
     def _on_new_leader_epoch(self, partition: Partition) -> None:
-        """Forget what was under way: another broker may have led in between, so the persisted state counts (D9)."""
+        """Drop all work under way: another broker may have led in between, so the persisted state counts (D9)."""
         mp = self.context.partitions.get(partition.tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
@@ -211,7 +211,7 @@ class MirrorComponent(BrokerComponent):
         if mp is None:
             return
         if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
-            if not mp.busy:  # Else an answer is under way, which has it looked at.
+            if not mp.busy:  # Otherwise the answer under way triggers the look.
                 self._driver.look_soon(now, mp)
             return
         partition = self.context.replicas.partitions.led(tp)
@@ -221,7 +221,7 @@ class MirrorComponent(BrokerComponent):
             self._driver.fetchers.raise_log_start(mp)
 
     def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster, asked: Asked, changes: Changes) -> None:
-        """Look at the partitions that an answer of the source may bring on."""
+        """Look at the partitions for which a response of the source may make a step possible."""
         self._sync.run(now, mirror, source, asked)
         if changes.cluster_id:
             self._look_at_all(now, [mirror])

@@ -1,4 +1,4 @@
-"""Where a mirror's configs live in the metadata image (D3), and do those of its connection go together?"""
+"""Configs of a mirror: their place in the metadata image (D3), and a check of those of its connection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def mirror_names(image: MetadataImage) -> list[str]:
 
 
 def problem_with_security(values: Mapping[str, str]) -> str | None:
-    """Say why the source cannot be connected to with these configs of a mirror: which key is wrong, and what to set."""
+    """Return why these configs of a mirror cannot secure a connection to the source: the wrong key, and the value to
+    set.
+    """
     try:
         security_of(values)
     except UsageError as error:

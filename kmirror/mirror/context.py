@@ -1,7 +1,7 @@
-"""What the parts of mirroring share on one broker.
+"""State and operations that the parts of mirroring share on one broker.
 
 The mirrored topics, the mirrored partitions that this broker leads, the sources, and a few operations that every part
-needs. The parts themselves are not in here: each takes this context and names the other parts that it calls.
+needs. The parts themselves are not in here: each takes this context and the other parts that it calls.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RETRY_MS = 500
 
 
 class MirrorContext:
-    """What one broker knows of mirroring."""
+    """The shared state of mirroring on one broker."""
 
     def __init__(self, broker: BrokerContext, replicas: ReplicaManager, internal_topics: InternalTopics) -> None:
         self.broker = broker
@@ -45,37 +45,37 @@ class MirrorContext:
         self.coordinator = MirrorCoordinator(broker, replicas, internal_topics)
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
-        """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`; see `assign`."""
+        """Topic to its mirror and the user's wish, for every topic that has `mirror.name`; see `assign`."""
         self.sync_errors = SyncErrors()
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
         self.troubles: dict[str, str] = {}
-        """Mirror to why its source cannot be spoken to, of those where something is wrong with the security."""
+        """Mirror to the reason why its source cannot be reached, for mirrors with a security problem."""
         self.not_created: dict[str, dict[str, str]] = {}
-        """Mirror to the topics that were to be created here when its sync tried last, each with why it was not."""
+        """Mirror to the topics that its last sync could not create here, each with the reason."""
         self.unclean_topics: dict[str, list[str]] = {}
         """Mirror to those of its topics that allowed unclean elections at the source in the last sync cycle (D67)."""
         self.refreshes: dict[str, RefreshPlan] = {}
-        """Mirror to what it wants to know of its source's topics."""
+        """Mirror to the topics whose metadata it needs from the source."""
         self.proved: dict[tuple[str, Endpoint], ProvedBroker] = {}
         """Mirror and broker of its source to the proofs of that broker (D77)."""
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
         self._led: dict[str, dict[TopicPartition, None]] = {}
-        """Topic to those of `partitions` that are of it."""
+        """Topic to its partitions in `partitions`."""
         self._waiting: dict[TopicPartition, None] = {}
-        """Those that have told a reason to wait: news of their source may end the wait, whatever the news is."""
+        """Partitions with a reported reason to wait: any news of their source may end the wait."""
         self._retries: dict[TopicPartition, Instant] = {}
-        """When to look again at partitions whose last step failed, the earliest first."""
+        """Times at which to look again at partitions whose last step failed, the earliest first."""
         self._upstream_wanted: dict[TopicPartition, None] = {}
-        """Partitions whose source is to be asked where its log is mirrored from (D58)."""
+        """Partitions that need to know where their source's log is mirrored from (D58)."""
 
     # -- topics and partitions ------------------------------------------------------------------
 
     def assign(self, topic: str, assignment: Assignment | None) -> None:
-        """Take over which mirror `topic` belongs to, None for no mirror."""
+        """Record which mirror `topic` belongs to, None for no mirror."""
         before = self.assignments.pop(topic, None) if assignment is None else self.assignments.get(topic)
         if before is not None and (assignment is None or before.mirror != assignment.mirror):
             del self._topics[before.mirror][topic]
@@ -84,7 +84,7 @@ class MirrorContext:
             self._topics.setdefault(assignment.mirror, {})[topic] = None
 
     def take_up(self, mp: MirrorPartition) -> None:
-        """Begin to work for a partition that this broker leads, in place of what is known of it so far."""
+        """Begin the work for a partition that this broker leads, replacing its earlier state here."""
         self.partitions[mp.tp] = mp
         self._led.setdefault(mp.tp.topic, {})[mp.tp] = None
 
@@ -99,19 +99,19 @@ class MirrorContext:
         return mp
 
     def forget_settled(self, mirror: str) -> None:
-        """Forget what the stops of a mirror have settled that was deleted: another one may get its name."""
+        """Forget the epochs that the stops of a deleted mirror settled: another mirror may get its name."""
         for mp in self.partitions.values():
             if mirror in mp.settled_before:
                 mp.settled_before = {name: epoch for name, epoch in mp.settled_before.items() if name != mirror}
 
-    # -- what is known ------------------------------------------------------------------------
+    # -- lookups ------------------------------------------------------------------------------
 
     def topics_of(self, mirror: str) -> list[str]:
-        """Return the topics that belong to `mirror`, whatever the user wants of them."""
+        """Return the topics that belong to `mirror`, whether wanted, paused or removed."""
         return list(self._topics.get(mirror, ()))
 
     def led_topics_of(self, mirror: str) -> list[str]:
-        """Return the topics of `mirror` of which this broker leads a partition."""
+        """Return the topics of `mirror` with a partition that this broker leads."""
         return [topic for topic in self._topics.get(mirror, ()) if topic in self._led]
 
     def led_of_topic(self, topic: str) -> list[MirrorPartition]:
@@ -132,7 +132,7 @@ class MirrorContext:
         return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
 
     def missing_topics(self, mirror: str) -> dict[str, str]:
-        """Return the topics of a mirror that this broker, its coordinator, cannot have created, with why (D38)."""
+        """Return the topics that this broker, as the mirror's coordinator, cannot create, with reasons (D38)."""
         found, source = dict(self.not_created.get(mirror, {})), self.sources.get(mirror)
         if source is not None and self.coordinates(mirror):
             found |= {name: why for name, why in source.doubted.items() if not source.has(name)}
@@ -140,12 +140,12 @@ class MirrorContext:
         return {t: why for t, why in found.items() if t not in known and self.assignments.get(t) == wanted}
 
     def source_cluster_id(self, mirror: str) -> str:
-        """Return the id of the mirror's source as its config remembers it; empty if it was never stored (D15, D16)."""
+        """Return the id of the mirror's source that its config remembers; empty if none was stored yet (D15, D16)."""
         configs = mirror_configs(self.broker.image, mirror)
         return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
 
     def writers_of(self, tp: TopicPartition) -> Stretches:
-        """Return which clusters wrote the log of a partition that this broker leads (D45, D51)."""
+        """Return the clusters that wrote the log of a partition that this broker leads (D45, D51)."""
         mp = self.partitions.get(tp)
         if mp is not None and mp.lineage.stretches:
             return mp.lineage.stretches
@@ -153,7 +153,7 @@ class MirrorContext:
         return kept.get(tp.partition) or written_by(self.broker.cluster_id)
 
     def source_writers_of(self, mp: MirrorPartition) -> Stretches:
-        """Return which clusters wrote the source's log, under the names that they have in our lineage (D45, D53)."""
+        """Return the clusters that wrote the source's log, under the names that they have in our lineage (D45, D53)."""
         return known_here(mp.source_lineage, self.source_cluster_id(mp.assignment.mirror), self.writers_of(mp.tp))
 
     def is_present(self, mp: MirrorPartition) -> bool:
@@ -161,22 +161,22 @@ class MirrorContext:
         return self.partitions.get(mp.tp) is mp
 
     def is_current(self, mp: MirrorPartition, state: MirrorState) -> bool:
-        """Return whether `mp` is still in use and in `state`; an answer that was awaited is dropped otherwise."""
+        """Return whether `mp` is still in use and in `state`; otherwise a response for it is dropped."""
         return self.is_present(mp) and mp.state is state
 
-    # -- what is said -------------------------------------------------------------------------
+    # -- trace --------------------------------------------------------------------------------
 
     def note(self, mp: MirrorPartition, text: str, fact: object = None) -> None:
         """Write a line about a partition into the trace."""
         self.broker.outbox.note(f"{mp.tp} {text}", fact)
 
     def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
-        """Write into the trace which state a partition is in; the line has a StateEntered as its fact."""
+        """Write the state of a partition into the trace; the line has a StateEntered as its fact."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
         self.note(mp, f"state {state.name} {how}".rstrip(), fact)
 
     def note_reason(self, mp: MirrorPartition) -> None:
-        """Tell why a partition waits, or that it waits no more, if that has changed since it was last told."""
+        """Write into the trace why a partition waits, or that it no longer waits, if that has changed."""
         if mp.reason and mp.state is not MirrorState.FAILED and self.is_present(mp):
             self._waiting[mp.tp] = None
         else:
@@ -186,10 +186,10 @@ class MirrorContext:
             text = f"waits: {mp.reason}" if mp.reason else "waits no more"
             self.note(mp, text, ReasonChanged(mp.tp, mp.assignment.mirror, mp.state, mp.reason))
 
-    # -- what is done later -------------------------------------------------------------------
+    # -- deferred work ------------------------------------------------------------------------
 
     def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        """Look at `mp` again after RETRY_MS, and keep `reason` as what DescribeMirrors shows until then."""
+        """Look at `mp` again after RETRY_MS; until then DescribeMirrors shows `reason`."""
         mp.reason = reason
         mp.retry_at = now + RETRY_MS * MILLISECOND
         self._retries.pop(mp.tp, None)
@@ -198,9 +198,9 @@ class MirrorContext:
             self._set_retry_timer()
 
     def take_retries(self, now: Instant) -> list[MirrorPartition]:
-        """Return the partitions to look at again by now, each once; called when RETRY_TIMER fires."""
+        """Return the partitions that are due for another look, each once; called when RETRY_TIMER fires."""
         due = []
-        for tp, at in self._retries.items():  # RETRY_MS is the same for all, so they are in the order of time.
+        for tp, at in self._retries.items():  # RETRY_MS is the same for all, so they are in order of time.
             if at > now:
                 break
             due.append(tp)
@@ -214,7 +214,7 @@ class MirrorContext:
         self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
 
     def want_upstream(self, now: Instant, tp: TopicPartition) -> None:
-        """Have the source of a partition asked where its log is mirrored from, once the present event is handled."""
+        """Request the upstream of a partition's source log, once the present event is handled."""
         if not self._upstream_wanted:
             self.broker.outbox.set_timer((NAME, UPSTREAM_TIMER), now)
         self._upstream_wanted[tp] = None
@@ -225,7 +225,7 @@ class MirrorContext:
         return [self.partitions[tp] for tp in wanted if tp in self.partitions]
 
     def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
-        """Ask the source for the metadata of `topics`, of all if none is named.
+        """Request the metadata of `topics` from the source; of all topics if none is named.
 
         At once, but not before RETRY_MS after the last time.
         """
@@ -234,7 +234,7 @@ class MirrorContext:
         self.refresh_at(mirror, max(now, plan.not_before))
 
     def refresh_at(self, mirror: str, at: Instant) -> None:
-        """See at `at` what is to be refreshed, unless that is done earlier."""
+        """Set the refresh timer to `at`, unless it fires earlier."""
         plan = self.refreshes[mirror]
         if plan.timer_at is None or at < plan.timer_at:
             plan.timer_at = at

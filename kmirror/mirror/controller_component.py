@@ -1,4 +1,4 @@
-"""The mirror APIs that a controller decides."""
+"""The component that adds the mirror APIs to a controller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.protocol.message import Message
 
 
 class MirrorControllerComponent:
-    """Plugs the decisions of the mirror APIs into a controller."""
+    """Adds the decisions of the mirror APIs to a controller."""
 
     def decisions(self) -> Mapping[type[Message], Decide]:
         return DECISIONS

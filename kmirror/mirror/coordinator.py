@@ -1,8 +1,8 @@
 """The mirror coordinator: the leader of a partition of `__mirror_state` decides about the states in it.
 
-A write is refused when it comes from an older leader of the mirrored partition (D9), names another topic id than the
-cluster knows, or leaves the table of transitions (D5). Reads and writes are answered once what they saw and wrote is
-committed (D48): whoever cuts a log on the strength of an answer must not find it taken back by an election.
+A write is rejected if it comes from an older leader of the mirrored partition (D9), names another topic id than the
+cluster knows, or is not in the table of transitions (D5). Responses to reads and writes wait until everything that they
+saw and wrote is committed (D48): an election must not take back a state on which a leader has cut its log.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class StateWrite:
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
-    """Return the records that persist `write`, none if they are persisted already, or the error that refuses it.
+    """Return the records that persist `write`, none if they are persisted already, or the error.
 
     FENCED_LEADER_EPOCH for an older leader (D9), INVALID_REQUEST for a transition outside the table (D5).
     """
@@ -81,9 +81,9 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
 
 
 def is_of_former_topic(image: MetadataImage, key: StateKey, known: PartitionState) -> bool:
-    """Return whether a state is that of a topic that was deleted before the one that now has its id was created.
+    """Return whether a state belongs to a deleted topic whose id a topic created later has again.
 
-    A mirror may bring the id of a deleted topic back; its leader epochs go on above the former ones (D49).
+    A mirror may bring the id of a deleted topic back; its leader epochs then begin above the former ones (D49).
     """
     return 0 <= known.leader_epoch < image.topics.first_leader_epoch(key.topic_id)
 
@@ -102,7 +102,7 @@ class MirrorCoordinator:
         return 0 if topic is None else len(topic.partitions)
 
     def incarnation(self) -> Uuid:
-        """Return the topic id of `__mirror_state`, zeros if it is missing; once it was deleted it is another one."""
+        """Return the topic id of `__mirror_state`, zeros if it is missing; each creation has its own id."""
         return self.topic_id(MIRROR_STATE_TOPIC) or Uuid.ZERO
 
     def shard_of(self, key: StateKey) -> TopicPartition | None:
@@ -120,12 +120,12 @@ class MirrorCoordinator:
         return [TopicPartition(MIRROR_STATE_TOPIC, index) for index in range(self._count())]
 
     def unwritable(self, shards: Iterable[TopicPartition | None]) -> list[str]:
-        """Return those of the partitions of `__mirror_state` that take no writes, each with why (D66)."""
+        """Return those partitions of `__mirror_state` that take no writes, each with the reason (D66)."""
         min_isr = self._replicas.min_insync_replicas(MIRROR_STATE_TOPIC)
         found = []
         for shard in sorted({shard for shard in shards if shard is not None}):
             partition = self._broker.image.topics.partition(shard)
-            if partition is None:  # The topic was deleted, and comes again.
+            if partition is None:  # The topic was deleted, and will be created again.
                 continue
             if partition.leader == NO_LEADER:
                 found.append(f"{shard} has no leader, it is on brokers {list(partition.replicas)}")
@@ -134,7 +134,7 @@ class MirrorCoordinator:
         return found
 
     def ensure(self, now: Instant) -> None:
-        """See to it that there is `__mirror_state`: a user may have deleted it."""
+        """Create `__mirror_state` if it is missing: a user may have deleted it."""
         if not self._count():
             self._internal_topics.ensure(now, MIRROR_STATE_TOPIC)
 
@@ -143,7 +143,7 @@ class MirrorCoordinator:
         return shard is not None and self.runtime.leads(shard.partition)
 
     def read(self, now: Instant, key: StateKey, on_read: OnRead) -> None:
-        """Call `on_read` with what is persisted, NOTHING if nothing is, or with None and the error of the runtime."""
+        """Call `on_read` with the persisted state (NOTHING if there is none), or with None and the runtime's error."""
         shard = self.shard_of(key)
         if shard is None:
             on_read(now, None, ErrorCode.NOT_COORDINATOR)
@@ -161,8 +161,8 @@ class MirrorCoordinator:
     def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
         """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.
 
-        Errors are those of `decide`, of the runtime, UNKNOWN_TOPIC_ID for a topic that has another id here, and
-        UNKNOWN_MIRROR: a state of what this broker does not know looks like one of what was deleted (`orphans`).
+        Errors are those of `decide` and of the runtime, UNKNOWN_TOPIC_ID for a topic that has another id here, and
+        UNKNOWN_MIRROR: the state of an unknown mirror would be removed like that of a deleted one (`remove_orphans`).
         """
         shard = self.shard_of(write.key)
         if shard is None:
@@ -181,16 +181,17 @@ class MirrorCoordinator:
         known = state.get(write.key) or NOTHING
         if not is_of_former_topic(self._broker.image, write.key, known):
             return decide(known, write)
-        records, error = decide(NOTHING, write)  # The state is still to be removed.
+        records, error = decide(NOTHING, write)  # The former state has yet to be removed.
         return () if error else (*tombstones(write.key), *records), error
 
     def _has_mirror(self, mirror: str) -> bool:
         return (ResourceType.MIRROR, mirror) in self._broker.image.configs
 
     def remove_orphans(self, on_done: OnDone) -> None:
-        """Write tombstones for the states of mirrors and topics that were deleted, in the shards of this broker.
+        """Write tombstones for the states of deleted mirrors and topics, in the shards of this broker.
 
-        Both of a partition's are in one batch, the state's first (D8). `on_done` gets the error of each partition.
+        Both tombstones of a partition are in one batch, the state's first (D8). `on_done` gets the error of each
+        partition.
         """
         for shard, state in self.runtime.led().items():
             for key in state.keys():  # noqa: SIM118 - a shard is no dict

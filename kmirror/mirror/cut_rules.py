@@ -1,13 +1,14 @@
-"""Where is a mirrored log cut, which replicas still have to be, and to which epoch does a stop bump? Pure functions.
+"""Rules for cuts of mirrored logs: where to cut, which replicas still have to, and the epoch after a stop.
 
-The engine and the explorer (`kmirror explore`) decide with these, so what the explorer proves is what runs.
+Pure functions. The engine and the explorer (`kmirror explore`) share them, so that the explorer proves the rules that
+run.
 
 Words
-- A *cut epoch* E is the last epoch that a cut leaves in the log: every record of a later epoch goes. FROM_SCRATCH
+- A *cut epoch* E is the last epoch that a cut leaves in the log: every record of a later epoch is removed. FROM_SCRATCH
   (-1) is a cut of everything.
 - `Uncut` lists the replicas that have not confirmed a cut, each with the least cut epoch of all cuts it missed (D30).
   It is persisted with the state, in force in every state, and carried over from session to session.
-- The row of SESSION is no replica. It says that the present session has touched the log (cut it, or fed it from the
+- The row of SESSION is not a replica. It says that the present session has touched the log (cut it, or fed it from the
   source), so that the leader that finishes a stop knows whether there is anything to undo (D33).
 """
 
@@ -23,7 +24,7 @@ SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 FROM_SCRATCH = -1
 SESSION = -1
-"""Key of the row that stands for the session itself, not for a replica."""
+"""Key of the row for the session itself, which is not a replica."""
 
 NOTHING_KEPT = EndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
@@ -45,7 +46,7 @@ class CutLog(Protocol):
 def cut_offset(log: CutLog, cut_epoch: int) -> int:
     """Return the offset at which a cut to `cut_epoch` ends the log; the log end if it removes nothing (D11).
 
-    It is where the first later epoch begins. FROM_SCRATCH gives 0.
+    This is the offset where the first later epoch begins, 0 for FROM_SCRATCH.
     """
     if cut_epoch < 0:
         return 0
@@ -60,15 +61,15 @@ def kept_by(log: CutLog, cut_epoch: int) -> EndOffset:
 
 
 def has_kept(kept: EndOffset, theirs: EndOffset, their_start: int = 0) -> bool:
-    """Return whether another log has what a cut leaves: `theirs` is its answer to where the kept epoch ends.
+    """Return whether another log has the records that a cut leaves; `theirs` is its end offset for the kept epoch.
 
-    A log that begins above answers for an epoch that it never had with its own log start.
+    A log that begins above an epoch that it never had returns its own log start as the end of that epoch.
     """
     return theirs.epoch == kept.epoch and their_start < kept.end_offset <= theirs.end_offset
 
 
 def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
-    """Return whether each offset from `start` up to `end` is in a control batch; what the cleaner took is in none."""
+    """Return whether every offset in [start, end) is in a control batch; an offset that was compacted away is not."""
     expected = start
     for batch in batches:
         if batch.next_offset <= expected:
@@ -80,7 +81,7 @@ def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
 
 
 def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
-    """Return the list once a cut to `cut_epoch` is decided: every assigned replica, the leader too, and SESSION.
+    """Return the list once a cut to `cut_epoch` is decided: every assigned replica, including the leader, and SESSION.
 
     A replica that missed an earlier, deeper cut still has to make that one: the least epoch wins.
     """
@@ -107,7 +108,7 @@ def merged(one: Uncut, other: Uncut) -> Uncut:
 def epoch_after_stop(leader_epoch: int, last_mirrored_epoch: int) -> int:
     """Return the leader epoch to bump to at the end of a stop that cut or mirrored anything (D36).
 
-    `leader_epoch` is the present one, or the source's if that is known to be higher. Always above it, also where it is
-    above the last mirrored epoch already: a number that lies in a cut tail must not be written a second time.
+    `leader_epoch` is the present one, or the source's if that is known to be higher. The result is above it even if it
+    is above the last mirrored epoch already: an epoch that the cut removed must not be written a second time.
     """
     return max(leader_epoch, last_mirrored_epoch) + 1

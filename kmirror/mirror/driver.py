@@ -1,11 +1,11 @@
-"""What is the next step for a mirrored partition?
+"""The driver of mirrored partitions: chooses and does the next step of each.
 
-Level-triggered: `look_at` compares what the user wants, what is persisted and the present facts, and does the one next
-step. A step that needs an answer marks the partition busy, and the answer has it looked at again. So a lost answer, a
-new leader, or a restart costs a repetition and nothing else.
+Level-triggered: `look_at` compares the user's wish, the persisted state and the present facts, and does the next step.
+A step that needs a response marks the partition busy, and the response triggers another look. So a lost response, a new
+leader or a restart costs a repetition and nothing else.
 
-Whatever may make a step possible marks the partition (`look_soon`); those that are marked are looked at once each when
-the event has been handled. A partition that nothing marks costs nothing.
+Every event that may make a step possible marks the partition (`look_soon`). Marked partitions are looked at once each,
+after the event has been handled. A partition that nothing marks costs nothing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from kmirror.mirror.uncut_replicas import has_new_confirmation
 from kmirror.mirror.upstream_check import UpstreamCheck
 
 LOOKS_MAX = 500
-"""Partitions that are looked at in one event; the others follow at once, in an event of their own, so that what came in
-meanwhile does not wait for all of them."""
+"""Partitions looked at in one event. The others follow at once, in an event of their own, so that incoming events need
+not wait for all of them."""
 ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
 class PartitionDriver:
-    """Moves one broker's partitions along, and holds the parts that do the steps."""
+    """Moves the mirrored partitions of one broker along, and owns the parts that do the steps."""
 
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
@@ -59,10 +59,10 @@ class PartitionDriver:
         """Partitions to look at."""
         self._instant: Instant = -1
         self._left = 0
-        """How many more may be looked at in this instant."""
+        """Number of looks left in this instant."""
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
-        """Take a partition off its fetcher."""
+        """Remove a partition from its fetcher."""
         self.fetchers.remove(mp)
 
     def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
@@ -71,16 +71,16 @@ class PartitionDriver:
         self._context.broker.at_end(self._look_at_due)
 
     def go_on(self) -> None:
-        """Look at those that LOOKS_MAX left over; called when LOOK_TIMER fires."""
+        """Look at the partitions that LOOKS_MAX left over; called when LOOK_TIMER fires."""
         self._left = LOOKS_MAX
         self._context.broker.at_end(self._look_at_due)
 
     def ask_upstream(self, now: Instant) -> None:
-        """Ask the sources what is upstream of them, where it is wanted; called when UPSTREAM_TIMER fires."""
+        """Request the upstream of source logs, for partitions that need it; called when UPSTREAM_TIMER fires."""
         self._upstream.ask_wanted(now)
 
     def _look_at_due(self, now: Instant) -> None:
-        """Look at the partitions that are marked, in that order."""
+        """Look at the marked partitions, in the order in which they were marked."""
         if now != self._instant:
             self._instant, self._left = now, LOOKS_MAX
         due = list(islice(self._due, self._left))
@@ -89,7 +89,7 @@ class PartitionDriver:
             mp = self._due.pop(tp)
             try:
                 self.look_at(now, mp)
-            except Exception as failure:  # The others are looked at all the same.
+            except Exception as failure:  # The others must still be looked at.
                 self._context.broker.failures.caught(f"the next step of {tp}", failure)
                 self._context.retry_later(now, mp, "its next step failed in this broker")
         if self._due and not self._left:
@@ -108,7 +108,7 @@ class PartitionDriver:
 
     def _do_next(self, now: Instant, mp: MirrorPartition, state: MirrorState, partition: Partition) -> None:
         target = next_state(mp.assignment.wish, state)
-        if mp.kept_in != self._context.coordinator.incarnation():  # What was persisted is lost.
+        if mp.kept_in != self._context.coordinator.incarnation():  # The persisted state is lost.
             self._writer.write_state(now, mp, state, mp.last_mirrored_epoch)
         elif mp.held or (mp.is_unsure and target is state):
             self._writer.write_state(now, mp, state, NOT_SETTLED)
@@ -123,7 +123,7 @@ class PartitionDriver:
                 self._preparing.act(now, mp, partition)
         elif state is MirrorState.MIRRORING:
             if self._is_same_source(now, mp):
-                if mp.paused_until <= now:  # Else it says what the source has answered.
+                if mp.paused_until <= now:  # Else it is the source's last error.
                     mp.reason = ""
                 self.fetchers.assign(now, mp)
             else:
@@ -132,10 +132,10 @@ class PartitionDriver:
             self._stopping.act(now, mp, partition)
 
     def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Return whether the source is the cluster, and its topic the topic, that we know; if not `mp` waits (D16).
+        """Return whether the source and its topic have the expected ids; if not, `mp` waits or fails (D16).
 
-        Checked before the cut as well: an answer of another cluster is no reason to cut anything. If the cluster is
-        the same but the topic has another id, the former topic will not come back: the partition fails.
+        This is checked before the cut as well: nothing may be cut because of a response from another cluster. If the
+        cluster is the same but the topic has another id, the former topic will not come back: the partition fails.
         """
         mirror, name = mp.assignment.mirror, mp.tp.topic
         source = self._context.sources.get(mirror)
@@ -153,21 +153,21 @@ class PartitionDriver:
             )
         elif name in source.refused:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
-        elif name in source.doubted and not source.has(name):  # It is asked about again soon.
+        elif name in source.doubted and not source.has(name):  # A refresh follows soon.
             mp.reason = not_believed(name, source.doubted[name])
         elif topic is None and name not in source.missing:
             mp.reason = no_answer(source, f" about topic {name} since it was added")
             self._context.refresh_soon(now, mirror, name)
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
-            if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
+            if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not know it yet.
                 self._context.refresh_soon(now, mirror, name)
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
             advice = "to mirror that one, remove the topic from the mirror, delete it here, then add it again"
             reason = f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one: {advice}"
             self._writer.fail(now, mp, reason)
-        elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was made here, and tells nothing (D53).
+        elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was generated here: not comparable (D53).
             self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, it had {mp.source_topic_id}")
         elif mp.tp.partition >= topic.partitions:
             mp.reason = f"the source's topic has {topic.partitions} partitions"

@@ -1,6 +1,6 @@
-"""BumpLeaderEpochs: how a leader asks the controller for a leader epoch that is high enough (D14, D36).
+"""BumpLeaderEpochs: requests a high enough leader epoch from the controller (D14, D36).
 
-What is wanted while one event is handled goes out together, at most `PARTITIONS_MAX` partitions in a request.
+All bumps that one event needs are sent together, at most `PARTITIONS_MAX` partitions in a request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 PARTITIONS_MAX = 1000
-"""Bounds what the controller decides, and writes as one batch, at a time."""
+"""Bounds the records that the controller decides, and writes as one batch, at a time."""
 
 Wanted = tuple[MirrorPartition, int]
 """A partition and the least leader epoch that it needs."""
@@ -36,7 +36,7 @@ class EpochBumps:
         self._wanted: dict[TopicPartition, Wanted] = {}
 
     def ask(self, mp: MirrorPartition, epoch: int) -> None:
-        """Have the controller raise the leader epoch to at least `epoch`, unless it has been asked already.
+        """Request a leader epoch of at least `epoch` from the controller, unless a request is pending.
 
         The new epoch arrives with the metadata image; an error makes the partition retry.
         """
@@ -67,7 +67,7 @@ class EpochBumps:
 
 
 def _raised(reply: Message | None) -> set[tuple[Uuid, int]]:
-    """Return the topic ids and partitions whose leader epochs are high enough, as an answer says; none without one."""
+    """Return the topic ids and partitions that a response reports as bumped; none without a response."""
     if not isinstance(reply, BumpLeaderEpochsResponse) or reply.error_code:
         return set()
     return {

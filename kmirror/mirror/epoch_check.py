@@ -1,14 +1,14 @@
-"""MIRRORING from a source whose fetches tell no divergence (before Kafka 2.7): where do the two logs part (D12)?
+"""Log comparison for sources whose fetches report no divergence (before Kafka 2.7) (D12).
 
-Before a fetch in a new leader epoch of the source, its leader is asked with OffsetsForLeaderEpoch where our last epoch
-ends there. If our log goes further it is cut, and the question is asked again, until the source has all that we have.
-Within one leader epoch the source's log only grows, so that one agreement holds as long as it lasts.
+Before a fetch in a new leader epoch of the source, OffsetsForLeaderEpoch is sent to its leader for the end of our last
+epoch. If our log goes further, it is cut, and the request is repeated until the source has our whole log. Within one
+leader epoch the source's log only grows, so one agreement holds as long as the epoch lasts.
 
-The epoch asked about is not above the source's own, which its leader always knows. So an answer without an epoch comes
-from a log without epochs: its messages are all of formats 0 and 1, and what is compared is the range (D28).
+The requested epoch is not above the source's own, which its leader always knows. So a response without an epoch comes
+from a log without epochs: its messages are all of formats 0 and 1, and only the offset range is compared (D28).
 
-Such a source has no topic ids either. What tells a topic that was deleted and created again is its leader epoch: no log
-has records of a later one than its leader's, and a leader's own epoch never loses any (D53).
+Such a source has no topic ids either. A topic that was deleted and created again is recognised by its leader epoch: no
+log has records of a later epoch than its leader's, and a leader never loses records of its own epoch (D53).
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from kmirror.spec.wire_values import CONSUMER
 
 
 class _Asked(NamedTuple):
-    """What was asked about one partition."""
+    """A request for one partition."""
 
     mp: MirrorPartition
     source_epoch: int
     epoch: int
-    """The last leader epoch of our log, whose end is wanted."""
+    """The last leader epoch of our log, whose end is requested."""
 
 
 class EpochCheck:
-    """Asks where epochs end, for all partitions of a fetcher in one request."""
+    """Requests the ends of epochs, for all partitions of a fetcher at once."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter, loop: FetchLoop[MirrorPartition]) -> None:
         self._context = context
         self._writer = writer
         self._loop = loop
         self._due: dict[TopicPartition, None] = {}
-        """Partitions to ask about when the present event ends."""
+        """Partitions to request when the present event ends."""
 
     def has_agreed(self, mp: MirrorPartition) -> bool:
-        """Return whether the source's leader, in its present epoch, is known to have all that our log has."""
+        """Return whether the source's leader, in its present epoch, is known to have all records of our log."""
         partition = self._context.replicas.partitions.led(mp.tp)
         return mp.agreed_epoch == mp.source_epoch or partition is None or last_epoch(partition.log) < 0
 
     def ask(self, mp: MirrorPartition) -> None:
-        """Ask about a partition, which is not fetched until there is an answer."""
+        """Request the end of a partition's last epoch; the partition is not fetched until the response."""
         mp.resolving = True
         self._due[mp.tp] = None
         self._context.broker.at_end(self._send_due)
@@ -92,7 +92,7 @@ class EpochCheck:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._on_reply(later, fetcher, asked, reply)
 
-        if source is None:  # The mirror is gone, and its partitions are forgotten.
+        if source is None:  # The mirror was deleted, and its partitions are forgotten.
             on_reply(now, None)
             return
         request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
@@ -124,7 +124,7 @@ class EpochCheck:
         self._loop.on_timer(now, fetcher.key)
 
     def _compare(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, row: EpochEndOffset) -> None:
-        """Agree, or cut our log where the source's answer shows that the two part."""
+        """Record the agreement, or cut our log where the response shows that the two logs diverge."""
         mp = asked.mp
         partition = self._context.replicas.partitions.led(mp.tp)
         if partition is None:
@@ -132,7 +132,7 @@ class EpochCheck:
         log = partition.log
         ours, end = asked.epoch, log.log_end_offset
         if ours != last_epoch(log):
-            return  # The log was cut since; the next fetch asks again.
+            return  # The log was cut since; the next fetch repeats the request.
         if row.leader_epoch < 0 or row.end_offset < 0:
             mp.agreed_epoch = asked.source_epoch
         elif row.leader_epoch > ours:
@@ -146,21 +146,21 @@ class EpochCheck:
             why = f"the end of epoch {row.leader_epoch} at the source"
             self._writer.part(now, mp, partition, to.offset, why)
             is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)
-            if is_same and not mp.busy:  # To ask again would change nothing.
+            if is_same and not mp.busy:  # Repeating the request would change nothing.
                 self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, our_end: int) -> bool:
-    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D53).
+    """Return whether the name belongs to another topic than the mirrored one, at a source without topic ids (D53).
 
-    The leader that wrote our last record leads in the same leader epoch, and its log ends below that record. The log
-    of a leader does not shrink, so this is another one.
+    The leader that wrote our last record leads in the same leader epoch, and its log ends below that record. The log of
+    a leader does not shrink, so it is another log.
     """
     return not any(mp.source_topic_id) and our_last_epoch == mp.source_epoch and source_end < our_end
 
 
 def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
-    """Return the reason for which `is_another_topic` fails a partition."""
+    """Return the reason with which a partition fails if `is_another_topic`."""
     return (
         f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, from which we have up to "
         f"{our_end}: its topic was deleted and created again"
@@ -168,7 +168,7 @@ def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
 
 
 def is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
-    """Return whether a source without topic ids names an earlier leader epoch than that of records which we have.
+    """Return whether a source without topic ids reports an earlier leader epoch than that of our last records.
 
     Either the broker does not know the present leader yet, or its topic is another one (D53): neither is a reason to
     cut anything.

@@ -1,4 +1,4 @@
-"""What does a leader of a mirrored partition tell those who watch it? Values beside the lines of the trace."""
+"""Facts that leaders of mirrored partitions attach to lines of the trace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StateEntered:
 
 @dataclass(frozen=True, slots=True)
 class ProducersReset:
-    """A leader wrote a MIRROR_PID_RESET at the end of a stop: from here on no producer is known."""
+    """A leader wrote a MIRROR_PID_RESET at the end of a stop: all producer state before it is dropped."""
 
     tp: TopicPartition
     offset: int
@@ -41,7 +41,7 @@ class ProducersReset:
 
 @dataclass(frozen=True, slots=True)
 class ReasonChanged:
-    """A leader waits for something else than before in its present state, or with an empty reason for nothing (D38)."""
+    """The reason for which a leader waits in its present state changed; empty if it no longer waits (D38)."""
 
     tp: TopicPartition
     mirror: str
@@ -51,7 +51,7 @@ class ReasonChanged:
 
 @dataclass(frozen=True, slots=True)
 class SourceTrouble:
-    """A broker cannot speak to the source of a mirror, or can again if the reason is empty."""
+    """A broker cannot reach the source of a mirror, or can again if the reason is empty."""
 
     mirror: str
     reason: str

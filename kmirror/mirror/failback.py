@@ -1,9 +1,9 @@
-"""What would a failback remove from a log? Pure: the outlines of two logs go in, a cut comes out, nothing is changed.
+"""Prediction of the records that a failback would remove. Pure: outlines of two logs go in, a cut comes out.
 
-A cluster that mirrors back cuts its log twice. PREPARING cuts what is above the last mirrored epoch that the other
-cluster settled (D11), and not above the epoch up to which the same clusters wrote both logs (D45). The fetches that
-follow cut where the logs part within the epochs that they share (D12), and end at the source's log start, below which
-it has no records to mirror. Of a compacted log all goes if a cut may lose keys (D63).
+A cluster that mirrors back cuts its log twice. PREPARING cuts above the last mirrored epoch that the other cluster
+settled (D11), or above the last epoch up to which the same clusters wrote both logs (D45) if that is lower. The fetches
+that follow cut where the logs diverge within their shared epochs (D12), and end at the source's log start, below which
+it has no records to mirror. A compacted log is removed as a whole if a cut may lose keys (D63).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kmirror.records.legacy import AnyBatch
 
 
 class LogOutline:
-    """The part of a log on which cuts depend: where it begins and ends, and where its leader epochs begin."""
+    """The properties of a log on which cuts depend: its start, its end, and the starts of its leader epochs."""
 
     def __init__(self, epochs: Iterable[EpochEntry], log_start_offset: int, log_end_offset: int) -> None:
         self.epochs = LeaderEpochCache(epochs)
@@ -31,7 +31,7 @@ class LogOutline:
         return f"LogOutline({self.epochs.entries}, {self.log_start_offset}, {self.log_end_offset})"
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
-        """Return the greatest epoch here that is not above `epoch`, and where it ends; -1 and -1 if unknown."""
+        """Return the greatest epoch here that is not above `epoch`, and its end offset; -1 and -1 if unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def below(self, offset: int) -> LogOutline:
@@ -43,38 +43,38 @@ class LogOutline:
 
 @dataclass(frozen=True, slots=True)
 class FailbackFacts:
-    """What decides what a failback removes from one partition."""
+    """The facts that decide which records of one partition a failback removes."""
 
     ours: LogOutline
-    """The log that is mirrored into."""
+    """The destination's log."""
     theirs: LogOutline
-    """The log that is mirrored from."""
+    """The source's log."""
     told_epoch: int | None
     """The last mirrored epoch that the source's mirror of us has settled; None if it has no such mirror."""
     own_epoch: int = FROM_SCRATCH
     """Our own, if we mirrored this very topic from the source before (D31)."""
     shared_epoch: int | None = None
-    """The last epoch up to which the same clusters wrote both logs; None if they did throughout (D45)."""
+    """The last epoch up to which the same clusters wrote both logs; None if they wrote all epochs (D45)."""
     cleaned_offset: int = 0
-    """How far the cleaner may have been in our log; 0 if it never was there (D63)."""
+    """The offset up to which our log may have been compacted; 0 if it never was (D63)."""
     first_hole: int = -1
-    """The first offset of our log that is in no record; -1 if there may be one anywhere."""
+    """The first missing offset of our log; -1 if any offset may be missing."""
 
     @property
     def depends_on_holes(self) -> bool:
-        """Return whether it matters where offsets are missing in our log."""
+        """Return whether the cut depends on which offsets are missing in our log."""
         return failback_cut(self) != failback_cut(replace(self, cleaned_offset=0))
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A failback would not begin with this partition, and remove nothing from it so far."""
+    """The failback does not begin with this partition yet, and removes nothing from it so far."""
 
     why: str
     passes: bool = False
-    """The wait ends without a user; until then it is not known what would go."""
+    """The wait ends without a user; until then the cut is not known."""
     unless_shared: bool = False
-    """It does not wait if nothing but markers would go: from `markers_from` on there may be nothing else (D25)."""
+    """It does not wait if only markers would be removed: see `markers_from` (D25)."""
 
 
 PASSING = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
@@ -82,7 +82,7 @@ PASSING = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
 
 
 def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> Waits | None:
-    """Return what PREPARING waits for, by what the source's mirror of us says of a partition; None for nothing."""
+    """Return why PREPARING waits, given a partition's state in the source's mirror of us; None if it does not wait."""
     if state in PASSING:
         return Waits(f"the source's mirror of it from here is not STOPPED yet ({state.name}): ask again", passes=True)
     if state is not MirrorState.STOPPED:
@@ -97,7 +97,7 @@ def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutl
 
 
 def markers_from(facts: FailbackFacts) -> int | None:
-    """Return from which offset on our log may have only markers, for a failback not to wait; None if it waits (D25)."""
+    """Return the offset above which our log must have only markers for the failback to begin; None: it waits (D25)."""
     ours, theirs, epoch = facts.ours, facts.theirs, facts.own_epoch
     kept = kept_by(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
     if kept == NOTHING_KEPT:
@@ -109,10 +109,10 @@ def markers_from(facts: FailbackFacts) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What goes: everything from `offset` on, and everything below `start`."""
+    """The removed ranges: everything from `offset` on, and everything below `start`."""
 
     offset: int
-    """Where the logs part; a batch of ours that holds this offset goes as a whole."""
+    """Where the logs diverge; a batch of ours that contains this offset is removed as a whole."""
     start: int
     """The log start offset afterwards."""
     why: str
@@ -120,7 +120,7 @@ class Cut:
 
 
 def failback_cut(facts: FailbackFacts) -> Cut:
-    """Return what a failback with these facts removes."""
+    """Return the ranges that a failback with these facts removes."""
     end, start = facts.ours.log_end_offset, facts.ours.log_start_offset
     log, why = _after_prepare(facts)
     while True:
@@ -154,7 +154,7 @@ def _after_prepare(facts: FailbackFacts) -> tuple[LogOutline, str]:
 
 
 def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, str]:
-    """Return our log after the cut that a fetch from its end leads to, and why; None if the fetch is answered."""
+    """Return our log after the cut that a fetch from its end causes, and why; None if the fetch succeeds."""
     end, last = ours.log_end_offset, ours.epochs.latest_epoch()
     if last >= 0:
         epoch, epoch_end = theirs.end_offset_for_epoch(last)
@@ -162,7 +162,7 @@ def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, st
             to = cut_for_divergence(ours, epoch, epoch_end).offset
             shorter = ours.below(to)
             if shorter.log_end_offset == end and shorter.epochs.latest_epoch() == last:
-                return None, ""  # To ask again would change nothing.
+                return None, ""  # Another fetch would change nothing.
             return shorter, f"epoch {epoch} ends at offset {epoch_end} at the source"
         if epoch >= 0 and theirs.log_start_offset <= end <= theirs.log_end_offset:
             return None, ""
@@ -185,12 +185,12 @@ class RemovedRecord:
     value_size: int | None
     """Bytes of the value; None for a tombstone."""
     is_control: bool
-    """It is a marker of a transaction or of a mirror, and no consumer is given it."""
+    """It is a marker of a transaction or of a mirror, which consumers never see."""
 
 
 @dataclass(slots=True)
 class Removed:
-    """How much a failback would remove from one partition."""
+    """The part of one partition that a failback would remove."""
 
     offset: int
     """The log end offset afterwards."""
@@ -198,7 +198,7 @@ class Removed:
     """The log start offset afterwards."""
     why: str
     may_go: str = ""
-    """Why everything may go instead; empty if that is known not to happen."""
+    """Why everything may be removed instead; empty if that cannot happen."""
     batches: int = 0
     size_in_bytes: int = 0
     tombstones: int = 0
@@ -207,7 +207,7 @@ class Removed:
     records: list[RemovedRecord] = field(default_factory=list)
 
     def add(self, batch: AnyBatch) -> None:
-        """Count a batch if it goes: in one piece, if it reaches to the cut, or lies below the new log start."""
+        """Count a batch if it is removed: if its last offset reaches the cut, or if it lies below the new log start."""
         is_cut = batch.last_offset >= self.offset
         if not is_cut and batch.last_offset >= self.start:
             return
@@ -227,7 +227,7 @@ class Removed:
 
 
 def removed_by(cut: Cut, batches: Iterable[AnyBatch]) -> Removed:
-    """Return what a cut takes of a log; `batches` are those of the whole log, or at least all that may go."""
+    """Return the part of a log that a cut removes; `batches` are all of its batches, or at least the affected ones."""
     removed = Removed(cut.offset, cut.start, cut.why)
     for batch in batches:
         removed.add(batch)
@@ -235,7 +235,7 @@ def removed_by(cut: Cut, batches: Iterable[AnyBatch]) -> Removed:
 
 
 async def removed_from(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removed:
-    """Return the same for batches that are still to come from a broker."""
+    """Return the same as `removed_by`, for batches that are still being read from a broker."""
     removed = Removed(cut.offset, cut.start, cut.why)
     async for batch in batches:
         removed.add(batch)

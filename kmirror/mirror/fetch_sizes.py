@@ -1,7 +1,6 @@
-"""How much a mirror fetcher asks for: more while answers are full, as a long line needs (D70).
+"""Size of mirror fetches: grows while responses are full, as links with a long round trip need (D70).
 
-With one fetch in flight a line carries nothing for a round trip after each answer. The larger the answers are, the less
-that costs.
+With one fetch in flight, a link is idle for a round trip after each response. Larger responses make that cost smaller.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.spec.configs import Configs
 
 SHORT: Duration = 10 * MILLISECOND
-"""An answer that took less is large enough for its line."""
+"""A full response that took less time is large enough for its link."""
 TIMES = 8
-"""So is one that took longer than the fastest one by this factor: of its time a round trip is an eighth at most."""
+"""So is one that took longer than the fastest one by this factor: a round trip is at most an eighth of its time."""
 SOON: Duration = SECOND
-"""After an answer that took longer no more is asked for than before: the fetcher's other partitions wait."""
+"""After a response that took longer, the size no longer grows: the fetcher's other partitions wait meanwhile."""
 LATE: Duration = 2 * SECOND
-"""After an answer that took longer, half as much is asked for."""
+"""After a response that took longer, the size is halved."""
 
 
 class FetchSizes:
-    """The sizes in fetches of one broker's mirrors: each grows from `replica.fetch.max.bytes` on, and back to it."""
+    """The fetch sizes of one broker's mirrors, from `replica.fetch.max.bytes` to `mirror.replica.fetch.max.bytes`."""
 
     def __init__(self, configs: Callable[[], Configs]) -> None:
         self._configs = configs
@@ -38,16 +37,16 @@ class FetchSizes:
         return max(self._least, self._configs().integer("mirror.replica.fetch.max.bytes"))
 
     def of_partition(self, mp: MirrorPartition) -> int:
-        """Return the bytes to ask for of a partition."""
+        """Return PartitionMaxBytes for a partition, in bytes."""
         return max(self._least, min(mp.fetch_bytes, self._most))
 
     def of_answer(self, fetcher: Fetcher[MirrorPartition]) -> int:
-        """Return the bytes to ask for in all: enough for what any partition asks for."""
+        """Return MaxBytes for a fetch: no less than PartitionMaxBytes of any of its partitions."""
         return max(self._configs().integer("replica.fetch.response.max.bytes"), min(fetcher.fetch_bytes, self._most))
 
     def on_full(self, fetcher: Fetcher[MirrorPartition], mp: MirrorPartition) -> None:
-        """Resize the next fetch: the newest answer had as many records of `mp` as it could, and the source has more."""
-        if fetcher.sized_at != fetcher.answered_at:  # Else another partition of the same answer did it.
+        """Resize the next fetch: the newest response was full for `mp`, and the source has more records."""
+        if fetcher.sized_at != fetcher.answered_at:  # Else another partition of the same response did it.
             fetcher.sized_at = fetcher.answered_at
             took, size = fetcher.answered_at - fetcher.asked_at, max(fetcher.fetch_bytes, self._least, 1)
             fetcher.fastest = min(fetcher.fastest or took, took)
@@ -59,11 +58,11 @@ class FetchSizes:
         mp.fetch_bytes = fetcher.fetch_bytes
 
     def _is_throttled(self, fetcher: Fetcher[MirrorPartition]) -> bool:
-        """Return whether the newest answer had a ThrottleTimeMs."""
+        """Return whether the newest response had a ThrottleTimeMs."""
         return fetcher.throttled_until > fetcher.answered_at
 
     def on_lost(self, fetcher: Fetcher[MirrorPartition]) -> None:
-        """Begin again with the least: it may be for its size that an answer did not come in time."""
+        """Reset the sizes to the least: the response may have been too large to arrive in time."""
         if fetcher.fetch_bytes:
             fetcher.fetch_bytes = fetcher.fastest = 0
             for mp in fetcher.partitions.values():

@@ -1,10 +1,9 @@
-"""Mirror fetchers: what destination leaders fetch from source leaders (D12).
+"""Mirror fetchers: leaders of the destination fetch from leaders of the source (D12).
 
-A fetcher belongs to one mirror, one source broker and one number; it has one fetch in flight, in an
-incremental session, as a consumer that reads committed records. Batches are appended as they are on
-the destination's leader: bytes, offsets and epochs of the source. A batch may not carry an epoch
-above the one that the request named (KAFKA-18723), and never one above the local leader epoch: when
-the source's is higher, the local one is bumped to it first (D14).
+A fetcher belongs to one mirror, one source broker and one number. It has one fetch in flight, in an incremental
+session, as a read_committed consumer. Batches are appended unchanged on the destination's leader, with the bytes,
+offsets and epochs of the source. A batch may not carry an epoch above the one in the request (KAFKA-18723), and never
+one above the local leader epoch: if the source's is higher, the local one is bumped to it first (D14).
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, IsolationLevel
 
 FETCH_MIN = 10
-"""That of Kafka 2.1, the oldest release that is mirrored from."""
+"""The Fetch version of Kafka 2.1, the oldest release that is mirrored from."""
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
 ORDINARY = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -69,7 +68,7 @@ ORDINARY = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.OFFSET_NOT_AVAILABLE,
 )
-"""What a source answers while its leaders move: no failure."""
+"""Errors of a source while its leaders move; they do not count as failures."""
 
 MirrorFetcher = Fetcher[MirrorPartition]
 
@@ -94,7 +93,7 @@ class MirrorFetchers:
         self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
-        """Fetch `mp` from its source's leader from now on, or refresh the metadata if the leader is not known."""
+        """Fetch `mp` from its source's leader, or refresh the metadata if the leader is not known."""
         source = self._context.sources.get(mp.assignment.mirror)
         if source is None:
             return
@@ -111,7 +110,7 @@ class MirrorFetchers:
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
         if mp.source_epoch != leader.epoch:
-            mp.paused_until = mp.fetch_bytes = 0  # The former leader's error and its line are none of this one's.
+            mp.paused_until = mp.fetch_bytes = 0  # The former leader's error and fetch size do not apply to this one.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
         if is_behind(mp, ours, leader.epoch):
@@ -130,7 +129,7 @@ class MirrorFetchers:
         self.proofs.want(now, mp.assignment.mirror, endpoint)
 
     def remove(self, mp: MirrorPartition) -> None:
-        """Stop fetching a partition; an answer on its way is dropped when it comes."""
+        """Stop fetching a partition; a response on its way will be dropped."""
         fetcher = self.find(mp.tp)
         if fetcher is not None:
             end_quiet(mp, to_ms(fetcher.confirmed_at))
@@ -141,13 +140,13 @@ class MirrorFetchers:
         """Fetch again after a pause."""
         self._loop.on_timer(now, (mirror, broker_id, number))
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def _source(self, fetcher: MirrorFetcher) -> RemoteCluster | None:
         return self._context.sources.get(str(fetcher.key[0]))
 
     def identity(self, fetcher: MirrorFetcher) -> Hashable | None:
-        """Return always the same, or None if the mirror is gone."""
+        """Return a constant, or None if the mirror was deleted."""
         return None if self._source(fetcher) is None else CONSUMER
 
     def send(
@@ -160,7 +159,7 @@ class MirrorFetchers:
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent | None:
-        """Ask as a consumer of committed records; fetches under the client id that quotas at the source go by (D19)."""
+        """Send as a read_committed consumer; fetches use the client id that quotas at the source match (D19)."""
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
         if not isinstance(request, FetchRequest):
@@ -184,10 +183,11 @@ class MirrorFetchers:
         return None
 
     def want(self, now: Instant, mp: MirrorPartition) -> Wanted | Instant | None:
-        """Return the log end and the epoch of the last batch, or until when the destination's throttle holds `mp`.
+        """Return the fetch position, or the time until which the destination's throttle holds `mp`.
 
-        None until the local leader epoch reaches the source's: then that is asked for, and the new epoch begins with a
-        new `mp`. An older source does not compare the last epoch, so there both logs have to agree before (D12).
+        The position is the log end offset and the epoch of the last batch. None if the local leader epoch is below the
+        source's: then a bump is requested, and the new epoch begins with a new `mp`. None as well if an older source
+        does not compare the last epoch and the two logs have yet to be compared (D12).
         """
         held_until = self.quota.held_until(now, mp.tp)
         if held_until > now:
@@ -220,7 +220,7 @@ class MirrorFetchers:
         )
 
     def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
-        """Take over whether the source's leader tells a divergence in its answers, if its versions are known."""
+        """Record whether the source's leader reports divergence in Fetch responses, if its versions are known."""
         source = self._context.sources.get(mp.assignment.mirror)
         version = None if source is None else source.version(endpoint, FetchRequest)
         if version is not None:
@@ -231,19 +231,19 @@ class MirrorFetchers:
         return self._loop.fetchers()
 
     def link(self, fetcher: MirrorFetcher) -> OutboundLink | None:
-        """Return the link over which a fetcher fetches, None if its mirror is gone."""
+        """Return the link over which a fetcher fetches; None if its mirror was deleted."""
         source = self._source(fetcher)
         return None if source is None else source.link(fetcher.endpoint, _purpose(fetcher))
 
     def find(self, tp: TopicPartition) -> MirrorFetcher | None:
-        """Return the fetcher of a partition, None if it is not fetched."""
+        """Return the fetcher of a partition; None if it is not fetched."""
         found = self._loop.find(tp)
         return None if found is None else found[0]
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def handle(self, now: Instant, fetcher: MirrorFetcher, event: FetchEvent[MirrorPartition]) -> None:
-        """Follow the source's log; what it answers of leaders is a reason to refresh its metadata."""
+        """Follow the source's log; an error about leaders causes a metadata refresh."""
         match event:
             case Records(mp, asked, data) if self._is_at(mp, asked):
                 self._on_records(now, fetcher, mp, asked, data)
@@ -256,7 +256,7 @@ class MirrorFetchers:
             case Moved(mp, hint):
                 self._on_moved(now, mp, hint)
             case Unheard():
-                fetcher.session.reset()  # Only in a new one does the source repeat an answer that was dropped here.
+                fetcher.session.reset()  # Only a new session repeats a response that was dropped here.
             case Lost():
                 self._on_lost(now, fetcher)
             case NoOffset():
@@ -269,14 +269,14 @@ class MirrorFetchers:
                 self._drop_unknown_epoch(now, fetcher, mp)
 
     def _is_at(self, mp: MirrorPartition, asked: Wanted) -> bool:
-        """Return whether the log is led here, and ends where it did when this was asked."""
+        """Return whether the log is led here, and still ends at the offset of the request."""
         partition = self._replicas.partitions.led(mp.tp)
         return partition is not None and asked.fetch_offset == partition.log.log_end_offset
 
     def _on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
-        """Take the answer over, once it is certain that it is about our topic (D65)."""
+        """Append the records, once the response is known to be about our topic (D65)."""
         begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
         if (data.records or begins_later) and self._topic_check.names_topics(fetcher):
             self._confirm(now, mp, lambda later: self._take_records(later, fetcher, mp, asked, data))
@@ -284,7 +284,7 @@ class MirrorFetchers:
             self._take_records(now, fetcher, mp, asked, data)
 
     def _confirm(self, now: Instant, mp: MirrorPartition, then: Callable[[Instant], None]) -> None:
-        """Do `then` once the source's leader has confirmed the topic, at once if it has no id (D53)."""
+        """Call `then` once the source's leader has confirmed the topic's id; at once if it has no id (D53)."""
         fetcher = self.find(mp.tp)
         if fetcher is None or mp.source_topic_id == Uuid.ZERO:
             then(now)
@@ -294,7 +294,7 @@ class MirrorFetchers:
     def _take_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
-        """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
+        """Append the source's batches unchanged; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
         mp.reason = ""
         mp.is_failing = False
@@ -305,7 +305,7 @@ class MirrorFetchers:
                 self._hold_throttled()
             begin_answer(mp, partition.log)
             if may_have_missed(mp, partition.log, data.records, to_ms(now)):
-                if not mp.busy:  # Else the next fetch is answered like this one.
+                if not mp.busy:  # Else the next fetch gets the same response.
                     self._writer.copy_again(now, mp, partition, "deletions may have been missed (D64)")
                 return
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
@@ -326,7 +326,7 @@ class MirrorFetchers:
                 partition.log.note_copied(asked.fetch_offset, data.high_watermark)
                 self._replicas.changes.appended(partition)
                 if is_throttled:
-                    mp.fetch_bytes = 0  # Small answers keep to the rate more evenly.
+                    mp.fetch_bytes = 0  # Small responses keep to the rate more evenly.
                 elif (
                     len(data.records) >= asked.partition_max_bytes // 2
                     and partition.log.log_end_offset < data.last_stable_offset
@@ -336,7 +336,7 @@ class MirrorFetchers:
         self.raise_log_start(mp)
 
     def _hold_throttled(self) -> None:
-        """Look at all throttled partitions before the next fetches: from now on none of them is in one."""
+        """Look at all throttled partitions before the next fetches, which may not include them."""
         for fetcher in self._loop.fetchers():
             for mp in fetcher.partitions.values():
                 if self.quota.is_throttled(mp.tp):
@@ -360,7 +360,7 @@ class MirrorFetchers:
             self._loop.changed(mp.tp)
 
     def _on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
-        """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
+        """Cut to where the two logs diverge: the source ends our last epoch at another offset (D11, D12)."""
         if self._topic_check.names_topics(fetcher):
             self._confirm(now, mp, lambda later: self._part(later, fetcher, mp, data))
         else:
@@ -371,19 +371,19 @@ class MirrorFetchers:
         if data.diverging_epoch.end_offset < 0:
             self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
-        _note_source(mp, data)  # The source's session does not tell it again until it changes.
+        _note_source(mp, data)  # The source's session reports it again only when it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
         self._part_at(now, mp, end.offset, "diverging epoch")
         self.raise_log_start(mp)
 
     def _part_at(self, now: Instant, mp: MirrorPartition, offset: int, why: str) -> None:
-        """Cut where the two logs part, unless that takes a write of the state, and another one is under way."""
+        """Cut where the two logs diverge, unless that needs a write of the state and another write is under way."""
         partition = self._led(mp)
-        if not mp.busy or not loses_keys(partition.log, offset):  # Else the next fetch is answered like this one.
+        if not mp.busy or not loses_keys(partition.log, offset):  # Else the next fetch gets the same response.
             self._cut(mp, partition.log, lambda: self._writer.part(now, mp, partition, offset, why))
 
     def _cut(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
-        """Cut the log, unless it was cut too often without getting further: then fetch no more (D59)."""
+        """Cut the log; after too many cuts without progress stop fetching instead (D59)."""
         if not mp.cuts.may_cut(mp.source_epoch):
             self.remove(mp)
             mp.reason = mp.cuts.told()
@@ -394,7 +394,7 @@ class MirrorFetchers:
         mp.cuts.on_cut(mp.source_epoch, before, log.log_end_offset)
 
     def _on_error(self, now: Instant, mp: MirrorPartition, error: ErrorCode) -> None:
-        """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
+        """Record the error as the reason, and refresh the source's metadata: the leader may have changed."""
         mp.reason = f"the source answers {error.name}"
         mp.is_failing = mp.is_failing or error not in ORDINARY
         if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
@@ -404,14 +404,14 @@ class MirrorFetchers:
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
     def _on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
-        """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
+        """Fetch from the leader that the former one names, without waiting for metadata (KIP-951)."""
         source = self._context.sources.get(mp.assignment.mirror)
         follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
         if source is not None and follows and source.learn_hint(mp.tp, hint):
             self.assign(now, mp)
 
     def _on_lost(self, now: Instant, fetcher: MirrorFetcher) -> None:
-        """Refresh the metadata; if the source is too old, fail the partitions and give the fetcher up."""
+        """Refresh the metadata; if the source is too old, fail the partitions and end the fetcher."""
         source = self._source(fetcher)
         if source is not None and source.knows_versions(fetcher.endpoint):
             version = source.version(fetcher.endpoint, FetchRequest)
@@ -430,7 +430,7 @@ class MirrorFetchers:
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True
-            if mp.reason != reason:  # A source may be away for hours.
+            if mp.reason != reason:  # A source may be down for hours.
                 mp.reason = reason
                 self._context.note_reason(mp)
         self._refresh(now, fetcher)
@@ -443,7 +443,7 @@ class MirrorFetchers:
     # -- out of range -------------------------------------------------------------------------
 
     def _cut_to_end(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
-        """Cut where the source's log ends, unless that is the log of another topic."""
+        """Cut where the source's log ends, unless that log belongs to another topic."""
         log = self._led(mp).log
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
@@ -451,20 +451,20 @@ class MirrorFetchers:
         self._part_at(now, mp, offset, "the source's log end")
 
     def _begin_anew(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
-        """Begin where the source's log begins."""
+        """Restart the log where the source's log starts."""
         partition, why = self._led(mp), "the source's log start"
         self._cut(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
 
     def _drop_unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
         """Drop our last epoch if it has no batch; if nothing is dropped, pause the partition.
 
-        A log without any epoch has none to drop: then fetches name no epoch any more (D28).
+        A log without any epoch has none to drop: from then on fetches name no epoch (D28).
         """
         partition = self._led(mp)
         before = partition.log.latest_epoch
         self._replicas.appends.cut(now, partition, partition.log.log_end_offset)
         if partition.log.latest_epoch == before:
-            mp.source_without_epochs = before < 0  # Before 3.0 a topic of an old format has no epochs.
+            mp.source_without_epochs = before < 0  # Before Kafka 3.0 a topic of an old format has no epochs.
             self._loop.pause(now, fetcher, mp)
 
 

@@ -1,4 +1,4 @@
-"""Who coordinates a consumer group of this cluster?"""
+"""Coordinators of this cluster's consumer groups, as the metadata sync finds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.spec.topics import GROUP_TOPIC
 
 
 class GroupCoordinators:
-    """Looks up what FindCoordinator would answer, without asking for it."""
+    """Looks up the result of FindCoordinator without sending the request."""
 
     def __init__(self, groups: GroupCoordinator, internal_topics: InternalTopics) -> None:
         self._groups = groups
@@ -21,6 +21,6 @@ class GroupCoordinators:
         return None if partition is None or partition.leader < 0 else partition.leader
 
     def ensure(self, now: Instant) -> None:
-        """See to it that there is the topic that holds the offsets of groups."""
+        """Create the topic that holds the offsets of groups, if it is missing."""
         if GROUP_TOPIC not in self._groups.context.image.topics:
             self._internal_topics.ensure(now, GROUP_TOPIC)

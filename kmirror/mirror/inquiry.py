@@ -1,4 +1,4 @@
-"""Which broker of the source is a partition to be asked about, and what does an answer teach of its lineage?"""
+"""Inquiries to the source about a partition: the broker to send them to, and the lineage in a response."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
 @dataclass(slots=True)
 class Inquiry:
-    """What one partition wants to know of the broker that led it at the source when the inquiry began."""
+    """Requests for one partition, to the broker that led it at the source when the inquiry began."""
 
     context: MirrorContext
     mp: MirrorPartition
     state: MirrorState | None
-    """The state in which an answer is of use; None for any: then the partition does not wait for it."""
+    """The state in which a response is of use; None for any: then the partition does not wait for it."""
     source: RemoteCluster
     leader: RemoteLeader
     endpoint: Endpoint
@@ -34,15 +34,16 @@ class Inquiry:
     topic_id: Uuid
     """The id that the source's topic had then, zeros if the source has no topic ids."""
     described_id: Uuid = Uuid.ZERO
-    """The id that the topic has in the answer whose lineage was learned, zeros if it tells none."""
+    """The id of the topic in the response whose lineage was recorded, zeros if it has none."""
     kept: EndOffset = NOTHING_KEPT
-    """The last epoch that the cut would leave in our log, and where it ends, once that is asked about (D25)."""
+    """The last epoch that the cut would leave in our log, and its end offset, once the source was asked for it (D25).
+    """
 
     @property
     def is_about_our_topic(self) -> bool:
-        """Return whether the answer whose lineage was learned is about the topic that we mirror (D65).
+        """Return whether the response whose lineage was recorded is about the mirrored topic (D65).
 
-        If not, the broker has to be asked for the topic's id. Without topic ids there is nothing to ask for.
+        If not, the broker must be asked for the topic's id. Without topic ids there is nothing to ask for.
         """
         return self.topic_id in (Uuid.ZERO, self.described_id)
 
@@ -51,28 +52,28 @@ class Inquiry:
         return self.context.is_present(self.mp) if self.state is None else self.context.is_current(self.mp, self.state)
 
     def is_of_the_source(self) -> bool:
-        """Return whether the mirror still has the servers that are asked."""
+        """Return whether the mirror still has the source of this inquiry."""
         return self.context.sources.get(self.mp.assignment.mirror) is self.source
 
     def has_no_describe(self) -> bool:
-        """Return whether the broker's versions are known and DescribeMirrors is not among them.
+        """Return whether the broker's versions are known and do not include DescribeMirrors.
 
-        After a DescribeMirrors that got no answer they are newer than that request (D76).
+        After a DescribeMirrors without a response the known versions are newer than that request (D76).
         """
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
     def learn_lineage(self, described: Described | None) -> str:
-        """Take over the lineage of the source's log, and where it is mirrored from; return why not, if that fails.
+        """Record the lineage of the source's log, and where that is mirrored from; return the reason if that fails.
 
-        A source that answers without lineages does not know mirroring: its own cluster wrote the whole log (D45).
+        A source that responds without lineages does not know mirroring: its own cluster wrote the whole log (D45).
         """
         mp = self.mp
         self.described_id = Uuid.ZERO if described is None else described.topic_id(mp.tp.topic)
         if described is None or not described.tells_lineages:
             mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
             self._assume_nothing_upstream()
-            mp.source_told_nothing = described is None  # Else it cannot tell more before it is another release.
+            mp.source_told_nothing = described is None  # Else it cannot report more before it is upgraded.
             return ""
         row = described.lineage(mp.tp)
         if row is None:
@@ -90,7 +91,7 @@ class Inquiry:
         return ""
 
     def learn_upstream(self, described: Described | None) -> None:
-        """Take over where the source's log is mirrored from, if the answer tells it for a leader that is not past."""
+        """Record where the source's log is mirrored from, unless the response is from an earlier leader epoch."""
         if described is None:
             if self.has_no_describe():
                 self._assume_nothing_upstream()
@@ -101,7 +102,7 @@ class Inquiry:
             self.mp.upstream = described.upstream(row, self.begun_at) or self.mp.upstream
 
     def _assume_nothing_upstream(self) -> None:
-        """Take a source that tells nothing of mirroring for one that mirrored from none when it was asked."""
+        """Assume that a source that reports nothing about mirroring mirrored from none when the request was sent."""
         self.mp.upstream = Upstream(asked_at=self.begun_at, ended_at=self.begun_at)
 
 
@@ -115,7 +116,7 @@ def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, sta
 
 
 def inquiry_aside(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Inquiry | None:
-    """Return an inquiry for whose answer the partition does not wait; None if the source's leader is not known."""
+    """Return an inquiry for which the partition does not wait; None if the source's leader is not known."""
     return _inquiry(context, now, mp, None)
 
 

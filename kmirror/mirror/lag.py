@@ -1,4 +1,4 @@
-"""How many records does a partition lack, and when is that known (D22, D62, D77)?"""
+"""Lag of mirrored partitions, and when it is known (D22, D62, D77)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kmirror.mirror.proved_brokers import ProvedBroker
 
 UNKNOWN: Final = -1
 OVERDUE_MS: Final = 2_000
-"""A source that is reached answers a fetch within `replica.fetch.wait.max.ms` and this."""
+"""A reachable source responds to a fetch within `replica.fetch.wait.max.ms` plus this time."""
 
 
 def answers_within(context: MirrorContext) -> int:
-    """Return the microseconds after which an answer of the source is overdue."""
+    """Return the microseconds after which a response of the source is overdue."""
     return (context.broker.configs.integer("replica.fetch.wait.max.ms") + OVERDUE_MS) * MILLISECOND
 
 
@@ -27,18 +27,18 @@ def proof_interval(context: MirrorContext) -> Duration:
 
 
 def proved_within(context: MirrorContext, source: RemoteCluster) -> Duration:
-    """Return the longest time for which a lag may leave out what the source has acknowledged (D77).
+    """Return the longest time for which a lag may miss records that the source has acknowledged (D77).
 
-    A proof takes two answers, and counts for fetches that are sent after it.
+    A proof takes two responses, and counts for fetches that are sent after it.
     """
     return proof_interval(context) + 2 * patience_ms(source) * MILLISECOND + answers_within(context)
 
 
 def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
-    """Return how many records the source has above our high watermark; UNKNOWN if that of the source is not, or old.
+    """Return the number of offsets from our high watermark to the source's; UNKNOWN if the source's is unknown or old.
 
-    It is old, too, if the source's broker has not proved lately that it is up to date. What is above our high
-    watermark is lost if this leader fails now.
+    It also counts as old if the source's broker has not proved lately that it is up to date. The records above our high
+    watermark are lost if this leader fails now.
     """
     partition = context.replicas.partitions.led(mp.tp)
     if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, answers_within(context)):

@@ -1,7 +1,8 @@
-"""Asks the source's brokers that are fetched from to prove that they are up to date (D77).
+"""Proofs that the source's brokers from which this broker fetches are up to date (D77).
 
-Each is asked for a proof once in `mirror.metadata.refresh.interval.ms`, as a witness is (D60). Where the source's
-release cannot prove anything, or we may not ask, all brokers that it lists have to name the leaders that we fetch from.
+Each broker is asked for a proof once per `mirror.metadata.refresh.interval.ms`, as a witness is (D60). If the source's
+release cannot prove anything, or the proof is denied, all brokers that it lists must name the leaders from which we
+fetch.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class LeaderProofs:
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._timers: dict[str, Instant] = {}
-        """Mirror to when its timer fires."""
+        """Mirror to the time when its timer fires."""
 
     def want(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
         """Ask a broker for a proof, once the present event is handled, unless it has given one, or is being asked."""
@@ -40,14 +41,14 @@ class LeaderProofs:
             self._wake(mirror, now)
 
     def renew(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
-        """Ask a broker again soon: a link to it has ended, so its proofs count no more."""
+        """Ask a broker again soon: a link to it has ended, so its proofs no longer count."""
         broker = self._context.proved.get((mirror, endpoint))
         if broker is not None and not broker.is_asked and not broker.failures:
             broker.on_failure(now, "")
             self._wake(mirror, broker.next_at)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
-        """Ask the brokers whose proofs are due, and forget those that are not fetched from any more."""
+        """Ask the brokers whose proofs are due, and forget those that are no longer fetched from."""
         self._timers.pop(mirror, None)
         source, proved = self._context.sources.get(mirror), self._context.proved
         used = {} if source is None else self._fetched(mirror)
@@ -65,7 +66,7 @@ class LeaderProofs:
                 self._wake(mirror, broker.next_at)
 
     def _fetched(self, mirror: str) -> Mapping[Endpoint, list[MirrorPartition]]:
-        """Return the partitions that are fetched for a mirror, by the broker that they are fetched from."""
+        """Return the partitions that are fetched for a mirror, by the broker from which they are fetched."""
         found: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
             if mp.fetcher is not None:
@@ -93,7 +94,7 @@ class LeaderProofs:
         ask_for_proof(broker.source, now, broker.endpoint, on_found)
 
     def _on_answers(self, broker: ProvedBroker, asked_at: Instant, now: Instant, answers: Sequence[Message]) -> None:
-        """Take it as a proof if all brokers name the leaders that we fetch from."""
+        """Accept the responses as a proof if all brokers name the leaders from which we fetch."""
         named = [_leaders_in(answer) for answer in answers if isinstance(answer, MetadataResponse)]
         fetched = self._fetched(broker.mirror).get(broker.endpoint, ())
         if named and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in named for mp in fetched):
@@ -111,7 +112,7 @@ class LeaderProofs:
 
 
 def _leaders_in(answer: MetadataResponse) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the leaders that an answer names, with their leader epochs."""
+    """Return the leaders that a response names, with their leader epochs."""
     return {
         TopicPartition(topic.name or "", row.partition_index): (row.leader_id, row.leader_epoch)
         for topic in answer.topics

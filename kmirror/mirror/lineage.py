@@ -1,18 +1,18 @@
-"""Which cluster wrote which leader epochs of a log? Pure functions (D45).
+"""Lineages: the clusters that wrote the leader epochs of a log. Pure functions (D45).
 
 Every cluster counts leader epochs for itself, so two logs may use the same number for records of different clusters.
 Within one cluster a number is used once: by one leader, for one run of records. So two logs are equal up to the last
 epoch below which the same clusters wrote the same epochs; above it they have nothing in common.
 
-A cluster that fails over continues in an epoch of its own: its lineage is that of its source and one more stretch. A
-log that was never mirrored has one stretch, its own cluster's.
+A cluster that fails over continues in an epoch of its own: its lineage is that of its source plus one stretch. A log
+that was never mirrored has one stretch, its own cluster's.
 
-A cluster that copies a compacted log from scratch writes no epoch of its own, but the new copy may lack what the former
-one had. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if the copy holds from its leader epoch e on.
-A cluster reports its own copy to its mirrors, and remembers the one of its source that it has followed (D69).
+A cluster that copies a compacted log from scratch writes no epoch of its own, but the new copy may lack records of the
+former one. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if the copy holds from its leader epoch e
+on. A cluster reports its own copy to its mirrors, and remembers the copy of its source that it has followed (D69).
 
-A topic without an id at its source may be another one with each copy from scratch. So what such a source wrote has, in
-place of the source's id, a name that the copy got here; it goes down the chain of mirrors with the log (D53).
+A topic without an id at its source may be another topic with each copy from scratch. So the epochs that such a source
+wrote have, instead of the source's id, a name that the copy got here; mirrors of this log inherit the name (D53).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from typing import NamedTuple, Protocol
 
 
 class Stretch(NamedTuple):
-    """Leader epochs from `first_epoch` up to the next stretch's were written by one cluster."""
+    """The leader epochs from `first_epoch` up to the next stretch's, written by one cluster."""
 
     first_epoch: int
     cluster_id: str
 
 
 Stretches = tuple[Stretch, ...]
-"""Ascending by epoch; neighbours are of different clusters. Below 0 are copies (D69)."""
+"""Ascending by epoch; neighbours are of different clusters. Epochs below 0 are copies (D69)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Lineage:
     stretches: Stretches = ()
     """Empty while only this cluster wrote the log."""
     since: int = -1
-    """Leader epoch from which on this holds; nothing is appended in an earlier one (D45)."""
+    """The leader epoch from which on this holds; nothing is appended in an earlier one (D45)."""
 
 
 OWN = Lineage()
@@ -60,12 +60,12 @@ def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
 
 
 def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
-    """Return the lineage after `cluster_id` copies the log from scratch, which holds from its leader epoch on."""
+    """Return the lineage after `cluster_id` copied the log from scratch; the copy holds from its epoch `epoch` on."""
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 
 def copy_begun(stretches: Stretches, leader_epoch: int, cluster_id: str) -> Lineage:
-    """Return the lineage of a log that its leader is to copy from scratch: it holds from the next leader epoch on."""
+    """Return the lineage of a log whose leader will copy it from scratch; it holds from the next leader epoch on."""
     return Lineage(copied_in(stretches, leader_epoch + 1, cluster_id), leader_epoch + 1)
 
 
@@ -93,10 +93,10 @@ def _without_copy(stretches: Stretches, cluster_id: str) -> Stretches:
 
 
 def without_id(source: Stretches, source_id: str, cluster_id: str, since: int) -> Stretches:
-    """Return the lineage that `cluster_id` adopts of a source without topic ids: what that one wrote has a new name.
+    """Return the lineage that `cluster_id` adopts from a source without topic ids: the source's epochs get a new name.
 
-    No other copy has the name: `since` is the leader epoch here from which on the lineage holds, and the epochs of a
-    topic that is created again under its former id go on above the former ones (D49).
+    No other copy has that name: `since` is the local leader epoch from which on the lineage holds, and the epochs of a
+    topic that is created again under its former id continue above the former ones (D49).
     """
     return _renamed(source, source_id, f"{source_id}/{cluster_id}/{since}")
 
@@ -138,12 +138,12 @@ class StretchRow(Protocol):
 
 
 def stretches_from(rows: Iterable[StretchRow]) -> Stretches:
-    """Return the lineage that the rows of a message hold."""
+    """Return the lineage in the rows of a message."""
     return tuple(sorted(Stretch(row.first_epoch, row.cluster_id) for row in rows))
 
 
 def text_of(lineages: Mapping[int, Stretches]) -> str:
-    """Return the lineages of a topic's partitions as the value of a config; those that are alike stand there once."""
+    """Return the lineages of a topic's partitions as the value of a config; equal ones are written once."""
     alike: dict[Stretches, list[int]] = {}
     for partition in sorted(lineages):
         alike.setdefault(lineages[partition], []).append(partition)
@@ -152,7 +152,7 @@ def text_of(lineages: Mapping[int, Stretches]) -> str:
 
 @lru_cache(maxsize=4096)
 def lineages_in(text: str) -> Mapping[int, Stretches]:
-    """Return the lineages in a text of `text_of`, by partition; none in an empty text. Do not change the result."""
+    """Return the lineages in a result of `text_of`, by partition; none for an empty text. Do not modify the result."""
     return {
         partition: tuple(Stretch(epoch, cluster) for epoch, cluster in stretches)
         for partitions, stretches in json.loads(text or "[]")

@@ -1,4 +1,4 @@
-"""How a leader cuts a mirrored log: it notes the cut, and remembers how the transactions ended that the cut reopens."""
+"""Cuts of a mirrored log by its leader: the cut is traced, and the ends of transactions that it reopens are kept."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import apply_uncut
 
 _ENDING = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED)
-"""Nothing more comes from the source: the log goes on where a cut ends it."""
+"""States in which the source adds nothing more: the log continues where a cut ends it."""
 
 
 def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
-    """Cut the log that this broker leads at `offset`, and remember how the transactions ended that this reopens.
+    """Cut the log that this broker leads at `offset`, and keep the ends of the transactions that this reopens.
 
     `why` goes into the trace.
     """
-    offset = partition.log.end_after_cut(offset)  # A source's batches may be others: this may lie inside one of ours.
+    offset = partition.log.end_after_cut(offset)  # The source's batches may differ: this may lie inside one of ours.
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, partition.log, offset, why)
     context.replicas.appends.cut(now, partition, offset)
@@ -41,17 +41,17 @@ def restart(
 
 
 def least_cut(log: PartitionLog, epoch: int) -> int:
-    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if it is to begin anew (D56, D63)."""
+    """Return the cut epoch for a log that must be cut to `epoch`: FROM_SCRATCH if it must restart (D56, D63)."""
     return FROM_SCRATCH if begins_anew(log, cut_offset(log, epoch)) else epoch
 
 
 def part(
     context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
 ) -> None:
-    """Cut at `offset`, where the source's log parts from the one that this broker leads.
+    """Cut at `offset`, where the source's log diverges from the one that this broker leads.
 
-    If nothing is left that the source has, the log begins anew: at 0 and then, as that is out of range, where the
-    source's begins (D56).
+    If none of the remaining records are in the source's log, the log restarts: at 0 and then, as that is out of range,
+    where the source's begins (D56).
     """
     if leaves_nothing(partition.log, offset, mp.source_log_start):
         restart(context, now, mp, partition, 0, f"{why}, with nothing in common from both log starts on")
@@ -62,14 +62,15 @@ def part(
 def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, missed: bool) -> None:
     """Cut this leader's log if it is on the list of uncut replicas, and withhold it until it is off the list (D30).
 
-    `missed` says that nothing was read from its log since this broker leads; else it has ordered the cut itself.
+    `missed` says that nothing has been read from its log since this broker leads; else this broker has decided the cut
+    itself.
     """
     partition = context.replicas.partitions.led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
         return
     if epoch >= 0 and mp.state not in _ENDING and loses_keys(partition.log, cut_offset(partition.log, epoch)):
-        epoch = FROM_SCRATCH  # And so for the others, which follow; it is persisted before this log is served (D63).
+        epoch = FROM_SCRATCH  # The followers make the same cut; it is persisted before this log is served (D63).
         apply_uncut(mp, partition, after_cut(mp.uncut, partition.image.replicas, epoch))
     mp.held = True
     why = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
@@ -82,7 +83,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
 
 
 def _note_cut(context: MirrorContext, mp: MirrorPartition, log: PartitionLog, offset: int, why: str) -> None:
-    """Note what a cut is about to remove, if anything."""
+    """Trace the range that a cut is about to remove, if any."""
     end = log.log_end_offset
     if offset < end:
         fact = LogCut(mp.tp, offset, end, why, log.segments_from(offset))

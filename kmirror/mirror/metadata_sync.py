@@ -1,8 +1,8 @@
-"""Metadata sync, by the mirror's coordinator alone (D17): which mirrors does this broker sync, and from which source?
+"""Metadata sync, run by the mirror's coordinator alone (D17).
 
-The source's cluster id is stored in the mirror's config once the source is seen to have a topic of the mirror, and
-never overwritten (D15, D16): a wrong address of a cluster without these topics leaves no trace. ACLs and share groups
-are left out so far.
+The source's cluster id is stored in the mirror's config once the source is seen to have a topic of the mirror, and is
+never overwritten (D15, D16): the wrong address of a cluster without these topics leaves no trace. ACLs and share groups
+are not synced so far.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
 class MetadataSync:
-    """Runs the cycles of the mirrors that this broker coordinates, and stores their sources' cluster ids."""
+    """Runs the sync cycles of the mirrors that this broker coordinates, and stores their sources' cluster ids."""
 
     def __init__(self, context: MirrorContext, groups: GroupCoordinators) -> None:
         self._context = context
@@ -34,16 +34,16 @@ class MetadataSync:
         self._groups = groups
         self._cycles: dict[str, SyncCycle] = {}
         self._reports: dict[str, Reports] = {}
-        """Mirror to what was told of it; a change of its source does not end that."""
+        """Mirror to its reports, which outlive a change of its source."""
         self._remembering: dict[str, None] = {}
 
     def run(self, now: Instant, mirror: str, source: RemoteCluster, asked: Asked) -> None:
-        """Bring the destination in line with the source, whose topics in `asked` were just asked about.
+        """Sync with the source, whose metadata of the topics in `asked` has just been refreshed.
 
-        An answer about all of them begins a cycle of all syncs, any other sees to these topics alone.
+        A refresh of all topics begins a cycle of all syncs; any other affects these topics alone.
         """
         if not self._context.coordinates(mirror):
-            self._context.coordinator.ensure(now)  # Nobody coordinates anything while its topic is not there.
+            self._context.coordinator.ensure(now)  # A mirror has no coordinator while `__mirror_state` is missing.
             self.forget(mirror)
             return
         if not self._context.source_cluster_id(mirror) and any(self._is_ours(topic, source) for topic in asked.topics):
@@ -64,7 +64,7 @@ class MetadataSync:
         self._reports.pop(mirror, None)
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
-        """Return whether the source has this topic, and it is the one that exists here, if one does."""
+        """Return whether the source has this topic, and it is the same as the topic here, if there is one."""
         here = self._broker.image.topics.get(topic)
         if not source.has(topic) or here is None:
             return source.has(topic)

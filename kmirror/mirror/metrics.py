@@ -1,4 +1,4 @@
-"""What does a broker tell of its mirrors in numbers? The rows of KIP-1279, read from what the parts know."""
+"""Metrics of mirroring: the rows of KIP-1279, read from the state of the parts."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
 _MANAGER, _SYNCS, _STATS = "MirrorFetcherManager", "MirrorMetadataManager", "FetcherStats"
 LAG = row("FetcherLagMetrics", "ConsumerLag", "clientId", "topic", "partition")
 FETCHED = (MirrorState.PREPARING, MirrorState.MIRRORING)
-"""The states in which a source that refuses or does not answer is a failure."""
+"""The states in which an error or silence of the source is a failure."""
 
 
 def samples(
     context: MirrorContext, fetchers: MirrorFetchers, now: Instant, links: Mapping[OutboundLink, LinkCounts]
 ) -> Iterator[Sample]:
-    """Yield everything that one broker tells of its mirrors, with what its runner has counted of its `links`."""
+    """Yield all mirror metrics of one broker; `links` has the counts of its runner for each link."""
     yield from _of_fetchers(context, fetchers, now)
     for fetcher in fetchers.fetchers():
         yield from of_client(context, fetchers, fetcher, now, links)
@@ -66,13 +66,13 @@ def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant)
 
 
 def thread_name(fetcher: MirrorFetcher) -> str:
-    """Return what a fetcher is called in metrics (D19); the source sees another name, by which its quotas go."""
+    """Return the name of a fetcher in metrics (D19); its client id at the source, which quotas match, differs."""
     mirror, broker_id, number = fetcher.key
     return f"MirrorFetcherThread-{broker_id}-{number}-{mirror}"
 
 
 def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:
-    """Return whether a partition is FAILED, its source refuses it, or its leader there does not answer."""
+    """Return whether a partition is FAILED, its source rejects requests, or its leader there does not respond."""
     if mp.state not in FETCHED:
         return mp.state is MirrorState.FAILED
     source = context.sources.get(mp.assignment.mirror)

@@ -1,4 +1,4 @@
-"""`mirror.name`: which mirror manages a topic, and what the user wants of it (D7).
+"""`mirror.name`: the mirror that manages a topic, and the user's wish for the topic (D7).
 
 The topic config holds the mirror's name, followed by `.paused` or `.removed` if the topic is paused or removed. There
 is never more than one suffix, so no mirror's name may end in one.
@@ -21,7 +21,7 @@ _SUFFIXES = {Wish.MIRROR: "", Wish.PAUSE: PAUSED, Wish.REMOVE: REMOVED}
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The mirror of a topic, and what the user wants of the topic there."""
+    """The mirror of a topic, and the user's wish for the topic there."""
 
     mirror: str
     wish: Wish

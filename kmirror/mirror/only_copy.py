@@ -1,9 +1,9 @@
-"""Is a log the only copy of what clients wrote to it, or does the source have all of that (D25)?
+"""Check whether a log is the only copy of its records, or the source has all of them (D25).
 
-This is asked where the source's mirror of us has settled no last mirrored epoch, and we have one of our own (D31). We
-mirrored all up to that epoch from this source. So nothing is lost if two things are true: the cut to it takes nothing
-but markers, such as those that our own stop wrote, and the source's log has all that the cut leaves. It may not, if its
-topic was deleted and created again with its id.
+The check is for a source whose mirror of us has settled no last mirrored epoch, while we have one of our own (D31). We
+mirrored everything up to that epoch from this source. So nothing is lost if two conditions hold: the cut to it removes
+only markers, such as those of our own stop, and the source's log has everything that the cut leaves. The second may
+fail if the source's topic was deleted and created again with the same id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OnShared = Callable[[Instant, Inquiry, int], None]
 
 
 class OnlyCopy:
-    """Asks the source whether its log has all that a cut of ours would leave."""
+    """Checks that the source's log has everything that a cut of ours would leave."""
 
     def __init__(self, context: MirrorContext, questions: SourceQuestions, on_shared: OnShared) -> None:
         self._context = context
@@ -33,7 +33,7 @@ class OnlyCopy:
         self._on_shared = on_shared
 
     def ask(self, now: Instant, inquiry: Inquiry, epoch: int) -> None:
-        """Have `on_shared` called if a cut to `epoch` loses nothing; else the partition waits for the operator."""
+        """Call `on_shared` if a cut to `epoch` loses nothing; else the partition waits for the operator."""
         partition = self._context.replicas.partitions.led(inquiry.mp.tp)
         if partition is None:
             return
@@ -65,7 +65,7 @@ class OnlyCopy:
             self._try_again(now, inquiry, "the source did not tell where its log begins")
         elif start < inquiry.kept.end_offset:
             self._on_shared(now, inquiry, epoch)
-        else:  # Of an epoch that ended below the log start another log would tell the same.
+        else:  # For an epoch that ended below the log start, another log would return the same.
             self._wait(now, inquiry)
 
     def _wait(self, now: Instant, inquiry: Inquiry) -> None:

@@ -1,7 +1,7 @@
-"""One mirrored partition at the destination's leader: its persisted state, and what is under way.
+"""One mirrored partition at the destination's leader: its persisted state, and the work under way.
 
-Everything but the persisted state ends with the leadership; the next leader derives it again from the log, the
-metadata image, and the source.
+Everything but the persisted state ends with the leadership; the next leader derives it again from the log, the metadata
+image, and the source.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kmirror.mirror.upstream import Upstream
 
 NOT_AGREED = -2
 ADDED, ELECTED = -2, -1
-"""Of `in_step_ms`: not known, to whoever added the topic, or to whoever was elected or resumed since."""
+"""Values of `in_step_ms` while it is unknown: since the topic was added, or since the leader was elected or resumed."""
 
 
 @dataclass(slots=True)
 class MirrorPartition:
-    """What a leader knows of one mirrored partition; a new leader epoch begins with a new object."""
+    """The state of one mirrored partition at its leader; a new leader epoch begins with a new object."""
 
     tp: TopicPartition
     topic_id: Uuid
@@ -41,27 +41,27 @@ class MirrorPartition:
     uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
     """As persisted: the replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
     settled_before: Mapping[str, int] = field(default_factory=dict)
-    """Mirror to the last mirrored epoch that its stop settled, of those in which the topic was before (D10)."""
+    """For each mirror in which the topic was before, the last mirrored epoch that its stop settled (D10)."""
     lineage: Lineage = OWN
-    """As persisted: which clusters wrote the log (D45)."""
+    """As persisted: the clusters that wrote the log (D45)."""
     held: bool = False
     """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
     busy: bool = False
-    """A question or a write is under way; its answer looks at the partition again."""
+    """A request or a write is under way; its response triggers another look at the partition."""
     kept_in: Uuid = Uuid.ZERO
     """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
     former: PartitionState | None = None
-    """What was persisted in the leader epoch before: it holds if the state turns out to be lost. None once a state is
+    """The state persisted in the leader epoch before: it holds if the state turns out to be lost. None once a state is
     known, or if another broker may have led since."""
     is_unsure: bool = False
-    """The outcome of the last write is not known: another state than `state` may be persisted."""
+    """The outcome of the last write is unknown: another state than `state` may be persisted."""
     retry_at: Instant = 0
     reason: str = ""
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
     is_failing: bool = False
-    """The source was not reached, or refused it, and nothing was fetched since; leaders that move are no failure."""
+    """The source was unreachable or returned errors, and nothing was fetched since; moving leaders do not count."""
     told_reason: str = ""
-    """The reason that was last told to those who watch."""
+    """The reason that was last written into the trace."""
 
     # PREPARING and STOPPING
     cut_epoch: int | None = None
@@ -69,35 +69,35 @@ class MirrorPartition:
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
     cut_markers: CutMarkers = field(default_factory=dict)
-    """How the transactions ended that cuts of this session reopened (D29, D42)."""
+    """The ends of the transactions that cuts of this session reopened (D29, D42)."""
     stop: StopPlan | None = None
     """As persisted: the decisions of the stop under way (D43)."""
 
     # PREPARING and MIRRORING
     source_lineage: Stretches = ()
-    """Which clusters wrote the source's log, as it answered in its leader epoch `source_lineage_epoch` (D45)."""
+    """The clusters that wrote the source's log, as it reported in its leader epoch `source_lineage_epoch` (D45)."""
     source_lineage_epoch: int = -1
     upstream: Upstream | None = None
-    """Where the source has its log from, as it told last; None if it has not told this leader (D58)."""
+    """Where the source's log is mirrored from, by its last report; None if it has not reported to this leader (D58)."""
     upstream_asked: RemoteCluster | None = None
-    """The source that has been asked for that, beside what else is done, and has not answered."""
+    """The source with a request for `upstream` under way, sent beside other work."""
     source_told_nothing: bool = False
-    """The source's broker served no DescribeMirrors when it was asked: `source_lineage` and `upstream` are assumed."""
+    """The source's broker did not serve DescribeMirrors: `source_lineage` and `upstream` are assumed."""
     told_since: Instant | None = None
-    """PREPARING: since when those who ask are told that this log is mirrored; None while they are not (D58)."""
+    """PREPARING: since when this log has been reported as mirrored; None while it is not (D58)."""
 
     # MIRRORING
     source_topic_id: Uuid = Uuid.ZERO
-    """The id by which fetches name the topic; zeros if the source has no topic ids."""
+    """The topic id in fetches; zeros if the source has no topic ids."""
     source_epoch: int = -1
     source_offset: int = -1
-    """The source's high watermark as it was told last; -1 while it is not known (D22)."""
+    """The source's high watermark in its latest response; -1 while it is not known (D22)."""
     source_offset_epoch: int = -1
-    """The source's leader epoch in which it was told."""
+    """The source's leader epoch of that response."""
     fetcher: Fetcher[MirrorPartition] | None = None
-    """Where the partition is fetched, None if it is not."""
+    """The fetcher of the partition, None if it is not fetched."""
     fetch_bytes: int = 0
-    """To how many bytes of an answer the partition's share has grown, 0 if it has not (D70)."""
+    """PartitionMaxBytes that the partition has grown to, 0 if it has not grown (D70)."""
     source_log_start: int = -1
     """The source's log start offset in its latest response of this session; -1 before the first one."""
     paused_until: Instant = 0
@@ -106,22 +106,22 @@ class MirrorPartition:
     source_without_epochs: bool = False
     """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
     source_is_old: bool = False
-    """The source's leader tells no divergence when it is fetched from (before Kafka 2.7)."""
+    """The source's leader reports no divergence in Fetch responses (before Kafka 2.7)."""
     agreed_epoch: int = NOT_AGREED
-    """The source's leader epoch in which its leader was seen to have all that our log has; of older sources (D12)."""
+    """The source's leader epoch in which its leader was found to have all of our log; for older sources (D12)."""
     bumping: bool = False
     cuts: RepeatedCuts = field(default_factory=RepeatedCuts)
-    """How often the log was cut without getting further (D59)."""
+    """Counts cuts of the log without progress (D59)."""
     in_step_ms: int = ELECTED
-    """When our log was last known to have all that the source had, as far as deleted keys go (D64)."""
+    """When our log last had all records of the source, as far as deleted keys are concerned (D64)."""
     is_in_step: bool = False
-    """It had all in the newest answer that named the partition: the next ones that do not name it confirm that."""
+    """It had all in the newest response that named the partition; later ones that do not name it confirm that."""
 
     def for_new_leader(self, *, led_before: bool = False) -> MirrorPartition:
-        """Return the partition for a new leader epoch: only what the source said of itself is kept.
+        """Return the partition for a new leader epoch, which keeps only facts about the source.
 
-        The cut markers are kept as well, since they cannot be derived from the log, and of a leader that led in the
-        epoch before (`led_before`) what was persisted: `__mirror_state` may be deleted before it has been read (D68).
+        The cut markers are kept as well, since they cannot be derived from the log. If this broker led in the epoch
+        before (`led_before`), so is the persisted state: `__mirror_state` may be deleted before it has been read (D68).
         """
         former = self.former
         if self.state is not None:
@@ -151,9 +151,9 @@ class MirrorPartition:
         return SESSION in self.uncut
 
     def is_lag_known(self, now: Instant, max_age_us: int) -> bool:
-        """Return whether the leader that is fetched from has told its high watermark, and no longer than that ago.
+        """Return whether the present source leader has confirmed its high watermark within the last `max_age_us`.
 
-        A fetch session does not repeat what has not changed: each of its answers confirms all partitions in it.
+        A fetch session does not repeat unchanged values: each of its responses confirms all partitions in it.
         """
         fetcher = self.fetcher
         return (
@@ -170,7 +170,7 @@ class MirrorPartition:
         return StateKey(self.assignment.mirror, self.topic_id, self.tp.partition)
 
     def enter(self, state: MirrorState) -> None:
-        """Take over a state that is persisted; what was under way in the former one is over."""
+        """Enter a persisted state; all work of the former one ends."""
         self.state = state
         self.is_unsure = False
         self.cut_epoch = self.cut_at = None
@@ -190,6 +190,6 @@ class MirrorPartition:
             self.source_topic_id = Uuid.ZERO
             self.source_log_start = -1
             self.paused_until = self.fetch_bytes = 0
-            self.source_offset_epoch = -1  # When it is fetched again, the lag is unknown until it is answered.
+            self.source_offset_epoch = -1  # When fetching begins again, the lag is unknown until the first response.
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1

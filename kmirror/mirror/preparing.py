@@ -1,8 +1,8 @@
-"""PREPARING: ask the source for its last mirrored epoch of us, cut to it, wait until every replica is cut (D11).
+"""PREPARING: get the last mirrored epoch from the source, cut to it, wait until every replica is cut (D11).
 
-The source's leader of the partition is asked with DescribeMirrors, under the same mirror name. A broker reports only
-the partitions that it leads, so the answer of a former leader looks like "nothing is known". A log that is not empty
-is therefore cut from scratch only on proof (D32).
+DescribeMirrors goes to the source's leader of the partition, under the same mirror name. A broker reports only the
+partitions that it leads, so the response of a former leader looks like "nothing is known". A log that is not empty is
+therefore cut from scratch only on proof (D32).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
 from kmirror.spec.configs import Configs, Scope
 
 EMPTY_WAITS_MS = 10_000
-"""How long an empty log waits for a source that does not know what is upstream of it (D58)."""
+"""How long an empty log waits for a source that does not know its upstream clusters (D58)."""
 
 
 class PrepareStep(Enum):
-    """What a leader can do next in PREPARING."""
+    """The next step of a leader in PREPARING."""
 
     ASK = auto()
-    """Ask the source; its answer decides how far to cut."""
+    """Ask the source; its response decides the cut."""
     LIST = auto()
     """Persist the list of replicas that must be cut."""
     CUT = auto()
@@ -54,18 +54,18 @@ class PrepareStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrepareFacts:
-    """The facts that decide the next step; they are derived anew before every step."""
+    """The facts that decide the next step; they are derived again before every step."""
 
     is_decided: bool
     is_listed: bool
-    """It is persisted that every replica must be cut, or there is nothing to cut here."""
+    """The list of replicas that must be cut is persisted, or there is nothing to cut here."""
     is_cut: bool
     is_confirmed: bool
     """Every replica that must be cut has confirmed it to this leader."""
 
 
 def next_step(facts: PrepareFacts) -> PrepareStep:
-    """Return the next step that is not done yet."""
+    """Return the first step that is not done yet."""
     if not facts.is_decided:
         return PrepareStep.ASK
     if not facts.is_cut:
@@ -74,7 +74,7 @@ def next_step(facts: PrepareFacts) -> PrepareStep:
 
 
 class Preparing:
-    """Carries one broker's partitions through PREPARING; every step may be repeated."""
+    """Takes one broker's partitions through PREPARING; every step may be repeated."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Preparing:
         self._only_copy = OnlyCopy(context, questions, self._confirm)
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Do the next step that is not done yet."""
+        """Do the first step that is not done yet."""
         match next_step(self._facts(mp, partition)):
             case PrepareStep.ASK:
                 self._ask(now, mp)
@@ -109,7 +109,7 @@ class Preparing:
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
         return facts_of(mp, partition, "" if mp.cut_at is None else self._missing(mp, partition))
 
-    # -- what does the source know of us? -------------------------------------------------------
+    # -- the source's record of us --------------------------------------------------------------
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
         if mp.told_since is None:
@@ -158,13 +158,13 @@ class Preparing:
             self._prove_silence(now, inquiry)
 
     def _ring_or_unknown(self, now: Instant, mp: MirrorPartition) -> str:
-        """Return why nothing may be cut for this source: it is fed by this cluster, or may be; else empty (D58)."""
+        """Return why nothing may be cut for this source: this cluster feeds it, or may feed it; else empty (D58)."""
         clusters, upstream = ring_of(self._context, mp), mp.upstream
         if clusters:
             return told_ring(clusters)
         assert upstream is not None, "learned with the lineage"
         assert mp.told_since is not None, "told before it was asked for"
-        if _is_empty(self._context.replicas.partitions.led(mp.tp)):  # There is nothing that a ring could lose.
+        if _is_empty(self._context.replicas.partitions.led(mp.tp)):  # A ring can lose nothing here.
             if upstream.is_complete or now >= mp.told_since + EMPTY_WAITS_MS * MILLISECOND:
                 return ""
         elif upstream.is_complete and upstream.true_at >= mp.told_since:
@@ -172,7 +172,7 @@ class Preparing:
         return told_unknown(upstream)
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
-        """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""
+        """Use the epoch that the source reported, but only if its mirror of that name mirrors this cluster (D25)."""
         if found.state == MirrorState.UNKNOWN.name:
             self._context.retry_later(now, inquiry.mp, "the source has not loaded its own state yet")
         else:
@@ -205,9 +205,9 @@ class Preparing:
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
 
-        A former leader does not report the partition, and brokers without a controller still name it the leader.
-        A broker that answers ListOffsets in the epoch that we name, both before and after DescribeMirrors, was the
-        leader throughout.
+        A former leader does not report the partition, and brokers without a controller still name it as the leader. A
+        broker that responds to ListOffsets with our leader epoch, both before and after DescribeMirrors, was the leader
+        throughout.
         """
         self._questions.list_offsets(inquiry, self._on_leading_before)
 
@@ -227,7 +227,7 @@ class Preparing:
             self._confirm(now, inquiry, self._without_source_epoch(inquiry.mp))
 
     def _leads(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> bool:
-        """Return whether the broker has just proved to lead the partition; if not, try again later."""
+        """Return whether the broker has just proved that it leads the partition; if not, retry later."""
         if offsets is not None and offsets.proves_leader(inquiry.mp.tp):
             return True
         self._context.refresh_soon(now, inquiry.mp.assignment.mirror, inquiry.mp.tp.topic)
@@ -235,10 +235,10 @@ class Preparing:
         return False
 
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
-        """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
+        """Return the cut epoch if the source knows nothing of us: our own last mirrored epoch, or FROM_SCRATCH (D31).
 
-        `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is the
-        topic, only an id proves that both have (D53).
+        `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. Only equal topic
+        ids prove that it is the same topic (D53).
         """
         source = self._context.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)
@@ -248,7 +248,7 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
-        """Decide on the cut if the broker has spoken of our topic; else once it confirms that (D65)."""
+        """Decide on the cut, if the response is about our topic; else once the broker confirms the topic's id (D65)."""
         if inquiry.is_about_our_topic or _is_empty(self._context.replicas.partitions.led(inquiry.mp.tp)):
             self._decide(now, inquiry.mp, cut_epoch)
         else:
@@ -287,9 +287,9 @@ class Preparing:
         self._context.replicas.changes.touch(mp.tp)
 
     def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
-        """Return which replicas have not confirmed the cut, for the reason; empty if all that must have (D11).
+        """Return a reason that names the replicas that have yet to confirm the cut; empty if there are none (D11).
 
-        Those are the ISR, and with `mirror.support.unclean.leader.election` every assigned replica.
+        The ISR must confirm, and with `mirror.support.unclean.leader.election` every assigned replica.
         """
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._context.broker.image.configs.topic(topic), self._context.broker.configs)
@@ -297,7 +297,7 @@ class Preparing:
 
 
 def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> PrepareFacts:
-    """Return the facts that decide the next step; `missing` is empty if every replica that must has confirmed."""
+    """Return the facts that decide the next step; `missing` is empty if every required replica has confirmed."""
     is_cut = mp.cut_at is not None
     return PrepareFacts(
         is_decided=mp.cut_epoch is not None,
@@ -308,13 +308,13 @@ def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> Prepare
 
 
 def list_of(mp: MirrorPartition, partition: Partition) -> Uncut:
-    """Return the list to persist before the leader cuts its log to the epoch that is decided (D30)."""
+    """Return the list to persist before the leader cuts its log to the decided epoch (D30)."""
     assert mp.cut_epoch is not None, "decided"
     return after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
 
 
 def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool) -> str:
-    """Return which replicas have not confirmed the cut: of the ISR, which `all_replicas` wants to have every one."""
+    """Return which ISR members have not confirmed the cut; with `all_replicas` every replica must be in the ISR."""
     isr = partition.isr
     if all_replicas:
         missing = [b for b in partition.image.replicas if b not in isr]
@@ -331,14 +331,14 @@ def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool)
 def owes_cut(mp: MirrorPartition, partition: Partition) -> bool:
     """Return whether this leader has persisted a list with itself on it, and has not cut its log since.
 
-    The followers on the list are told to cut already, members of the ISR among them: whatever comes next, a removal
-    from the mirror included, comes after the cut of the leader's own log and high watermark (D30).
+    The followers on the list already get the order to cut, ISR members among them. So the leader's own log and high
+    watermark must be cut before anything else, even before a removal from the mirror (D30).
     """
     return mp.cut_at is None and partition.broker_id in mp.uncut
 
 
 def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
-    """Return whether the list that is persisted has every replica with this cut or a deeper one, if one is needed."""
+    """Return whether the persisted list has every replica with this cut or a deeper one, if a cut is needed."""
     if cut_offset(partition.log, epoch) >= partition.log.log_end_offset:
         return True
     return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))

@@ -1,8 +1,8 @@
-"""When a broker of the source has proved that it is up to date, and the lags that this makes known (D77).
+"""Proofs that a broker of the source is up to date, and the lags that they make known (D77).
 
-A leader that was deposed, and has lost its controller, answers fetches as before, and does not know what its successor
-has acknowledged. One that has proved to be up to date as of some time, and still leads in a fetch that was sent after
-the proof, has counted all that was acknowledged before that time.
+A leader that was deposed, and has lost its controller, still responds to fetches and does not know which records its
+successor has acknowledged. A broker that proved to be up to date as of some time, and still leads in a fetch that was
+sent after the proof, has counted all records that were acknowledged before that time.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import Endpoint
 
 PAUSES = Backoff(500, 1_000)
-"""The pauses after proofs that failed."""
+"""The pauses after failed proofs."""
 KEPT = 8
-"""Number of proofs kept. A proof takes place once a second at most, and the fetch that was answered last may have been
-sent 5 s ago, if the source answers as late as it may (D62)."""
+"""Number of proofs kept. Proofs are at least a second apart, and the newest answered fetch may have been sent 5 s ago, if
+the source responds as late as it may (D62)."""
 
 
 class Proof(NamedTuple):
-    """A broker knew at `proved_at` all that the controller knew at `asked_at`."""
+    """A broker knew at `proved_at` everything that the controller knew at `asked_at`."""
 
     asked_at: Instant
     proved_at: Instant
     closings: int
-    """How many links to the broker had ended: one that has restarted since has proved nothing."""
+    """Number of links to the broker that had ended: a broker that restarted since has proved nothing."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class ProvedBroker:
     """Why the last attempt failed; empty if it did not."""
 
     def as_of(self, confirmed_at: Instant) -> Instant | None:
-        """Return the time as of which a fetch that was sent at `confirmed_at` was answered; None if no proof counts."""
+        """Return the time that the response to a fetch sent at `confirmed_at` covers; None if no proof counts."""
         closings = self.source.closings(self.endpoint)
         for proof in self.proofs:
             if proof.proved_at <= confirmed_at and proof.closings == closings:
@@ -59,12 +59,12 @@ class ProvedBroker:
         return None
 
     def on_proof(self, now: Instant, asked_at: Instant, interval: Duration) -> None:
-        """Take over a proof that was asked for at `asked_at`; the next one is due after `interval`."""
+        """Record a proof that was requested at `asked_at`; the next one is due after `interval`."""
         self.proofs.appendleft(Proof(asked_at, now, self.source.closings(self.endpoint)))
         self.next_at = asked_at + max(interval, SECOND)
         self.is_asked, self.failures, self.why_not = False, 0, ""
 
     def on_failure(self, now: Instant, why: str) -> None:
-        """Take over that the broker has proved nothing."""
+        """Record that the broker has proved nothing."""
         self.next_at = now + PAUSES.pause_ms(self.failures) * MILLISECOND
         self.is_asked, self.failures, self.why_not = False, self.failures + 1, why

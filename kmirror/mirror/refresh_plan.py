@@ -1,4 +1,4 @@
-"""When is the source of a mirror asked for metadata again, and about which topics?"""
+"""Plan of metadata refreshes of a mirror's source: their times and topics."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kmirror.kernel.clock import Instant
 
 @dataclass(slots=True)
 class RefreshPlan:
-    """What one mirror wants to know of its source's topics, and when it may ask."""
+    """The topics that one mirror will refresh, and when it may."""
 
     not_before: Instant = 0
-    """Refreshes keep a distance, however many partitions want one."""
+    """Refreshes keep a minimum distance, no matter how many partitions want one."""
     regular_at: Instant = 0
-    """When all topics are asked about again, though nobody has wanted it."""
+    """When all topics are refreshed, even without a request."""
     timer_at: Instant | None = None
     """When the next look at this plan is due; None if no timer is set."""
     wants_all: bool = False
     wanted: dict[str, None] = field(default_factory=dict)
-    """Topics that somebody wants to know more about than what was last answered."""
+    """Topics whose last response is not enough for some partition."""
 
     def want(self, topics: Iterable[str]) -> None:
-        """Want some topics, or all if none is named."""
+        """Request some topics, or all if none is named."""
         named = dict.fromkeys(topics)
         self.wanted.update(named)
         self.wants_all = self.wants_all or not named

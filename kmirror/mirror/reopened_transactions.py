@@ -1,9 +1,9 @@
 """Transactions that a cut reopens: their records stay, the marker that ended them is removed (D29, D42).
 
-Before a leader cuts a mirrored log it reads the part to be removed, and remembers how the transactions ended that begin
-below the cut. The source's next records usually end them again. If the session is stopped before that, the stop
-writes markers from this memory, so such a transaction neither holds back the last stable offset nor hangs.
-The memory ends with the leadership; what a stop decides from it is persisted first (D43).
+Before a leader cuts a mirrored log, it reads the part to be removed and remembers the ends of transactions that begin
+below the cut. The source's next records usually end them again. If the session is stopped before that, the stop writes
+markers from this memory, so such a transaction neither holds back the last stable offset nor hangs. The memory ends
+with the leadership; the decisions that a stop bases on it are persisted first (D43).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CutMarker:
 
     producer_id: int
     commit: bool
-    """Whether the marker was a COMMIT; False if the cut also removed records: half a transaction must not commit."""
+    """True if the marker was a COMMIT and the cut removed no records: half a transaction must not commit."""
     log_end_offset: int
     """Where the cut ended the log; if the producer has a later batch at or above it, this outcome no longer holds."""
 
@@ -30,9 +30,9 @@ class StopPlan:
     """The decisions of a stop, persisted before it cuts, so that a new leader finishes it in the same way (D43)."""
 
     offset: int
-    """Where the log is cut: everything mirrored at or above it goes."""
+    """Where the log is cut: everything mirrored at or above it is removed."""
     epoch: int
-    """Least leader epoch of what the stop itself writes; batches of earlier epochs at `offset` are still to be cut."""
+    """Least leader epoch that the stop itself writes; batches of earlier epochs at `offset` must still be cut."""
     commits: tuple[int, ...]
     """Producers whose reopened transaction was committed and is complete; the others get an ABORT."""
 
@@ -97,10 +97,10 @@ def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
 
 
 def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
-    """Return the plan of a stop that cuts at `offset`, with the committed ones of the transactions it reopens (D29).
+    """Return the plan of a stop that cuts at `offset`, with the transactions that it reopens and must commit (D29).
 
-    An open transaction that begins at the cut or above goes with it: its outcome is not that of the one before it.
-    One that loses a record to the cut is half, and is not committed.
+    An open transaction that begins at or above the cut is removed: its outcome is not that of the one before it. One
+    that loses a record to the cut is incomplete, and is not committed.
     """
     tail = tail_of(log, offset)
     ends = [

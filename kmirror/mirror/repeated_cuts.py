@@ -1,8 +1,9 @@
-"""Limits the cuts of a mirrored log that makes no progress. Pure (D59).
+"""Limit on the cuts of a mirrored log that makes no progress. Pure (D59).
 
-A source that is itself cut over and over, because clusters mirror each other in a ring or because its disks lie, takes
-its mirrors along: each cut removes what the fetches since the last one brought. So a leader counts the cuts since the
-log end last passed all that it had been. After CUTS_MAX it cuts at most once in each leader epoch of the source.
+A source that is itself cut again and again, because clusters mirror each other in a ring or because its disks lose
+writes, affects its mirrors: each cut removes the records fetched since the last one. So a leader counts the cuts
+since the log end last passed its former maximum. After CUTS_MAX it cuts at most once in each leader epoch of the
+source.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class RepeatedCuts:
     """The cuts of one log in MIRRORING, as far as this leader made them."""
 
     number: int = 0
-    """Cuts since the log end last passed `end_max`; several in a row, as each finds an earlier epoch, are one."""
+    """Cuts since the log end last passed `end_max`; several in a row, as each finds an earlier epoch, count as one."""
     end_max: int = -1
     """The greatest log end before any of them."""
     barred_in: int = -1
@@ -50,7 +51,7 @@ class RepeatedCuts:
             self.number = 0
 
     def told(self) -> str:
-        """Return the reason of a partition that is not cut once more."""
+        """Return the reason for a partition that will not be cut again."""
         return (
             f"the log was cut {self.number} times and never passed offset {self.end_max}: the source is cut again and "
             "again, so nothing is fetched in its present leader epoch; to go on, pause the topic and resume it"

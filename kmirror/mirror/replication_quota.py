@@ -1,8 +1,9 @@
-"""How much may this broker mirror in a second? The destination's throttle, as Kafka's ReplicationQuotaManager.
+"""Quota of mirroring at the destination, as in Kafka's ReplicationQuotaManager.
 
-A partition is throttled that the topic's `mirror.replication.throttled.replicas` lists with this broker. What it brings
-counts towards `mirror.replication.throttled.rate`; while that is exceeded no throttled partition is fetched. Fetches
-under way are not taken back, so the rate is kept in the mean of the windows. Others are neither counted nor held.
+A partition is throttled if the topic's `mirror.replication.throttled.replicas` lists it with this broker. Its bytes
+count towards `mirror.replication.throttled.rate`; while that is exceeded, no throttled partition is fetched. Fetches
+under way are not cancelled, so the rate holds on average over the windows. Other partitions are neither counted nor
+held.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ReplicationQuota:
         return was_within and self._rate.measure(to_ms(now)) > bound
 
     def held_until(self, now: Instant, tp: TopicPartition) -> Instant:
-        """Return until when `tp` may not be fetched, if no other brings anything until then; else not after `now`."""
+        """Return until when `tp` may not be fetched if no other bytes arrive; a time not after `now` if it may be."""
         bound = self._broker.configs.integer(RATE)
         if bound == LONG_MAX or not self.is_throttled(tp):
             return 0
@@ -55,12 +56,12 @@ class ReplicationQuota:
         return 0 if free_ms == now_ms else free_ms * MILLISECOND
 
     def bytes_per_second(self, now: Instant) -> float:
-        """Return at what rate throttled partitions came in."""
+        """Return the rate of bytes of throttled partitions."""
         return self._rate.measure(to_ms(now))
 
 
 @lru_cache(maxsize=256)
 def _replicas(listed: str) -> frozenset[tuple[int, int]]:
-    """Return the (partition, broker) pairs of a list that was found good when it was set."""
+    """Return the (partition, broker) pairs of a list that was validated when it was set."""
     pairs = (entry.split(":") for entry in entries_of(listed) if entry)
     return frozenset((int(partition), int(broker)) for partition, broker in pairs)

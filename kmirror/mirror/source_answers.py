@@ -1,4 +1,4 @@
-"""What does the source say of each partition? Its answers, indexed once for all partitions that asked."""
+"""Responses of a source, indexed once for all partitions that requested them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def no_answer(source: RemoteCluster, about: str = "") -> str:
-    """Say that a source does not answer, and why if that is known, or that it has not had the time to.
+    """Return the message that a source does not respond, with the cause if known, or that it has not had the time to.
 
     `about` begins with a space if it is not empty.
     """
@@ -33,18 +33,18 @@ def no_answer(source: RemoteCluster, about: str = "") -> str:
 
 
 def not_believed(topic: str, why: str) -> str:
-    """Say that what a source says of a topic is not believed, and why (D60)."""
+    """Return the message that the source's metadata of a topic is not believed, with the cause (D60)."""
     return f"what the source says of topic {topic} is not believed: {why}"
 
 
 class Described:
-    """An answer to DescribeMirrors: what the source's mirror of our mirror's name knows, and who wrote the logs."""
+    """A DescribeMirrors response: the source's mirror with our mirror's name, and the lineages of logs."""
 
     def __init__(self, reply: DescribeMirrorsResponse, mirror: str) -> None:
         self.error_code = reply.error_code
-        """Of the whole answer, 0 if all is well."""
+        """Error code of the whole response, 0 for none."""
         self.refused = 0
-        """Error code of our mirror's row; UNKNOWN_MIRROR is an answer and not an error."""
+        """Error code of our mirror's row; UNKNOWN_MIRROR does not count as an error."""
         self._details: dict[tuple[str, int], PartitionDetail] = {}
         self._lineages = {(t.topic_name, row.partition_index): row for t in reply.lineages for row in t.partitions}
         self._topic_ids = {topic.topic_name: topic.topic_id for topic in reply.lineages}
@@ -63,24 +63,24 @@ class Described:
         return self._details.get(tp)
 
     def is_silent(self, tp: TopicPartition) -> bool:
-        """Return whether the source answered without an error and knows nothing of the partition."""
+        """Return whether the source responded without an error and knows nothing of the partition."""
         return not self.error_code and not self.refused and tp not in self._details
 
     @property
     def tells_lineages(self) -> bool:
-        """Return whether there are lineages in the answer at all: a source that knows them tells of each asked for."""
+        """Return whether the response has lineages at all: a source that knows them returns each requested one."""
         return bool(self._lineages)
 
     def topic_id(self, topic: str) -> Uuid:
-        """Return the id of a topic whose lineage was asked for, zeros if the answer does not have it."""
+        """Return the id of a topic whose lineage was requested, zeros if the response does not have it."""
         return self._topic_ids.get(topic, Uuid.ZERO)
 
     def lineage(self, tp: TopicPartition) -> PartitionLineage | None:
-        """Return the row that tells who wrote a partition's log, or None."""
+        """Return the row with the lineage of a partition's log, or None."""
         return self._lineages.get(tp)
 
     def stretches(self, row: PartitionLineage) -> Stretches | None:
-        """Return who wrote a log, as a row of this answer tells it; None if it names a cluster that is not told."""
+        """Return the lineage in a row of this response; None if the response lacks the id of one of its clusters."""
         key = tuple((stretch.first_epoch, stretch.cluster) for stretch in row.stretches)
         if any(not 0 <= cluster < len(self._cluster_ids) for _, cluster in key):
             return None
@@ -92,7 +92,7 @@ class Described:
         return shared
 
     def upstream(self, row: PartitionLineage, asked_at: Instant) -> Upstream | None:
-        """Return where a log is mirrored from, as a row of this answer tells it; None if it names no cluster's id."""
+        """Return where a log is mirrored from, by a row of this response; None if it lacks the id of a cluster."""
         if any(not 0 <= link.cluster < len(self._cluster_ids) for link in row.upstream):
             return None
         return Upstream(
@@ -106,33 +106,33 @@ class Described:
 
 
 class Listed:
-    """An answer to ListMirrors."""
+    """A ListMirrors response."""
 
     def __init__(self, reply: ListMirrorsResponse) -> None:
         self.error_code = reply.error_code
         self.sources = {row.mirror_name: row.source_cluster_id for row in reply.mirrors}
-        """Name of each mirror that we may see, to the id of its source cluster; empty while that is not known."""
+        """Name of each visible mirror to the id of its source cluster; the id is empty while unknown."""
 
 
 class Offsets:
-    """An answer to ListOffsets that named leader epochs."""
+    """A response to ListOffsets with leader epochs."""
 
     def __init__(self, reply: ListOffsetsResponse) -> None:
         self._rows = {(t.name, row.partition_index): row for t in reply.topics for row in t.partitions}
 
     def proves_leader(self, tp: TopicPartition) -> bool:
-        """Return whether the broker answered for `tp`, without an error: it leads in the epoch that was named."""
+        """Return whether `tp` has no error in the response: the broker leads it in the requested epoch."""
         row = self._rows.get(tp)
         return row is not None and not row.error_code
 
     def offset(self, tp: TopicPartition) -> int | None:
-        """Return the offset that was asked for, or None."""
+        """Return the requested offset, or None."""
         row = self._rows.get(tp)
         return None if row is None or row.error_code or row.offset < 0 else row.offset
 
 
 def epoch_ends_in(reply: Message | None) -> Mapping[TopicPartition, EndOffset] | None:
-    """Return where the epochs that were asked about end, of the partitions without an error; None without an answer."""
+    """Return the ends of the requested epochs, for the partitions without an error; None without a response."""
     if not isinstance(reply, OffsetForLeaderEpochResponse):
         return None
     return {
@@ -144,13 +144,13 @@ def epoch_ends_in(reply: Message | None) -> Mapping[TopicPartition, EndOffset] |
 
 
 def metadata_request(topics: Iterable[str]) -> MetadataRequest:
-    """Return the question for the ids and leaders of `topics` (D65, D77)."""
+    """Return the request for the ids and leaders of `topics` (D65, D77)."""
     names = dict.fromkeys(topics)
     return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
 
 
 def ids_in(reply: Message | None) -> Mapping[str, Uuid] | None:
-    """Return the ids of the topics that an answer has without an error, zeros if it tells none; None without one."""
+    """Return the ids of the topics without an error in a response, zeros if it has no ids; None without a response."""
     if not isinstance(reply, MetadataResponse):
         return None
     return {topic.name or "": topic.topic_id for topic in reply.topics if not topic.error_code}

@@ -1,7 +1,7 @@
-"""What of an answer to Metadata is believed of any broker of the source, and what only of its witnesses (D60)?
+"""Checks of Metadata responses that only witnesses of the source may confirm (D60).
 
-An answer that would have a topic created, stopped, failed, or given partitions is checked. All else is believed:
-leaders are told apart by their epochs, and to keep what is there does no harm.
+A response is checked if it would cause a topic to be created, stopped, failed, or given partitions. Everything else is
+believed from any broker: leaders are compared by their epochs, and keeping the present metadata does no harm.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIFFER = "brokers of the source differ about it, and none proves that it is up t
 
 
 class SourceDoubts:
-    """Checks the answers of one mirror's source."""
+    """Checks the Metadata responses of one mirror's source."""
 
     def __init__(self, context: MirrorContext, mirror: str, source: RemoteCluster) -> None:
         self._context = context
@@ -32,9 +32,9 @@ class SourceDoubts:
         self._source = source
 
     def check(self, now: Instant, request: MetadataRequest, reply: MetadataResponse, on_checked: OnChecked) -> None:
-        """Ask the witnesses where `reply` has news that it takes one for."""
+        """Send the request to the witnesses if `reply` has news that needs one."""
         remembered = self._context.source_cluster_id(self._mirror)
-        if remembered and reply.cluster_id != remembered:  # Nothing comes of it (D16).
+        if remembered and reply.cluster_id != remembered:  # Nothing is done with the response (D16).
             on_checked(now, reply, {})
             return
         doubted = [topic.name or "" for topic in reply.topics if self._takes_a_witness(topic, reply.cluster_id or "")]
@@ -57,7 +57,7 @@ class SourceDoubts:
         find_witnesses(self._source, now, listed, on_found)
 
     def _takes_a_witness(self, topic: MetadataResponseTopic, cluster_id: str) -> bool:
-        """Return whether something would be done about the topic that cannot be undone."""
+        """Return whether the response would cause an action on the topic that cannot be undone."""
         name, source = topic.name or "", self._source
         ours = self._context.broker.image.topics.get(name)
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -75,12 +75,12 @@ class SourceDoubts:
 
 
 def disputed(answers: Sequence[MetadataResponse]) -> list[str]:
-    """Return the topics about which the answers differ: whether they exist, in their ids, in their partitions."""
+    """Return the topics about which the responses differ: whether they exist, in their ids, in their partitions."""
     rows = [{topic.name or "": topic for topic in answer.topics} for answer in answers]
     return [
         name
         for name in rows[-1]
         if any(name not in each for each in rows)
         or len({(each[name].error_code, len(each[name].partitions)) for each in rows}) > 1
-        or len({each[name].topic_id for each in rows} - {Uuid.ZERO}) > 1  # Older brokers tell none.
+        or len({each[name].topic_id for each in rows} - {Uuid.ZERO}) > 1  # Older brokers return none.
     ]

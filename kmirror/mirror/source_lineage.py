@@ -1,8 +1,8 @@
-"""MIRRORING: before a mirror fetches in a new leader epoch of its source, it asks for the lineage of its log (D45).
+"""Lineage check in MIRRORING, before a mirror fetches in a new leader epoch of its source (D45).
 
-The source may have been cut and mirrored into by a failback, under epoch numbers that it had used itself. Fetches
-compare only the numbers and would not notice. Before a source appends anything from another cluster its leader epoch
-rises, so every mirror of it is fenced and checks the lineage again.
+A failback may have cut the source and mirrored into it, under epoch numbers that it had used itself. Fetches compare
+only the numbers and would not notice. Before a source appends anything from another cluster, its leader epoch rises, so
+every mirror of it is fenced and checks the lineage again.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class LineageCheck:
         return cut_epoch if shared is None else min(cut_epoch, shared)
 
     def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
-        """Return the source's lineage, with the leader epoch from which on it is to hold here.
+        """Return the source's lineage, with the leader epoch from which on it holds here.
 
-        That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used, or
-        if they have nothing new to hear. From scratch begins a copy of a compacted log (D69), and perhaps another topic
-        if it has no id at the source (D53): with a cut, or with a log of which there is nothing.
+        That is the next epoch, which fences the mirrors of this log. It is the present one for a log that was never
+        used, or if the lineage is not new to the mirrors. From scratch, by a cut or with an empty log, begins a copy of
+        a compacted log (D69), and perhaps another topic if it has no id at the source (D53).
         """
         log, epoch = partition.log, partition.leader_epoch
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
@@ -90,7 +90,7 @@ class LineageCheck:
         return self._context.broker.cluster_id
 
     def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
-        """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step for it."""
+        """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step."""
         if mp.upstream is None or mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
             return False
@@ -101,7 +101,7 @@ class LineageCheck:
         clusters = ring_of(self._context, mp)
         if clusters and now >= mp.upstream.asked_at + RETRY_MS * MILLISECOND:
             self._context.want_upstream(now, mp.tp)
-        if clusters and not mp.upstream.waits:  # An empty log closed it while another cluster could not be asked (D58).
+        if clusters and not mp.upstream.waits:  # An empty log closed it while another cluster was unreachable (D58).
             self._stop_fetching(mp)
             self._context.retry_later(now, mp, told_ring(clusters))
             return False

@@ -1,8 +1,8 @@
-"""How do partitions ask the brokers of a source? Those that want to know the same of one broker share a request.
+"""Shared requests to brokers of a source: partitions with the same question to the same broker share a request.
 
-What is wanted while one event is handled goes out together at its end, for at most `PARTITIONS_MAX` partitions in a
-request. Of each kind one question is under way to a broker of a mirror's source; whoever comes later waits for the
-next, since an answer proves only what was true after it was asked for (D32).
+Everything that one event needs is sent together at its end, for at most `PARTITIONS_MAX` partitions in a request. Of
+each kind, one request at a time is under way to a broker of a mirror's source; later ones wait for the next request,
+since a response proves nothing about the time before its request was sent (D32).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import CONSUMER, OffsetSpec
 
 PARTITIONS_MAX = 1000
-"""Bounds how long a broker of the source, and the one that reads its answer, is busy with one question."""
+"""Bounds the time that a broker of the source, and the broker that reads its response, spend on one request."""
 PURPOSE = "describe"
 A = TypeVar("A")
 
 OnAnswer = Callable[[Instant, Inquiry, A | None], None]
-"""(now, inquiry, answer); the answer is None if the broker gave none."""
+"""(now, inquiry, response); the response is None if there was none."""
 
 
 class Addressee(NamedTuple):
@@ -55,7 +55,7 @@ class _Asked(NamedTuple, Generic[A]):
 
 
 class SharedQuestion(Generic[A]):
-    """Questions of one kind; A is what an answer is read into, once for all partitions that asked."""
+    """Requests of one kind; A is the type of a parsed response, shared by all partitions that requested it."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class SharedQuestion(Generic[A]):
     def ask(self, inquiry: Inquiry, on_answer: OnAnswer[A]) -> None:
         """Ask with the next request; the partition is busy until `on_answer` is called.
 
-        `on_answer` is not called if the answer is of no use any more: the partition is led elsewhere, is in another
-        state, or the mirror has other servers. In the last case the partition is looked at again. An inquiry for which
-        every state will do leaves the partition as busy as it is.
+        `on_answer` is not called if the response is of no use any more: the partition is led elsewhere, is in another
+        state, or the mirror has another source. In the last case the partition is looked at again. An inquiry without a
+        state does not make the partition busy.
         """
         if inquiry.state is not None:
             inquiry.mp.busy = True
@@ -85,7 +85,7 @@ class SharedQuestion(Generic[A]):
         self._context.broker.at_end(self.send_waiting)
 
     def send_waiting(self, now: Instant) -> None:
-        """Send what waits for a broker of which nothing is under way."""
+        """Send the waiting requests to brokers that have none under way."""
         for to in [to for to in self._waiting if to not in self._under_way]:
             self._send(now, to)
 
@@ -101,10 +101,10 @@ class SharedQuestion(Generic[A]):
         def on_reply(then: Instant, reply: Message | None) -> None:
             first = asked[0].inquiry
             self._under_way.pop(to, None)
-            self._context.broker.at_end(self.send_waiting)  # What waited for this answer may go out.
+            self._context.broker.at_end(self.send_waiting)  # Requests that waited for this response may be sent.
             told = asked
             if reply is None and not first.has_no_describe():
-                # Who waits for a broker that does not answer need not wait for its silence a second time.
+                # Requests queued behind an unanswered one fail with it.
                 told = asked + self._waiting.pop(to, [])
             answer = None if reply is None else self._read(reply, first)
             for each in told:
@@ -123,13 +123,13 @@ class SharedQuestion(Generic[A]):
                 asked.on_answer(now, inquiry, answer)
             else:
                 self._look_at(now, inquiry.mp)
-        except Exception as error:  # The other partitions hear the answer all the same.
+        except Exception as error:  # The other partitions must still get the response.
             self._context.broker.failures.caught(f"an answer about {inquiry.mp.tp}", error)
             self._context.retry_later(now, inquiry.mp, "the source's answer could not be worked on")
 
 
 class SourceQuestions:
-    """What the partitions of one broker ask the brokers of their sources."""
+    """Requests of one broker's partitions to the brokers of their sources."""
 
     def __init__(self, context: MirrorContext, look_at: LookAt) -> None:
         self._described = SharedQuestion(context, look_at, _describe, _read_described)
@@ -140,30 +140,30 @@ class SourceQuestions:
         self._log_starts = SharedQuestion(context, look_at, _list_log_starts, _read_offsets)
 
     def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described]) -> None:
-        """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
+        """Request the source's mirror of the same name as ours, and the lineage of the log (D45).
 
-        A broker that serves no DescribeMirrors has said so after this was asked (D32, D76).
+        A broker without DescribeMirrors has reported that after this was requested (D32, D76).
         """
         self._described.ask(inquiry, on_answer)
 
     def list_mirrors(self, inquiry: Inquiry, on_answer: OnAnswer[Listed]) -> None:
-        """Ask which clusters the source mirrors (D25)."""
+        """Request the clusters that the source mirrors (D25)."""
         self._listed.ask(inquiry, on_answer)
 
     def list_offsets(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
-        """Ask for the log end, naming the known leader epoch: only the leader in it answers without an error."""
+        """Request the log end with the known leader epoch: only the leader in it responds without an error."""
         self._offsets.ask(inquiry, on_answer)
 
     def topic_ids(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[str, Uuid]]) -> None:
-        """Ask which topics there are by their names now, after something was said of them (D65)."""
+        """Request the present topics by name, after other responses about them (D65)."""
         self._topic_ids.ask(inquiry, on_answer)
 
     def epoch_ends(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[TopicPartition, EndOffset]]) -> None:
-        """Ask where the epoch in `kept` of the inquiry ends in the source's log (D25)."""
+        """Request the end of the inquiry's `kept` epoch in the source's log (D25)."""
         self._epoch_ends.ask(inquiry, on_answer)
 
     def log_starts(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
-        """Ask for the log start, naming the known leader epoch."""
+        """Request the log start with the known leader epoch."""
         self._log_starts.ask(inquiry, on_answer)
 
 

@@ -1,4 +1,4 @@
-"""The sources of one broker's mirrors: when they are connected to, and when their metadata is refreshed."""
+"""Sources of one broker's mirrors: connections to them, and refreshes of their metadata."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
 NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
-"""Configs of a mirror that may change while its connection stays, beside those that begin with `mirror.`."""
+"""Configs of a mirror that may change without a new connection, besides those that begin with `mirror.`."""
 
 
 class Asked(NamedTuple):
-    """What a refresh asks for."""
+    """The topics of a refresh."""
 
     topics: Sequence[str]
     is_all: bool
-    """Not just what somebody wanted."""
+    """All topics of the mirror, and not only requested ones."""
 
 
 OnRefreshed = Callable[[Instant, str, RemoteCluster, Asked, Changes], None]
-"""(now, mirror, its source, what it was asked, what the answer changed), called after the source has answered."""
+"""(now, mirror, its source, the refreshed topics, the changes in the response), called after each response."""
 
 
 class SourceRefresh:
-    """Keeps the sources of one broker's mirrors, and what is known of them, up to date."""
+    """Keeps the sources of one broker's mirrors, and their metadata, up to date."""
 
     def __init__(
         self, context: MirrorContext, stop_fetching: StopFetching, look_soon: LookAt, on_refreshed: OnRefreshed
@@ -61,7 +61,7 @@ class SourceRefresh:
         self._connections: dict[str, Mapping[str, str]] = {}
         """Mirror to the configs of its connection."""
         self._silent: dict[str, RemoteCluster] = {}
-        """Mirror to its source, if that gave no answer when nothing was known of it."""
+        """Mirror to its source, if that did not respond while nothing was known of it."""
 
     def apply_mirrors(self, now: Instant) -> None:
         """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
@@ -85,7 +85,7 @@ class SourceRefresh:
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             context.sources[mirror] = self._connected(mirror, servers, values, timeout_ms)
             self._tell_trouble(now, mirror, context.sources[mirror].trouble())
-            if known is not None:  # Fetching goes on once the metadata is known over the new connection.
+            if known is not None:  # Fetching continues once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
                 known.close(now)
@@ -95,7 +95,7 @@ class SourceRefresh:
         self, mirror: str, servers: tuple[Endpoint, ...], values: Mapping[str, str], timeout_ms: int
     ) -> RemoteCluster:
         def on_answer(now: Instant, changes: Changes | None) -> None:
-            # A source that was deleted, or replaced by one with other servers, has nothing to say any more.
+            # Responses of a source that was deleted or replaced are dropped.
             if self._context.sources.get(mirror) is source:
                 self._on_answer(now, mirror, source, changes)
 
@@ -106,7 +106,7 @@ class SourceRefresh:
         problem, authenticator = "", None
         try:
             security = security_of(values)
-        except UsageError as error:  # No controller of ours takes such configs, and the log may be of another one.
+        except UsageError as error:  # Our controllers reject such configs, but the log may be from another one.
             problem, servers = str(error), ()
         else:
             authenticator = None if security is None else Authenticator(security, self._rng, timeout_ms)
@@ -124,9 +124,10 @@ class SourceRefresh:
         return source
 
     def on_topic(self, now: Instant, topic: str) -> None:
-        """Follow a topic that was added, removed, created or deleted: ask for what is not known of it at the source.
+        """Follow a topic that was added, removed, created or deleted: request its metadata at the source if unknown.
 
-        What is known of one that is not mirrored, or not here any more, may change unseen, so it is forgotten.
+        The metadata of a topic that is not mirrored, or no longer exists here, may change unnoticed, so it is
+        forgotten.
         """
         context = self._context
         assignment = context.assignments.get(topic)
@@ -141,9 +142,9 @@ class SourceRefresh:
                 context.refresh_soon(now, assignment.mirror, topic)
 
     def on_leadership(self, now: Instant, mirror: str) -> None:
-        """Go on with the regular refreshes for a partition that is led from now on.
+        """Resume the regular refreshes for a partition that this broker now leads.
 
-        They end where a broker leads no partition of the mirror; what it knows of the source is from that time.
+        They stop while a broker leads no partition of the mirror, so its metadata of the source may be old.
         """
         source, plan = self._context.sources.get(mirror), self._context.refreshes.get(mirror)
         if source is not None and not source.refreshing and plan is not None and plan.timer_at is None:
@@ -158,14 +159,14 @@ class SourceRefresh:
                 mp.source_epoch = max(mp.source_epoch, leader.epoch)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
-        """Refresh the metadata of the mirror's topics: those that somebody wants, and every so often all of them."""
+        """Refresh the metadata of the requested topics, or at the regular interval of all topics of the mirror."""
         context = self._context
         source, plan = context.sources.get(mirror), context.refreshes.get(mirror)
         if plan is None:
             return
         plan.timer_at = None
         if source is None or source.refreshing:
-            return  # The answer brings the next timer.
+            return  # The response sets the next timer.
         takes_all = plan.takes_all(now)
         topics = self._all_topics(mirror) if takes_all else self._still_in(mirror, plan.wanted)
         plan.wants_all, plan.wanted = False, {}
@@ -177,16 +178,16 @@ class SourceRefresh:
             context.refresh_at(mirror, plan.next_at())
 
     def _all_topics(self, mirror: str) -> Sequence[str]:
-        """Return all topics of the mirror for its coordinator, else those of which partitions are led here.
+        """Return all topics of the mirror if this broker coordinates it, else those with partitions that it leads.
 
-        While no broker can be the coordinator, since `__mirror_state` was deleted, each one acts for it (D8).
+        While no broker can be the coordinator, since `__mirror_state` was deleted, each one acts as it (D8).
         """
         if self._context.coordinates(mirror) or self._context.coordinator.shard_of_mirror(mirror) is None:
             return self._still_in(mirror, self._context.topics_of(mirror))
         return self._still_in(mirror, self._context.led_topics_of(mirror))
 
     def _still_in(self, mirror: str, topics: Iterable[str]) -> Sequence[str]:
-        """Return those of `topics` that are to be mirrored; what was removed is stopped without its source."""
+        """Return the `topics` that are still wanted in the mirror; a removed topic is stopped without its source."""
         found = ((topic, self._context.assignments.get(topic)) for topic in topics)
         return [topic for topic, a in found if a is not None and a.mirror == mirror and a.wish is not Wish.REMOVE]
 
@@ -199,9 +200,10 @@ class SourceRefresh:
         else:
             still = set(self._still_in(mirror, asked.topics))
             for topic in asked.topics:
-                if topic not in still:  # Removed since: one that seems known is not asked about when it is added again.
+                if topic not in still:  # Removed since: it must be refreshed when it is added again.
                     source.forget(topic)
-            # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
+            # The response also covers requests made meanwhile; a partition that finds it outdated requests the topic
+            # again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)
                 if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
@@ -219,11 +221,11 @@ class SourceRefresh:
             self._on_refreshed(now, mirror, source, asked, changes)
         elif source.cluster_id is None and self._silent.get(mirror) is not source:
             self._silent[mirror] = source
-            for mp in self._context.waiting_for(mirror):  # They may say that it has only just been asked.
+            for mp in self._context.waiting_for(mirror):  # Their reasons may say that nothing was heard yet.
                 self._look_soon(now, mp)
 
     def _ask_versions_again(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        """Ask the leaders that served no DescribeMirrors whether they do by now; if so, their partitions ask (D76)."""
+        """Refresh versions of leaders without DescribeMirrors; look at their partitions if they have it now (D76)."""
         untold: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
             if mp.source_told_nothing and (endpoint := source.leader_endpoint(mp.tp)) is not None:
@@ -238,7 +240,7 @@ class SourceRefresh:
             source.ask_versions(now, endpoint, PURPOSE, partial(on_told, endpoint))
 
     def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
-        """Keep and tell why the source cannot be spoken to, if that is another cause than before; empty for none."""
+        """Keep and trace why the source cannot be reached, if the cause changed; empty for none."""
         context = self._context
         if why == context.troubles.get(mirror, ""):
             return
@@ -253,7 +255,7 @@ class SourceRefresh:
 
 
 def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
-    """Return those configs of a mirror whose change needs new connections: addresses, credentials and the like."""
+    """Return the configs of a mirror whose change needs new connections, such as addresses and credentials."""
     return {
         name: value
         for name, value in configs.items()

@@ -1,7 +1,7 @@
-"""How the leader of a mirrored partition reads and writes its persisted state.
+"""Client with which the leader of a mirrored partition reads and writes its persisted state.
 
-The coordinator may be this broker or another one; in both cases there is exactly one answer. After None or an error
-the outcome is unknown, and the caller tries again.
+The coordinator may be this broker or another one; in both cases there is exactly one response. After None or an error
+the outcome is unknown, and the caller retries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.spec.error_codes import ErrorCode
 OnRead = Callable[[Instant, PartitionState | None], None]
 OnWritten = Callable[[Instant, ErrorCode], None]
 ROW_SIZE = 64
-"""About how many bytes a row has beside its lists."""
+"""Approximate size of a row without its lists, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,10 @@ class _Writes(StateRequests[_WriteRow, ErrorCode]):
 
 
 class StateClient:
-    """Asks the mirror coordinator, directly if it is this broker, else with ReadMirrorStates and WriteMirrorStates.
+    """Reads and writes states at the mirror coordinator: directly if it is this broker, else with requests.
 
-    What is asked while one event is handled goes out when it ends, as one request to each coordinator (D48).
+    All requests of one event are sent when it ends, as one ReadMirrorStates or WriteMirrorStates request to each
+    coordinator (D48).
     """
 
     def __init__(self, broker: BrokerContext, coordinator: MirrorCoordinator) -> None:
@@ -137,19 +138,19 @@ class StateClient:
         self._writes = _Writes(broker, coordinator)
 
     def read(self, key: StateKey, topic: str, on_read: OnRead) -> None:
-        """Call `on_read` with the state that is persisted for `key`, or with None if the coordinator gave no answer."""
+        """Call `on_read` with the state persisted for `key`, or with None if the coordinator did not respond."""
         self._reads.ask(_ReadRow(key, topic, on_read))
 
     def write(self, write: StateWrite, on_written: OnWritten, *, is_wanted: Callable[[], bool]) -> None:
-        """Ask the coordinator to persist `write`; call `on_written` with its error.
+        """Request that the coordinator persists `write`; call `on_written` with the error.
 
-        COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not answer, or if `is_wanted` is False when the write
-        could be sent: whoever has lost the partition meanwhile must not write behind the back of its next leader.
+        COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not respond, or if `is_wanted` is False when the write
+        could be sent: a broker that has lost the leadership meanwhile must not overwrite the state of the next leader.
         """
         self._writes.ask(_WriteRow(write, is_wanted, on_written))
 
     def reroute(self) -> None:
-        """Follow a change of the coordinators: what waits for an answer of a former one is sent to the new one."""
+        """Follow a change of the coordinators: requests that wait for a former one are sent to the new one."""
         self._reads.reroute()
         self._writes.reroute()
 

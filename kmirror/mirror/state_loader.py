@@ -1,13 +1,13 @@
-"""What a new leader of a mirrored partition does before it serves anything: read, gather, cut (D9, D30).
+"""Start of a new leader of a mirrored partition: read its states, gather them, cut its log (D9, D30).
 
 1. It reads the persisted state.
 2. The topic may have been in another mirror before. The list of uncut replicas and the lineage of that time still hold,
    so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
-   The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
-   this log had of their sources, as far as the lineage has not changed.
-3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
+   The last mirrored epochs of these mirrors stay where they are, and are reported under those mirrors' names: while the
+   lineage does not change, they still say which epochs of their sources this log has.
+3. If this leader is on the list itself, it cuts its log, and serves it once that is persisted.
 
-Until all that is done its `state` is None, so the broker withholds the log.
+Until this is done its `state` is None, so the broker withholds the log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FAILED_BEFORE = (
 
 
 class StateLoader:
-    """Loads the persisted states of the partitions that one broker begins to lead; `look_at` goes on from there."""
+    """Loads the persisted states of the partitions that one broker begins to lead; then the driver looks at them."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context
@@ -73,7 +73,7 @@ class StateLoader:
             )
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
-        """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter it."""
+        """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter ours."""
         own = found[mp.key]
         if own.state is MirrorState.UNKNOWN and mp.former is not None:
             own, mp.kept_in = mp.former, Uuid.ZERO  # It was lost, and is written again (D68).
@@ -137,16 +137,16 @@ class StateLoader:
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, partition, own.uncut)
         cut_if_listed(self._context, now, mp, missed=True)
-        self._context.replicas.changes.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
+        self._context.replicas.changes.touch(mp.tp)  # It is no longer withheld, unless it is held (D30).
         self._writer.go_on(now, mp)
 
 
 def keys_of(context: MirrorContext, mp: MirrorPartition) -> list[StateKey]:
-    """Return where a partition may have a state: under its mirror's name, and then under all others."""
+    """Return the keys under which a partition may have a state: its mirror's first, then all others."""
     own, names = mp.assignment.mirror, mirror_names(context.broker.image)
     return [StateKey(name, mp.topic_id, mp.tp.partition) for name in (own, *(name for name in names if name != own))]
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:
-    """Return whether a state has uncut replicas or a lineage, which must be moved to the mirror of today."""
+    """Return whether a state has uncut replicas or a lineage, which must be moved to the present mirror."""
     return bool(without(state.uncut, [SESSION])) or state.lineage != OWN

@@ -1,12 +1,12 @@
-"""`__mirror_state`: records, keys, and where a partition's state lives (D8).
+"""`__mirror_state`: records, keys, and the partition that holds a state (D8).
 
-Both record types are keyed by (mirror, topic id, partition), so that compaction keeps one of each
-for every mirrored partition; the KIP's key, the mirror's name alone, would keep one for the mirror.
+Both record types are keyed by (mirror, topic id, partition), so that compaction keeps one of each for every mirrored
+partition; the KIP's key, the mirror's name alone, would keep one for the whole mirror.
 
-The last mirrored epoch has two values below zero. -1, the default on the wire: not settled for this stop.
--2: settled, and nothing had ever been mirrored. With -1 alone, a new leader that takes over a stop could not
-distinguish an epoch that was not settled yet from one that does not exist, and would settle the epoch of its own
-producer reset (D10, D15). Other clusters get -1 for both.
+The last mirrored epoch has two values below zero. -1, the default on the wire: not settled for this stop. -2: settled,
+and nothing had ever been mirrored. With -1 alone, a new leader that takes over a stop could not distinguish an epoch
+that is not settled yet from one that does not exist, and would settle the epoch of its own producer reset (D10, D15).
+Other clusters get -1 for both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS = (MirrorPartitionStateKey.API_KEY, LastMirrorEpochsKey.API_KEY)
 
 
 class StateKey(NamedTuple):
-    """Key of a partition's records: both of them, and of what is persisted in memory."""
+    """Key of a partition's records of both types, and of its state in memory."""
 
     mirror: str
     topic_id: Uuid
@@ -59,7 +59,7 @@ class PartitionState:
     stop: StopPlan | None = None
     """The decisions of the stop under way (D43)."""
     lineage: Lineage = OWN
-    """Which clusters wrote the log (D45)."""
+    """The clusters that wrote the log (D45)."""
 
 
 class UncutRow(Protocol):
@@ -103,19 +103,19 @@ NOTHING = PartitionState()
 
 
 def state_partition(key: StateKey, count: int) -> int:
-    """Return which of the `count` partitions of `__mirror_state` holds `key` (D8)."""
+    """Return the number, below `count`, of the `__mirror_state` partition that holds `key` (D8)."""
     before = _hash_of_topic(key.mirror, key.topic_id)
     return partition_of_hash(hash_of_text(str(key.partition), before=before), count)
 
 
 @lru_cache(maxsize=4096)
 def _hash_of_topic(mirror: str, topic_id: Uuid) -> int:
-    """Return the hash of the beginning that all partitions of a topic have in common."""
+    """Return the hash of the prefix that all partitions of a topic share."""
     return hash_of_text(f"{mirror}:{topic_id}:")
 
 
 def mirror_partition(mirror: str, count: int) -> int:
-    """Return which of the `count` partitions of `__mirror_state` has the leader that syncs the metadata (D8, D17)."""
+    """Return the number, below `count`, of the `__mirror_state` partition whose leader syncs the metadata (D8, D17)."""
     return partition_for(mirror, count)
 
 
@@ -169,7 +169,7 @@ class MirrorShard(ShardState[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of `__mirror_state`; one of an unknown type is passed over."""
+        """Apply one record of `__mirror_state`; a record of an unknown type is skipped."""
         if record_type(record.key) not in _KEYS:
             return
         name = decode_key(MIRROR_STATE_TOPIC, record.key)

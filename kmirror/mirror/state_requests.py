@@ -1,7 +1,7 @@
-"""What a broker's partitions ask the mirror's coordinators, as few requests: those of one event go out together.
+"""Requests of a broker's partitions to the mirror's coordinators, batched for each event.
 
-At most one request is under way to each coordinator for each mirror. What is wanted meanwhile goes out when the answer
-is there: the coordinator takes one request of a link at a time, so nothing would be gained by sending it earlier.
+At most one request is under way to each coordinator for each mirror. Rows that come meanwhile are sent after its
+response: the coordinator takes one request of a link at a time, so sending them earlier would gain nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ CHANNEL = "mirror-states"
 """Reads and writes share a link, so that a read comes after the writes that were sent before it."""
 ROWS_MAX = 1000
 BYTES_MAX = 1 << 20
-"""Bounds of a request, the second in about the bytes of its rows: what the coordinator decides and writes at a time."""
+"""Bounds of a request, the second in approximate bytes: they limit the coordinator's work for one request.
+"""
 
 Lane = tuple[int, str]
 """(broker that coordinates, mirror)"""
 Place = tuple[str, int]
-"""(topic, partition): a row's place in request and answer."""
+"""(topic, partition): the place of a row in request and response."""
 
 
 class Row(Protocol):
-    """What one partition asks."""
+    """The request of one partition."""
 
     @property
     def key(self) -> StateKey: ...
@@ -40,11 +41,11 @@ class Row(Protocol):
 
     @property
     def size(self) -> int:
-        """Return about how many bytes it takes in a request."""
+        """Return its approximate size in a request, in bytes."""
         ...
 
     def is_wanted(self) -> bool:
-        """Return whether it is still to be asked; if not, it ends without an answer."""
+        """Return whether it must still be sent; if not, it ends without a response."""
         ...
 
 
@@ -59,10 +60,10 @@ class StateRequests(ABC, Generic[R, A]):
         self._broker = broker
         self.coordinator = coordinator
         self._wanted: list[R] = []
-        """Rows of which it is to be found out who coordinates them."""
+        """Rows whose coordinator has yet to be looked up."""
         self._queues: dict[Lane, list[R]] = {}
         self._under_way: dict[Lane, None] = {}
-        """The lanes on which an answer is awaited."""
+        """The lanes with a request under way."""
         self._ready: dict[Lane, None] = {}
         """The lanes that may have something to send."""
 
@@ -76,30 +77,30 @@ class StateRequests(ABC, Generic[R, A]):
 
     @abstractmethod
     def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, A], ErrorCode]:
-        """Return the answer to each row, and the error of those that have none."""
+        """Return the result of each row in a response, and the error for rows without one."""
 
     @abstractmethod
     def take(self, now: Instant, row: R, answer: A) -> None:
-        """End a row with its answer."""
+        """End a row with its result."""
 
     @abstractmethod
     def fail(self, now: Instant, row: R, error: ErrorCode) -> None:
-        """End a row that got no answer."""
+        """End a row that has no result."""
 
     def ask(self, row: R) -> None:
-        """Have `row` asked when the present event ends."""
+        """Send `row` when the present event ends."""
         self._wanted.append(row)
         self._broker.at_end(self.send_wanted)
 
     def reroute(self) -> None:
-        """Have the rows that wait go to whoever coordinates them now; call it when the coordinators have changed."""
+        """Send the waiting rows to their new coordinators; called when the coordinators have changed."""
         for queue in self._queues.values():
             self._wanted = [*queue, *self._wanted]
         self._queues.clear()
         self._broker.at_end(self.send_wanted)
 
     def send_wanted(self, now: Instant) -> None:
-        """Send what was asked for, as far as no answer is awaited there."""
+        """Send the rows that were asked for, on lanes without a request under way."""
         wanted, self._wanted = self._wanted, []
         for row in wanted:
             try:
@@ -127,7 +128,7 @@ class StateRequests(ABC, Generic[R, A]):
             self._ready[lane] = None
 
     def _send(self, now: Instant, lane: Lane) -> None:
-        """Send as many rows of a queue as a request takes."""
+        """Send the rows of a queue that fit into one request."""
         asked, left = split([row for row in self._queues.pop(lane, ()) if self._is_wanted(now, row)])
         if not asked:
             return
@@ -145,7 +146,7 @@ class StateRequests(ABC, Generic[R, A]):
             on_reply(now, None)
 
     def _is_wanted(self, now: Instant, row: R) -> bool:
-        """Return whether a row is still to be asked; end it if not."""
+        """Return whether a row must still be sent; end it if not."""
         if row.is_wanted():
             return True
         try:
@@ -167,12 +168,12 @@ class StateRequests(ABC, Generic[R, A]):
                 self._caught(row, failure)
 
     def _caught(self, row: R, failure: Exception) -> None:
-        """Count a failure; the other rows are not to suffer from it."""
+        """Count a failure; it must not affect the other rows."""
         self._broker.failures.caught(f"the persisted state of {row.topic}-{row.key.partition}", failure)
 
 
 def split(rows: Sequence[R]) -> tuple[dict[Place, R], list[R]]:
-    """Return the rows that go into one request, by place, and those from the first on that does not."""
+    """Return the rows that go into one request, by place, and the rest."""
     asked: dict[Place, R] = {}
     size = 0
     for number, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""How a partition enters its next state: the state is persisted first, and holds here once that is confirmed."""
+"""Transitions of mirrored partitions: a state is persisted first, and entered here once that is confirmed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
-"""Have a partition looked at: its next step may be possible now."""
+"""Look at a partition: its next step may be possible now."""
 StopFetching = Callable[[MirrorPartition], None]
-"""Take a partition off its fetcher."""
+"""Remove a partition from its fetcher."""
 
 
 class StateWriter:
@@ -54,9 +54,9 @@ class StateWriter:
         mp.reason = reason
 
     def part(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
-        """Cut at `offset`, where the source's log parts from the one that this broker leads.
+        """Cut at `offset`, where the source's log diverges from the one that this broker leads.
 
-        If that may lose keys, every replica is cut from scratch instead: none of them may keep what the source's
+        If that may lose keys, every replica is cut from scratch instead: none may keep records that the source's
         cleaner has removed since (D63).
         """
         if not loses_keys(partition.log, offset):
@@ -110,7 +110,7 @@ class StateWriter:
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
         writing = f"the mirror's coordinator has to take state {state.name}"
-        if state is not MirrorState.FAILED:  # There the reason of the failure stands.
+        if state is not MirrorState.FAILED:  # There the reason of the failure must stay.
             mp.reason = writing
             self._context.note_reason(mp)
         write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
@@ -124,8 +124,8 @@ class StateWriter:
             if mp.reason == writing:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
-                mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
-                partition.mark()  # What was read of the log is withheld as well (D30).
+                mp.state = None  # Another leader has written since: read the persisted state again.
+                partition.mark()  # Reads of the log under way are withheld as well (D30).
             if error:
                 self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
                 return
@@ -136,12 +136,12 @@ class StateWriter:
             was_held = mp.held
             apply_uncut(mp, partition, listed)
             if was_held and not mp.held:
-                self._context.replicas.changes.touch(mp.tp)  # What waits for its log may be served now (D30).
+                self._context.replicas.changes.touch(mp.tp)  # Requests that wait for its log may be served now (D30).
             mp.stop, mp.lineage, mp.kept_in = plan, written_by, kept_in
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
-            elif state is MirrorState.MIRRORING:  # This broker is on the list if the source was written anew (D45).
+            elif state is MirrorState.MIRRORING:  # This broker is on the list if the source's log was rewritten (D45).
                 cut_if_listed(self._context, later, mp, missed=was_held)
             self.go_on(later, mp)
 

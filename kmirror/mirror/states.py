@@ -1,18 +1,18 @@
-"""The states of a mirrored partition, and which may follow which (D4, D5).
+"""The states of a mirrored partition, and the transitions between them (D4, D5).
 
 Rules
 1. The persisted state changes only along a row of `PREDECESSORS`; the coordinator checks every write.
    Writing the same state again is always allowed and means: run its action again. Any state may follow UNKNOWN:
    a leader whose persisted state was lost writes it again (D68).
-2. What the user wants is not a state. It is the `mirror.name` config (naming.py), and `next_state`
-   says which state comes next on the way there. A leader that takes over reads the persisted
-   state and goes on from it; every action is idempotent (D9).
+2. The user's wish is not a state. It is the `mirror.name` config (naming.py), and `next_state` returns the next state
+   on the way there. A leader that takes over reads the persisted state and continues from it; every action is
+   idempotent (D9).
 
-What the leader does in each state:
+The leader's action in each state:
   UNKNOWN    nothing is persisted yet
   PREPARING  asks the source for the last mirrored epoch, cuts, waits for the ISR (D11)
   MIRRORING  fetches from the source (D12)
-  PAUSING    takes its fetcher off
+  PAUSING    stops fetching
   PAUSED     nothing; the topic stays read-only
   STOPPING   cuts to the LSO, settles the epoch, bumps, resets producers (D15)
   STOPPED    nothing; the topic is writable
@@ -52,7 +52,7 @@ PREDECESSORS: dict[MirrorState, frozenset[MirrorState]] = {
 
 
 class Wish(IntEnum):
-    """What the user wants of a topic in a mirror (D7)."""
+    """The user's wish for a topic in a mirror (D7)."""
 
     MIRROR = 0
     PAUSE = 1
@@ -60,7 +60,7 @@ class Wish(IntEnum):
 
 
 FED: frozenset[MirrorState] = frozenset((_S.MIRRORING, _S.PAUSING, _S.PAUSED))
-"""The states in which a log carries on its source's: PREPARING has cut it, and no stop has begun."""
+"""The states in which a log continues its source's: PREPARING has cut it, and no stop has begun."""
 
 # A state that is its own successor is either the one that the user wants or has an action to finish.
 NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
@@ -93,7 +93,7 @@ NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
 
 
 def may_follow(before: MirrorState, after: MirrorState) -> bool:
-    """Return whether `after` may be written where `before` is persisted."""
+    """Return whether `after` may be written when `before` is persisted."""
     return before in (after, MirrorState.UNKNOWN) or before in PREDECESSORS[after]
 
 

@@ -1,11 +1,12 @@
 """STOPPING, in order: decide, cut, bump, end transactions, reset producers, STOPPED (D10, D15, D29, D43).
 
-A session that touched nothing has nothing to undo and goes to STOPPED at once (D33). One that cut the log in
-PREPARING and never mirrored keeps the epoch that the last stop settled, and only ends what its cut left open (D37).
+A session that touched nothing has nothing to undo and goes to STOPPED at once (D33). One that cut the log in PREPARING
+and never mirrored keeps the epoch that the last stop settled, and only ends the transactions that its cut left open
+(D37).
 
-The plan (where to cut, the last mirrored epoch, which of the transactions that the cut reopens were committed, in which
-epoch the stop writes) is persisted before anything is cut. So a new leader goes on where the last one ended, with the
-same plan; a reset that is already at the log's end is not written again.
+The plan is persisted before anything is cut: where to cut, the last mirrored epoch, the committed ones of the
+transactions that the cut reopens, and the epoch in which the stop writes. So a new leader continues with the same plan
+where the last one ended; a reset that is already at the log's end is not written again.
 
 The decision waits until every member of the ISR has fetched up to the leader's log end. A new leader's high watermark
 may still be below committed records, and a cut to that last stable offset would lose them needlessly (D37).
@@ -37,15 +38,15 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class StopStep(Enum):
-    """What a leader can do next in STOPPING."""
+    """The next step of a leader in STOPPING."""
 
     WAIT = auto()
-    """Some member of the ISR does not have what the leader has, or too few are in it."""
+    """Some ISR member does not have the leader's whole log, or the ISR is too small."""
     DECIDE = auto()
     """Persist the plan of the stop."""
     CUT = auto()
     BUMP = auto()
-    """Have the leader epoch raised to the plan's."""
+    """Raise the leader epoch to the plan's."""
     RESET = auto()
     """Write markers for the transactions that the cut left open, then the producer reset."""
     FINISH = auto()
@@ -54,15 +55,15 @@ class StopStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StopFacts:
-    """The facts that decide the next step; they are derived anew before every step."""
+    """The facts that decide the next step; they are derived again before every step."""
 
     is_touched: bool
     """This session has cut the log, or fed it (D33)."""
     is_level: bool
-    """Every member of the ISR has exactly what the leader has, and the ISR has `min.insync.replicas` members."""
+    """Every ISR member has exactly the leader's log, and the ISR has `min.insync.replicas` members."""
     is_decided: bool = False
     is_cut: bool = False
-    """Nothing of what the plan cuts is left."""
+    """The log has nothing left that the plan cuts."""
     is_reset: bool = False
     """Our own producer reset is the last batch, and the whole ISR has it."""
     is_bumped: bool = False
@@ -70,7 +71,7 @@ class StopFacts:
 
 
 def next_step(facts: StopFacts) -> StopStep:
-    """Return the next step that is not done yet."""
+    """Return the first step that is not done yet."""
     if not facts.is_touched:  # Nothing was cut or mirrored: the whole log is our own and stays (D33).
         return StopStep.FINISH
     if facts.is_decided and not facts.is_cut:
@@ -85,7 +86,7 @@ def next_step(facts: StopFacts) -> StopStep:
 
 
 class Stopping:
-    """Carries one broker's partitions through STOPPING; every step may be repeated."""
+    """Takes one broker's partitions through STOPPING; every step may be repeated."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps, look_at: LookAt) -> None:
         self._context = context
@@ -94,7 +95,7 @@ class Stopping:
         self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Do the next step that is not done yet."""
+        """Do the first step that is not done yet."""
         step = next_step(self._facts(mp, partition))
         if step is StopStep.CUT:
             self._cut(now, mp, partition)
@@ -136,7 +137,7 @@ class Stopping:
         if epoch == NOT_SETTLED:
             # Transactions that this session's own cuts reopened count as ended, as they were before (D42).
             offset = decided_offset(log, mp.cut_markers)
-            # Deletion may have taken all that was mirrored, and not its epoch (D23).
+            # Retention may have deleted all mirrored records, but not their epoch (D23).
             is_empty = log.log_start_offset == log.log_end_offset
             latest = log.latest_epoch if is_empty else epoch_below(log, offset)
             epoch = NEVER_MIRRORED if latest < 0 else latest
@@ -149,7 +150,7 @@ class Stopping:
         self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
 
     def _is_cut(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Return whether nothing mirrored is left above the decided offset; what the stop itself wrote there stays."""
+        """Return whether no mirrored record is left above the decided offset; the stop's own records may be there."""
         log, plan = partition.log, _plan(mp)
         return log.log_end_offset <= plan.offset or log.epochs.epoch_for_offset(plan.offset) >= plan.epoch
 
@@ -166,9 +167,9 @@ class Stopping:
         self._bumps.ask(mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Return whether the producer reset of this stop is the last batch: it is written in the plan's epoch or above.
+        """Return whether the last batch is this stop's producer reset, in the plan's epoch or above.
 
-        That of an earlier stop may be the last one too, if this session decided to cut and cut nothing.
+        An earlier stop's reset may be the last batch, too, if this session decided to cut and cut nothing.
         """
         last = last_batch(partition)
         if last is None or not last.is_control or last.partition_leader_epoch < _plan(mp).epoch:
@@ -237,7 +238,7 @@ class Stopping:
 
 
 def reason_not_level(partition: Partition) -> str:
-    """Return why it is not known that every ISR member has exactly what the leader has, empty if it is (D37)."""
+    """Return why ISR members may not have exactly the leader's log; empty if they have (D37)."""
     log, isr = partition.log, partition.isr
     if short := partition.why_isr_is_short():
         return short
@@ -254,7 +255,7 @@ def _plan(mp: MirrorPartition) -> StopPlan:
 
 
 def last_batch(partition: Partition) -> AnyBatch | None:
-    """Return the last batch of the log, or None if it holds none."""
+    """Return the last batch of the log, or None if it is empty."""
     log = partition.log
     found = None
     for batch in log.any_batches(max(log.log_start_offset, log.log_end_offset - 1)):

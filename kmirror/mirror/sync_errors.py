@@ -1,4 +1,4 @@
-"""How often did a sync fail? The error counters of KIP-1279's MirrorMetadataManager, by the names of its metrics."""
+"""Error counters of metadata syncs: those of KIP-1279's MirrorMetadataManager, by the names of its metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class SyncKind(Enum):
-    """What was synced; the value is the metric's name."""
+    """The kinds of syncs; the value is the metric's name."""
 
     METADATA = "MetadataRefreshError"
     CONFIGS = "TopicConfigMetadataSyncError"
@@ -14,7 +14,7 @@ class SyncKind(Enum):
 
 
 class SyncErrors:
-    """Counts since this broker was started; what is merely left out by a rule is no error."""
+    """Counts since this broker was started; omissions by a rule are not errors."""
 
     def __init__(self) -> None:
         self.counts: dict[SyncKind, int] = dict.fromkeys(SyncKind, 0)

@@ -1,9 +1,9 @@
-"""Is it our topic that a broker of the source spoke of by its name (D65)?
+"""Check that a response with topic names is about the mirrored topic (D65).
 
-Before Kafka 3.1 a fetch names its topic, as DescribeMirrors, ListOffsets and OffsetsForLeaderEpoch do in every release.
-A topic that was deleted and created again answers as the former one would. The broker that has answered knows whose log
-that was: if it has, when it is asked with Metadata afterwards, the id that we know, then the topic was the same in
-between, for no id comes back.
+Before Kafka 3.1 a fetch names its topic; DescribeMirrors, ListOffsets and OffsetsForLeaderEpoch do so in every release.
+A topic that was deleted and created again responds like the former one. The broker that responded knows whose log that
+was: if a later Metadata response from it has the known id, then the topic was the same in between, because an id never
+comes back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Then = Callable[[Instant], None]
 
 
 class _Asked(NamedTuple):
-    """An answer about one partition that waits until its topic is confirmed; all but `then` must still be true."""
+    """A response for one partition whose topic must be confirmed; all fields but `then` must still hold afterwards."""
 
     mp: MirrorPartition
     rank: int
@@ -42,25 +42,25 @@ class _Asked(NamedTuple):
 
 
 class TopicCheck:
-    """Has the brokers that are fetched from confirm the topics of their answers, those of one event in one request."""
+    """Has the brokers that are fetched from confirm the topics of their responses, one request for each event."""
 
     def __init__(self, context: MirrorContext, loop: FetchLoop[MirrorPartition]) -> None:
         self._context = context
         self._loop = loop
         self._due: list[tuple[Fetcher[MirrorPartition], list[_Asked]]] = []
-        """To be asked when the present event ends."""
+        """To be sent when the present event ends."""
 
     def names_topics(self, fetcher: Fetcher[MirrorPartition]) -> bool:
-        """Return whether fetches name topics by their names, or may have done so."""
+        """Return whether fetches identify topics by their names, or may have done so."""
         source = self._context.sources.get(str(fetcher.key[0]))
         version = None if source is None else source.version(fetcher.endpoint, FetchRequest)
         return version is None or version < FETCH_BY_ID
 
     def confirm(self, fetcher: Fetcher[MirrorPartition], mp: MirrorPartition, log_end: int, then: Then) -> None:
-        """Do `then` once the broker that is fetched from has confirmed the topic.
+        """Call `then` once the broker that is fetched from has confirmed the topic.
 
-        No fetch is sent before. Without an answer, or if the topic is another one, `then` is not done, and the source's
-        metadata is refreshed, which has the partition fail (D16).
+        No fetch is sent before. Without a response, or if the topic is another one, `then` is not called, and the
+        source's metadata is refreshed, which makes the partition fail (D16).
         """
         row = _Asked(mp, mp.rank, mp.source_topic_id, mp.source_epoch, log_end, then)
         for known, rows in self._due:
@@ -68,7 +68,7 @@ class TopicCheck:
                 rows.append(row)
                 return
         self._due.append((fetcher, [row]))
-        fetcher.held += 1  # Where the next fetch begins depends on what becomes of the answer.
+        fetcher.held += 1  # The next fetch offset depends on the outcome.
         self._context.broker.at_end(self._send_due)
 
     def _send_due(self, now: Instant) -> None:
@@ -87,7 +87,7 @@ class TopicCheck:
             self._loop.on_timer(later, fetcher.key)
 
         source = self._context.sources.get(str(fetcher.key[0]))
-        if source is None:  # The mirror is gone, and its partitions are forgotten.
+        if source is None:  # The mirror was deleted, and its partitions are forgotten.
             on_reply(now, None)
             return
         request = metadata_request(each.mp.tp.topic for each in asked)
@@ -101,7 +101,7 @@ class TopicCheck:
             return
         fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset
         if fetched != asked[1:-1]:
-            return  # The next fetch repeats the question.
+            return  # The next fetch repeats the check.
         topic_id = None if ids is None else ids.get(mp.tp.topic)
         if topic_id is None:
             mp.reason = NOT_CONFIRMED
@@ -114,5 +114,5 @@ class TopicCheck:
 
 
 def is_confirmed(inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> bool:
-    """Return whether a broker that was asked for `ids` has the topic that the source had when the inquiry began."""
+    """Return whether a Metadata response has the same topic id as the source had when the inquiry began."""
     return ids is not None and ids.get(inquiry.mp.tp.topic) in (Uuid.ZERO, inquiry.topic_id)

@@ -1,8 +1,8 @@
-"""Which id has a topic whose source has no topic ids (before Kafka 2.8)? A pure function (D53).
+"""Topic ids for topics whose source has no topic ids (before Kafka 2.8). Pure functions (D53).
 
-It follows from the source's cluster and the topic's name, so that there is nothing to remember but the topic itself:
-every broker sees that the id was made here, also after the source was upgraded and has an id of its own. All mirrors of
-one source make the same, so that one of them can become the source of another.
+The id is derived from the source's cluster id and the topic's name, so that nothing must be remembered but the topic
+itself: every broker can see that the id was generated, even after the source was upgraded and has an id of its own. All
+mirrors of one source generate the same id, so that one of them can become the source of another.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from kmirror.kernel.uuid import Uuid
 
 
 def made_topic_id(source_cluster_id: str, topic: str) -> Uuid:
-    """Return the id of `topic` as it is mirrored from a cluster without topic ids: a UUID of version 8 (RFC 9562)."""
+    """Return the id of `topic` when mirrored from a cluster without topic ids: a UUID of version 8 (RFC 9562)."""
     for attempt in count():
         raw = bytearray(sha256(f"{source_cluster_id}\n{topic}\n{attempt}".encode()).digest()[:16])
         raw[6] = raw[6] & 0x0F | 0x80
         raw[8] = raw[8] & 0x3F | 0x80
         made = Uuid(raw)
-        if not str(made).startswith("-"):  # As in Kafka: a command would take the text for an option.
+        if not str(made).startswith("-"):  # As in Kafka: a command would parse the text as an option.
             return made
     raise AssertionError("one in 64 begins with a dash")
 
 
 def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: str, topic: str) -> bool:
-    """Return whether, by its ids, the source's topic is the one that is here, in the cluster `cluster_id` (D16).
+    """Return whether, by its ids, the source's topic is the one that exists here, in the cluster `cluster_id` (D16).
 
-    A source without ids counts as having those that are made here. The id that it has since its upgrade tells nothing.
+    A source without ids counts as having those that are generated here. The id that it has since its upgrade proves
+    nothing.
     """
     if theirs == ours:
         return True
@@ -36,5 +37,5 @@ def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: 
 
 
 def was_copied_without_id(theirs: Uuid, cluster_id: str, topic: str) -> bool:
-    """Return whether the source has its topic from us, of a time when the topics of our cluster had no ids."""
+    """Return whether the source mirrored its topic from us when the topics of our cluster had no ids."""
     return theirs == made_topic_id(cluster_id, topic)

@@ -1,8 +1,8 @@
 """The replicas that have not confirmed a cut: the persisted list of D30, and how this leader enforces it.
 
-`MirrorPartition.uncut` is the persisted list. At the partition it becomes `must_cut` (followers whose fetches are
-answered with a divergence until a fetch shows that they have cut) and `not_admitted` (replicas that stay out of the
-ISR until it is persisted that they have cut).
+`MirrorPartition.uncut` is the persisted list. At the partition it becomes `must_cut` (followers whose fetches get a
+divergence until a fetch shows that they have cut) and `not_admitted` (replicas that stay out of the ISR until it is
+persisted that they have cut).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -
         uncut.pop(SESSION, None)
     elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
         assert mp.cut_epoch is not None, "PREPARING has cut"
-        # An unconfirmed replica may hold foreign epochs even where the leader itself had nothing to cut.
+        # An unconfirmed replica may hold foreign epochs even if the leader itself had nothing to cut.
         late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
         uncut = dict(merged(uncut, {SESSION: mp.cut_epoch, **late}))
     return uncut
 
 
 def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) -> None:
-    """Enforce a list that is persisted: followers on it have to cut, and are not admitted to the ISR before."""
+    """Enforce a persisted list: followers on it must cut, and are not admitted to the ISR before."""
     known, mp.uncut = mp.uncut, uncut
     if partition is None:
         return

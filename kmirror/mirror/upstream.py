@@ -1,11 +1,11 @@
-"""Which clusters does a source have its log from, and is this cluster one of them? Pure functions (D58).
+"""Clusters upstream of a source, and rings that include this cluster. Pure functions (D58).
 
 The clusters *upstream* of a log are the one that it is mirrored from, that one's source, and so on. A source that is
-itself fed by this cluster closes a ring: what is cut for it is gone from every cluster in the ring.
+fed by this cluster closes a ring: records cut for it are removed from every cluster in the ring.
 
-Each leader tells what it knows of this, which it has from its own source, and for how long it has not asked. Two
-clusters may close a ring at the same time, before either hears of the other's mirror. So a leader first tells those who
-ask that it mirrors, then asks, and for a cut only what was true after that counts: the later of the two sees the ring.
+Each leader reports the clusters upstream that it knows from its own source, and the age of that knowledge. Two clusters
+may close a ring at the same time, before either knows of the other's mirror. So a leader first reports that it mirrors,
+then asks its source, and for a cut only answers from after that count: the later of the two sees the ring.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ class Upstream:
     clusters: tuple[str, ...] = ()
     """Ids of the clusters upstream, the nearest first; empty if the log is mirrored from none."""
     told_at: tuple[Instant, ...] = ()
-    """For each of them a moment after which the one before it said that it mirrors from this one."""
+    """For each of them a time after which the cluster before it reported that it mirrors from this one."""
     ended_at: Instant = 0
-    """A moment after which the last of them said that it mirrors from none."""
+    """A time after which the last of them reported that it mirrors from none."""
     is_complete: bool = True
     """The last of them mirrors the log from no other cluster, or is in a ring."""
     waits: bool = False
-    """Some mirror on the way is PREPARING: nothing comes through it so far."""
+    """Some mirror on the way is PREPARING: it mirrors no records so far."""
     asked_at: Instant = 0
     """When the source was asked for this."""
 
     @property
     def true_at(self) -> Instant:
-        """Return a moment after which each cluster upstream has said this of itself."""
+        """Return a time after which each cluster upstream has reported its part."""
         return min(*self.told_at, self.ended_at) if self.told_at else self.ended_at
 
     def behind(self, now: Instant, source: str, cluster: str, *, prepares: bool) -> Upstream:
-        """Return what is upstream of the log of `cluster` where this is upstream of the log of its source.
+        """Return the clusters upstream of the log of `cluster`, given that this is upstream of its source's log.
 
-        A cluster that finds itself tells no more than the way to itself: in a ring there is no end of it.
+        A cluster that finds itself reports only the way to itself: a ring has no end.
         """
         path, told_at = (source, *self.clusters), (now, *self.told_at)
         known = replace(self, clusters=path, told_at=told_at, waits=self.waits or prepares)
@@ -58,15 +58,15 @@ def ring(cluster: str, source: str, upstream: Upstream | None) -> tuple[str, ...
 
 
 def told_ring(clusters: tuple[str, ...]) -> str:
-    """Return the reason of a partition that waits because of a ring."""
+    """Return the reason for a partition that waits because of a ring."""
     return f"clusters mirror this topic in a ring, {' from '.join(clusters)}: remove it from the mirror in one of them"
 
 
 def told_unknown(upstream: Upstream) -> str:
-    """Return the reason of a partition that waits until it is known whether there is a ring."""
+    """Return the reason for a partition that waits until it is known whether there is a ring."""
     return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
 
 
 def age_ms_to_tell(now: Instant, told_at: Instant) -> int:
-    """Return how many milliseconds old knowledge is at most, by a clock that may be an eighth too slow."""
+    """Return an upper bound for the age of a report in milliseconds, for a clock that may be an eighth too slow."""
     return -((told_at - now) * 9 // (8 * MILLISECOND))

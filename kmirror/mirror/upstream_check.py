@@ -1,7 +1,7 @@
-"""What does this broker know of the clusters upstream, what does it tell, and when does it ask again? (D58)
+"""Knowledge of the clusters upstream at this broker: reports of it, and its refreshes (D58).
 
-A partition asks its source when it begins to prepare or to fetch, together with the lineage. After that it asks only if
-it is asked itself, by a mirror of this log.
+A partition asks its source when it begins to prepare or to fetch, together with the lineage. After that it asks only
+when a mirror of this log asks for it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kmirror.mirror.states import FED, MirrorState
 from kmirror.mirror.upstream import Upstream, ring
 
 ASKED_AGAIN_MS = RETRY_MS // 2
-"""Who tells what is older than this asks its source for it."""
+"""Maximum age of a report; an older one is refreshed from the source."""
 
 
 def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> Upstream:
-    """Return what is upstream of the log of a partition that this broker leads; have old knowledge refreshed."""
+    """Return the clusters upstream of a log that this broker leads; request a refresh of old knowledge."""
     mp = context.partitions.get(tp)
     if mp is None or not _is_fed(context, mp):
         return Upstream(asked_at=now, ended_at=now)
@@ -35,9 +35,9 @@ def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> U
 
 
 def _is_fed(context: MirrorContext, mp: MirrorPartition) -> bool:
-    """Return whether the log is mirrored, or is going to be without another question to the source.
+    """Return whether the log is mirrored, or will be without another request to the source.
 
-    A broker that prepares and has not heard from its source yet may have taken over from one that was going to.
+    A broker in PREPARING without a response from its source may have taken over from one that was about to mirror.
     """
     if mp.state is not MirrorState.PREPARING:
         return mp.state in FED
@@ -52,7 +52,7 @@ def ring_of(context: MirrorContext, mp: MirrorPartition) -> tuple[str, ...]:
 
 
 class UpstreamCheck:
-    """Asks the sources of one broker's partitions what is upstream of their logs."""
+    """Asks the sources of one broker's partitions for the clusters upstream of their logs."""
 
     def __init__(self, context: MirrorContext, questions: SourceQuestions, look_at: LookAt) -> None:
         self._context = context
@@ -60,13 +60,13 @@ class UpstreamCheck:
         self._look_at = look_at
 
     def ask_wanted(self, now: Instant) -> None:
-        """Ask for the partitions whose mirrors want to know, unless a question is under way."""
+        """Ask for the partitions whose mirrors need it, unless a request is under way."""
         for mp in self._context.take_upstream_wanted():
             inquiry = inquiry_aside(self._context, now, mp)
             if inquiry is None:
                 self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             elif inquiry.source.cluster_id != self._context.source_cluster_id(mp.assignment.mirror):
-                pass  # Another cluster cannot tell where the log comes from (D16).
+                pass  # Another cluster does not know where the log comes from (D16).
             elif mp.upstream_asked is not inquiry.source:
                 mp.upstream_asked = inquiry.source
                 self._questions.describe(inquiry, self._on_described)
@@ -78,6 +78,6 @@ class UpstreamCheck:
         inquiry.learn_upstream(described)
         after = mp.upstream
         if described is not None and mp.source_told_nothing:
-            self._look_at(now, mp)  # It can tell its lineage by now (D76).
+            self._look_at(now, mp)  # It can report its lineage by now (D76).
         elif after is not None and (before is None or (before.clusters, before.waits) != (after.clusters, after.waits)):
             self._look_at(now, mp)  # A ring was closed or opened.

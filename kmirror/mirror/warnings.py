@@ -1,6 +1,6 @@
-"""What should an operator of a mirror know that no partition waits for? Texts for DescribeMirrors and ListMirrors.
+"""Warnings for the operator of a mirror about problems that no partition waits for, in DescribeMirrors and ListMirrors.
 
-States that cannot be read or written, since a partition of `__mirror_state` has no leader or too small an ISR (D66); a
+States that cannot be read or written, as a partition of `__mirror_state` has no leader or too small an ISR (D66); a
 source that may elect a leader that lacks records (D67).
 """
 
@@ -15,7 +15,7 @@ from kmirror.mirror.syncs.unclean_source import not_supported, told_unclean
 
 
 def lost_states(context: MirrorContext, mirror: str) -> str:
-    """Return which partitions of `__mirror_state` a mirror needs that take no writes, with why; else empty."""
+    """Return the `__mirror_state` partitions that a mirror needs and that take no writes, with reasons; else empty."""
     image, coordinator = context.broker.image, context.coordinator
     if not coordinator.unwritable(coordinator.shards()):
         return ""  # There is no need to look at each topic.
@@ -30,7 +30,7 @@ def lost_states(context: MirrorContext, mirror: str) -> str:
 
 
 def warnings_of(context: MirrorContext, mirror: str) -> str:
-    """Return all warnings about a mirror that this broker knows; those about its source, the coordinator does."""
+    """Return all warnings about a mirror that this broker knows; only the coordinator knows those about its source."""
     unclean = context.unclean_topics.get(mirror, ()) if context.coordinates(mirror) else ()
     wanted = Assignment(mirror, Wish.MIRROR)
     unclean = not_supported(context, [name for name in unclean if context.assignments.get(name) == wanted])
