@@ -1,1 +1,1 @@
-"""The asking side, sans I/O: requests under way, versions, leaders, fetch sessions, producers and consumers."""
+"""Clients, sans I/O: requests under way, versions, leaders, fetch sessions, producers and consumers."""

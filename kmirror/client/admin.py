@@ -1,7 +1,7 @@
-"""The admin client: sends a request to one broker after the other until one of them carries it out or refuses it.
+"""The admin client: sends a request to one broker after the other until one of them accepts or rejects it.
 
-What changes topics and configs, and the requests of KIP-1279: every broker forwards them to the controller. After
-an error that may pass, the request is sent again, as by Kafka's admin client.
+It sends the requests that change topics and configs, and those of KIP-1279: every broker forwards them to the
+controller. After a retriable error the request is sent again, as by Kafka's admin client.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REPEATED = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.THROTTLING_QUOTA_EXCEEDED,
 )
-"""Nothing was done, so the request is repeated. All other errors are handed over, even those that are retriable."""
+"""Errors with which nothing was done, so that the request is repeated. All others are returned, even retriable ones."""
 ORDERS = (
     AddTopicsToMirrorRequest,
     CreateMirrorRequest,
@@ -64,13 +64,13 @@ ORDERS = (
     ResumeMirrorTopicsRequest,
     UpdateFeaturesRequest,
 )
-"""What every broker takes and forwards to the controller."""
+"""Requests that every broker accepts and forwards to the controller."""
 OnAnswer = Callable[[Instant, Message | ErrorCode], None]
-"""Gets the answer, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT where there is none."""
+"""Gets the response, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT if there is none."""
 
 
 def check_is_order(body: object) -> None:
-    """Raise UsageError for what is none of `ORDERS`."""
+    """Raise UsageError unless `body` is one of `ORDERS`."""
     if not isinstance(body, ORDERS):
         known = ", ".join(kind.__name__ for kind in ORDERS)
         raise UsageError(f"no order is carried out with {shown(body)}; there are {known}")
@@ -118,12 +118,11 @@ class Admin:
     def ask(self, now: Instant, body: Message, on_answer: OnAnswer) -> None:
         """Send `body` until it is answered or `default.api.timeout.ms` is over; call `on_answer` once.
 
-        Raises UsageError for a request that is none of `ORDERS`, or that does not encode.
-
-        It gets UNSUPPORTED_VERSION if a broker does not serve the API: the others are not asked then.
+        `on_answer` gets UNSUPPORTED_VERSION if a broker does not serve the API: then no other broker is tried. Raises
+        UsageError for a request that is not one of `ORDERS`, or that does not encode.
         """
         check_is_order(body)
-        body.encode(body.MAX_VERSION)  # What no version can carry is told now, and not as silence at the end.
+        body.encode(body.MAX_VERSION)  # An error of the encoding is raised now, instead of a timeout at the end.
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND
         self._orders[self._count] = _Order(body, until, on_answer)
@@ -161,7 +160,7 @@ class Admin:
 
 
 def error_of(reply: Message) -> ErrorCode:
-    """Return the first error of an answer, that of the request before those of its rows; NONE if there is none."""
+    """Return the first error of a response, the top-level one before those of its rows; NONE if there is none."""
     match reply:
         case CreateMirrorResponse() | DeleteMirrorResponse() | UpdateFeaturesResponse():
             codes = [reply.error_code]

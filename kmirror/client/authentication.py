@@ -1,12 +1,12 @@
-"""How does a link come to be one over which requests may go? TLS by the runner, then SASL (KIP-43, KIP-152, KIP-368).
+"""Authentication of links: TLS by the runner, then SASL (KIP-43, KIP-152, KIP-368).
 
-A link of a cluster with `Security` is opened by its first request, which waits until the broker has taken us for whom
-we are. ApiVersions tells which SaslAuthenticate the broker serves, SaslHandshake names the mechanism, then its messages
-go back and forth. Where the broker bounds the session, the first request after `REAUTHENTICATED_PERCENT` of it
-authenticates once more, on the same link, before it goes out.
+A link of a cluster with `Security` is opened by its first request, which waits until the broker has authenticated us.
+ApiVersions returns the version of SaslAuthenticate that the broker serves, SaslHandshake names the mechanism, then its
+messages go back and forth. If the broker limits the session, the first request after `REAUTHENTICATED_PERCENT` of it
+authenticates again, on the same link, before it is sent.
 
-What goes wrong closes the link, which ends its requests without an answer; the reason is kept for whoever asks, and the
-broker is left alone for a while that doubles each time.
+A failure closes the link, which ends its requests without a response. The reason is kept for callers, and the broker is
+not connected to for a pause that doubles each time.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
 HANDSHAKE_VERSION = 1
-"""From this version on SaslAuthenticate follows, and no bare tokens (Kafka 1.0)."""
+"""From this version on SaslAuthenticate follows, and not bare tokens (Kafka 1.0)."""
 NONCE_BYTES = 24
 REAUTHENTICATED_PERCENT = 85
-"""Of a session, the least that Kafka's clients let pass; theirs add up to 10 by chance."""
+"""Of a session: the least that Kafka's clients wait; they add up to 10 at random."""
 BACKOFF = Backoff(500, 10_000)
 TEXT_MAX = 300
-"""Characters of a broker's error message that are told."""
+"""Characters of a broker's error message that are reported."""
 
 
 class State(Enum):
-    """What a link waits for."""
+    """The next event for which a link waits."""
 
     CLOSED = auto()
     """The first request opens it."""
     VERSIONS = auto()
-    """Which versions the broker serves."""
+    """The versions that the broker serves."""
     HANDSHAKE = auto()
-    """Whether it takes the mechanism."""
+    """The broker's acceptance of the mechanism."""
     EXCHANGE = auto()
     """Its next message of the mechanism."""
     READY = auto()
-    """Nothing: requests go out."""
+    """None: requests are sent."""
 
 
 class Cause(Enum):
-    """What moves a link on."""
+    """The event that moves a link to the next state."""
 
     OPENED = auto()
     TOLD_VERSIONS = auto()
@@ -69,9 +69,9 @@ class Cause(Enum):
     CHALLENGED = auto()
     ACCEPTED = auto()
     EXPIRES = auto()
-    """The session is about to end, and a request is to go out."""
+    """The session is about to end when a request is sent."""
     OVER = auto()
-    """The link was closed, by whichever side."""
+    """The link was closed, by either side."""
 
 
 TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
@@ -93,30 +93,30 @@ class _Trouble:
 
 @dataclass(slots=True)
 class Authenticator:
-    """How one client secures its links to a cluster, and what went wrong with that at which broker."""
+    """Secures one client's links to a cluster, and keeps the failures for each broker."""
 
     security: Security
     rng: Rng
-    """Of the nonces; what a journal replays draws the same."""
+    """Source of the nonces; a replayed journal draws the same."""
     timeout_ms: int
     _troubles: dict[Endpoint, _Trouble] = field(default_factory=dict)
 
     def nonce(self) -> str:
-        """Return a text that no other exchange has."""
+        """Return a text that is unique to one exchange."""
         return base64.urlsafe_b64encode(self.rng.octets(NONCE_BYTES)).decode()
 
     def why(self, peer: Endpoint) -> str:
-        """Return why a broker cannot be spoken to at present, empty if that is not known."""
+        """Return why a broker cannot be reached at present, empty if that is not known."""
         trouble = self._troubles.get(peer)
         return "" if trouble is None else trouble.why
 
     def not_before(self, peer: Endpoint) -> Instant:
-        """Return when a broker may be connected to again; a time in the past, or 0, if at any time."""
+        """Return when a broker may be connected to again; 0 or a time in the past means now."""
         trouble = self._troubles.get(peer)
         return 0 if trouble is None else trouble.not_before
 
     def failed(self, now: Instant, peer: Endpoint, why: str) -> None:
-        """Take in that a link to a broker could not be secured."""
+        """Record that a link to a broker could not be secured."""
         trouble = self._troubles.setdefault(peer, _Trouble(why, failures=0))
         trouble.why = why
         if trouble.not_before <= now:  # Else it is one of several links that were opened together.
@@ -124,17 +124,17 @@ class Authenticator:
             trouble.failures += 1
 
     def works(self, peer: Endpoint) -> None:
-        """Take in that a broker has answered a request on a secured link."""
+        """Record that a broker has responded to a request on a secured link."""
         if self._troubles:
             self._troubles.pop(peer, None)
 
 
 Ask = Callable[[Instant, OutboundLink, Message, int, Callable[[Instant, Message | None], None], int], None]
-"""(now, link, request, version, on_reply, timeout_ms); sends a request past those that wait."""
+"""(now, link, request, version, on_reply, timeout_ms); sends a request ahead of those that wait."""
 
 
 class SecuredLink:
-    """One link; the requests that wait for it are held here."""
+    """One link, and the requests that wait for it."""
 
     def __init__(
         self,
@@ -156,14 +156,14 @@ class SecuredLink:
         self._counts = counts
         self._waiting: list[tuple[Chunk, ...]] = []
         self._turn = 0
-        """Counts the times that the link was opened: an answer may come when it is another one."""
+        """Number of times the link was opened: a response may arrive after it was opened again."""
         self._has_answered = False
         self._is_again = False
-        """The broker has taken us for whom we are on this connection, and we authenticate once more."""
+        """The broker has authenticated us on this connection, and we authenticate again."""
         self._authenticate_version = 0
         self._began: Instant = 0
         self._expires: Instant | None = None
-        """When to authenticate once more."""
+        """When to authenticate again."""
 
     def _move(self, cause: Cause) -> None:
         self.state = TRANSITIONS[self.state][cause]
@@ -171,10 +171,10 @@ class SecuredLink:
     # -- requests -----------------------------------------------------------------------------
 
     def put(self, now: Instant, chunks: tuple[Chunk, ...], timeout_us: Duration) -> Instant:
-        """Send a request once that is possible; return when it is over without an answer."""
+        """Send a request as soon as possible; return when it times out."""
         if self.state is State.CLOSED:
             if now < self.authenticator.not_before(self.link.peer):
-                return now  # It would be refused again.
+                return now  # It would be rejected again.
             self._open(now)
         if self.state is State.READY and self._expires is not None and now >= self._expires:
             self._move(Cause.EXPIRES)
@@ -187,13 +187,13 @@ class SecuredLink:
         return now + timeout_us
 
     def on_answer(self) -> None:
-        """Take in that the broker answered a request."""
+        """Record that the broker responded to a request."""
         if self.state is State.READY and not self._has_answered:
             self._has_answered = True
             self.authenticator.works(self.link.peer)
 
     def on_closed(self, now: Instant, why: str) -> None:
-        """Take in that the link is gone, and for what cause if that is known."""
+        """Record that the link was closed, and the cause if known."""
         if self.state is not State.CLOSED and not self._has_answered:
             if self.state is not State.READY:
                 at = f"the link was closed while we authenticated: {why or 'nobody told why'}"

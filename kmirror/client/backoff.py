@@ -1,7 +1,7 @@
 """Exponential backoff between `retry.backoff.ms` and its maximum (KIP-580).
 
-Kafka's clients vary the pause at random by 20 %. Ours do not, because they are deterministic; and no node here is asked
-by thousands of them at once.
+Kafka's clients vary the pause at random by 20 %. Ours do not, because they are deterministic, and no node here has
+thousands of clients at once.
 """
 
 from __future__ import annotations

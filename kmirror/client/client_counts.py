@@ -1,6 +1,6 @@
-"""What does a client count of one of its links? What Kafka's NetworkClient tells of itself, as far as a node sees it.
+"""Counts of a client for one of its links, as in Kafka's NetworkClient, as far as a node can see them.
 
-Connections and calls of the system are counted by the node's runner (`kernel.told_by_runner`).
+The node's runner counts connections and system calls (`kernel.told_by_runner`).
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from kmirror.kernel.sensor import Sensor
 
 @dataclass(slots=True, eq=False)
 class ClientCounts:
-    """Counts of one link; what goes over it to authenticate is no request, as in Kafka."""
+    """Counts of one link; the messages of an authentication do not count as requests, as in Kafka."""
 
     requests: Sensor = field(default_factory=Sensor)
     """Sizes of requests in bytes, as they were sent."""
     responses: Sensor = field(default_factory=Sensor)
-    """Sizes of answers in bytes."""
+    """Sizes of responses in bytes."""
     authenticated: Sensor = field(default_factory=Sensor)
-    """Connections on which the broker took us for whom we are, by SASL."""
+    """Connections on which the broker authenticated us, by SASL."""
     refused: Sensor = field(default_factory=Sensor)
-    """Connections on which it did not."""
+    """Connections on which it rejected us."""
     reauthenticated: Sensor = field(default_factory=Sensor)
-    """How long it took to authenticate once more, in milliseconds."""
+    """Durations of reauthentications, in milliseconds."""
     refused_again: Sensor = field(default_factory=Sensor)
-    """How often that was refused."""
+    """Reauthentications that were rejected."""
 
     def sent(self, now: Instant, size: int) -> None:
-        """Take in a request of `size` bytes; as in Kafka the length before it counts."""
+        """Record a request of `size` bytes; as in Kafka the length prefix counts as well."""
         self.requests.record(now, PREFIX_BYTES + size)
 
     def answered(self, now: Instant, size: int) -> None:
-        """Take in an answer of `size` bytes."""
+        """Record a response of `size` bytes."""
         self.responses.record(now, PREFIX_BYTES + size)
 
     def accepted(self, now: Instant, took: Duration, *, again: bool) -> None:
-        """Take in that we were authenticated, for the first time on a connection or once more."""
+        """Record that we were authenticated, for the first time on a connection or again."""
         if again:
             self.reauthenticated.record(now, took // MILLISECOND)
         else:
             self.authenticated.record(now)
 
     def was_refused(self, now: Instant, *, again: bool) -> None:
-        """Take in that we were not."""
+        """Record that we were rejected."""
         (self.refused_again if again else self.refused).record(now)

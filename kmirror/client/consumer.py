@@ -1,10 +1,10 @@
 """The consumer: one round looks up leaders and start offsets, then fetches once from each broker.
 
-A round ends in one call with its result. The caller begins the next round, after `retry.backoff.ms` if this one brought
-nothing; up to `fetch.max.wait.ms` the leaders themselves wait for records. A position is an offset and the epoch of the
-batch before it, so a leader whose log was cut answers with a divergence (KIP-320), and reading goes on from there. No
-group is joined and no offset is committed. With `client.rack` leaders may say to fetch from followers (KIP-392,
-read_replicas.py).
+A round ends in one call with its result. The caller begins the next round, after `retry.backoff.ms` if this one
+returned nothing; the leaders themselves wait for records up to `fetch.max.wait.ms`. A position is an offset and the
+epoch of the batch before it, so a leader whose log was cut responds with a divergence (KIP-320), and reading continues
+from there. No group is joined and no offset is committed. With `client.rack` leaders may redirect to followers
+(KIP-392, read_replicas.py).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class ConsumerConfigs:
     request_timeout_ms: int = 30_000
     client_rack: str = ""
     metadata_max_age_ms: int = 300_000
-    """How long a preferred read replica is fetched from before the leader is asked again."""
+    """How long a preferred read replica is used before the leader is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRecord:
-    """One record as a consumer gets it; `timestamp` is in milliseconds, `leader_epoch` is its batch's, or -1."""
+    """One record for a consumer; `timestamp` is in milliseconds, `leader_epoch` is its batch's, or -1."""
 
     topic: str
     partition: int
@@ -72,7 +72,7 @@ class ConsumerRecord:
 
 @dataclass(frozen=True, slots=True)
 class FetchedRecords:
-    """The records of one partition. The caller that takes them has to move the consumer's position."""
+    """The records of one partition. The caller that takes them must move the consumer's position."""
 
     before: Position
     records: list[ConsumerRecord]
@@ -101,7 +101,7 @@ OnRound = Callable[[Instant, Round], None]
 
 
 class Consumer:
-    """Reads the partitions that it is given, from `positions` on."""
+    """Reads the assigned partitions, beginning at `positions`."""
 
     def __init__(
         self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: ConsumerConfigs | None = None
@@ -114,7 +114,7 @@ class Consumer:
         self._replicas = replicas
         self._plan = FetchPlan(self.cluster, self.configs.max_partition_fetch_bytes, replicas)
         self.positions = self._plan.positions
-        """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
+        """Next position to read; a partition without one begins according to `auto.offset.reset`."""
         self._after_refresh: list[Callable[[Instant, bool], None]] = []
 
     # -- rounds -------------------------------------------------------------------------------
@@ -127,14 +127,14 @@ class Consumer:
         self._find_leaders(now, names, [], found, lambda later: on_round(later, found))
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """Return the partitions of a topic, as far as is known."""
+        """Return the known partitions of a topic."""
         known = self.cluster.topics.get(topic)
         return [] if known is None else [TopicPartition(topic, n) for n in range(known.partitions)]
 
     def list_offsets(
         self, now: Instant, partitions: Iterable[TopicPartition], spec: OffsetSpec, on_round: OnRound
     ) -> None:
-        """Ask for the first or last offsets of logs, in this isolation level; `offsets` has those that were found."""
+        """Request the first or last offsets of logs, in this isolation level; `offsets` has those that were found."""
         wanted = list(partitions)
         found = Round()
 
@@ -148,7 +148,7 @@ class Consumer:
     ) -> None:
         """Fetch once from each broker, after a look-up of the start offset of partitions without a position.
 
-        The next round begins when this one is over.
+        Begin the next round only after this one has ended.
         """
         plan, found = self._plan, Round()
         plan.assign(partitions)
@@ -178,9 +178,10 @@ class Consumer:
         found: Round,
         then: Callable[[Instant], None],
     ) -> None:
-        """Look topics up if something is not known, and go on; what does not exist is refused.
+        """Look topics up if their metadata is incomplete, and continue; `found.refusals` gets those that do not exist.
 
-        `partitions` are those of the topics that are to be asked for; a topic may have grown since it was looked up.
+        `partitions` are the partitions of the topics that will be requested; a topic may have grown since it was looked
+        up.
         """
         names, wanted = list(dict.fromkeys(topics)), list(partitions)
         if self._must_look_up(names, wanted):
@@ -189,7 +190,7 @@ class Consumer:
             then(now)
 
     def _must_look_up(self, names: Iterable[str], wanted: Iterable[TopicPartition]) -> bool:
-        """Return whether a leader of the topics is not known, or one of the partitions is not."""
+        """Return whether a leader of the topics is unknown, or one of the partitions is."""
         return bool(self._beyond(wanted)) or any(
             name in self._plan.doubtful or not self._is_led(name) for name in names
         )
@@ -217,7 +218,7 @@ class Consumer:
         self.cluster.refresh(now, names)
 
     def _beyond(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Return those whose topic is known, and has no partition of that number."""
+        """Return the partitions whose topic is known and has no partition of that number."""
         topics = self.cluster.topics
         return [tp for tp in partitions if tp.topic in topics and not 0 <= tp.partition < topics[tp.topic].partitions]
 
@@ -319,7 +320,7 @@ class Consumer:
                     self._take_all(later, reply, endpoint, found)
                 all_answered(later)
 
-            # A broker before 2.8 has no ids of topics.
+            # A broker before 2.8 has no topic ids.
             version_max = NAMED_TOPICS_LAST[request.NAME] if session.names_topics else None
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
@@ -333,7 +334,7 @@ class Consumer:
                 tp = TopicPartition(name, data.partition_index)
                 position = self._plan.asked(endpoint, tp)
                 if position is None or self.positions.get(tp) is not position:
-                    session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.
+                    session.reset()  # The position was moved meanwhile; a new session repeats the dropped response.
                     failed[tp] = None
                     continue
                 if data.error_code or data.diverging_epoch.epoch != NO_EPOCH:
@@ -348,7 +349,7 @@ class Consumer:
         self._replicas.on_answer(endpoint, failed)
 
     def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords | Refusal | None:
-        """Return the records or the refusal in a broker's answer; None if the next round has to ask again."""
+        """Return the records or the refusal in a broker's response; None if the next round must fetch again."""
         error = code_of(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             if not self._plan.return_to_leader(tp):
@@ -357,7 +358,7 @@ class Consumer:
         if error and not error.retriable:
             return Refusal(tp, error)
         if error:
-            if error is not ErrorCode.UNKNOWN_LEADER_EPOCH:  # The replica is about to hear of the leader epoch.
+            if error is not ErrorCode.UNKNOWN_LEADER_EPOCH:  # The replica will learn the epoch soon.
                 self._plan.return_to_leader(tp)
             hint = data.current_leader
             if hint.leader_id >= 0:  # KIP-951
@@ -394,12 +395,12 @@ class Consumer:
                 )
         except TornBatch:
             if after is position:
-                raise  # The first batch of an answer is always whole, so this one is damaged.
+                raise  # The first batch of a response is always whole, so this one is damaged.
         return FetchedRecords(position, records, after)
 
 
 def _after(count: int, now: Instant, then: Callable[[Instant], None]) -> Callable[[Instant], None]:
-    """Return a function to call for each of `count` answers; the last call calls `then` (at once if `count` is 0)."""
+    """Return a function to call for each of `count` responses; the last call calls `then` (at once if `count` is 0)."""
     left = count
 
     def answered(later: Instant) -> None:

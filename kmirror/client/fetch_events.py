@@ -1,4 +1,4 @@
-"""Events of the fetch loop: what a leader's answers mean for a partition, or for all partitions of a fetcher."""
+"""Events of the fetch loop: the meaning of a leader's response for a partition, or for all partitions of a fetcher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Records(NamedTuple, Generic[P]):
 
 
 class Diverged(NamedTuple, Generic[P]):
-    """The leader ends our last epoch at another offset: the log has to be cut."""
+    """The leader ends our last epoch at another offset: the log must be cut."""
 
     state: P
     asked: Wanted
@@ -29,7 +29,7 @@ class Diverged(NamedTuple, Generic[P]):
 
 
 class Shorter(NamedTuple, Generic[P]):
-    """The leader's log ends at `offset`, before ours: the log has to be cut."""
+    """The leader's log ends at `offset`, before ours: the log must be cut."""
 
     state: P
     asked: Wanted
@@ -37,7 +37,7 @@ class Shorter(NamedTuple, Generic[P]):
 
 
 class LaterStart(NamedTuple, Generic[P]):
-    """The leader's log begins at `offset`, after our end: the log has to begin there."""
+    """The leader's log begins at `offset`, after our end: the log must begin there."""
 
     state: P
     asked: Wanted
@@ -45,49 +45,50 @@ class LaterStart(NamedTuple, Generic[P]):
 
 
 class UnknownEpoch(NamedTuple, Generic[P]):
-    """Our log end is in the leader's range, so that it must be our last epoch which the leader does not know."""
+    """Our log end is in the leader's range, so the leader does not know our last epoch."""
 
     state: P
     asked: Wanted
 
 
 class Refused(NamedTuple, Generic[P]):
-    """The leader answers an error; the partition is paused afterwards."""
+    """The leader returned an error; the partition is paused afterwards."""
 
     state: P
     error: ErrorCode
 
 
 class Moved(NamedTuple, Generic[P]):
-    """The broker is not the leader, or not any more, and names another one; the partition is paused."""
+    """The broker is not the leader, or no longer, and names another one; the partition is paused."""
 
     state: P
     hint: LeaderHint
 
 
 class Named(NamedTuple, Generic[P]):
-    """An answer names the partition, or fetches leave it out from now on.
+    """A response names the partition, or fetches leave it out from now on.
 
-    Up to `confirmed_at` of the fetcher, each answer after the last one that named it said that it had nothing new.
+    Up to `confirmed_at` of the fetcher, each response since the last one that named it confirmed that it had nothing
+    new.
     """
 
     state: P
 
 
 class Unheard(NamedTuple):
-    """A partition has missed an answer of the session, which was dropped.
+    """A partition has missed a response of the session, which was dropped.
 
-    It is not fetched here any more, or in another leader epoch; or it was removed and assigned again between two
-    fetches, so that the leader has no reason to repeat what it answered before.
+    It is no longer fetched here, or is fetched in another leader epoch; or it was removed and assigned again between
+    two fetches, so that the leader has no reason to repeat its earlier response.
     """
 
 
 class Lost(NamedTuple):
-    """There was no usable answer; the leader is asked again after a pause, unless the owner sets `is_dead`."""
+    """There was no usable response; the leader is asked again after a pause, unless the owner sets `is_dead`."""
 
 
 class NoOffset(NamedTuple):
-    """ListOffsets got no offset; the partition that wanted it is paused afterwards."""
+    """ListOffsets returned no offset; the partition that needed it is paused afterwards."""
 
 
 FetchEvent = (

@@ -1,14 +1,14 @@
-"""The fetch loop that followers and mirrors have in common (as Kafka's AbstractFetcherThread).
+"""The fetch loop that followers and mirrors share (as Kafka's AbstractFetcherThread).
 
 There is one fetcher for each leader, with one fetch in flight, in an incremental session (KIP-227). A partition with an
-error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked where its
-log ends or begins. The loop handles sessions, pauses and leaders; its owner decides what happens to a log.
+error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while ListOffsets finds the
+leader's log end or start. The loop handles sessions, pauses and leaders; its owner decides about the logs.
 
-A leader whose answer has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that its owner holds
-for a quota of its own leaves the fetch until then; others are fetched on.
+A leader whose response has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that its owner holds
+for a quota of its own leaves the fetch until then; the others are still fetched.
 
-Before a fetch only those partitions are looked at of which something may have changed: the loop knows of those that are
-new, answered or paused, and the owner calls `changed` if it changed anything else that `want` depends on.
+Before a fetch only partitions that may have changed are looked at: the loop knows those that are new, answered or
+paused, and the owner calls `changed` if it changed anything else on which `want` depends.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ SESSION_ERRORS = (
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
-"""The session is gone, not the leader: ask anew at once."""
+"""The session is gone, not the leader: fetch again at once."""
 MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-"""With these a broker names the leader that it knows of (KIP-951)."""
+"""With these errors a broker names the leader that it knows (KIP-951)."""
 QUIET_MAX_BYTES = 64
-"""An answer without news is not longer, whatever its version."""
+"""A response without news is not longer, in any version."""
 FETCH = "fetch"
 OFFSETS = "offsets"
 FetcherKey = tuple[Hashable, ...]
@@ -73,7 +73,7 @@ class FetchState(Protocol):
     tp: TopicPartition
     paused_until: Instant
     resolving: bool
-    """The leader is being asked for its offsets; nothing is fetched meanwhile."""
+    """A ListOffsets request to the leader is under way; nothing is fetched meanwhile."""
     rank: int
     """Set by the loop: a fetcher names its partitions in this order."""
 
@@ -90,7 +90,7 @@ P = TypeVar("P", bound=FetchState)
 
 
 class Poll(NamedTuple):
-    """A fetch that named no partition, how it was sent, and what it depends on beside the session's epoch."""
+    """A fetch that named no partition, how it was sent, and the values it depends on besides the session's epoch."""
 
     fetch: RepeatedFetch
     sent: Sent
@@ -101,7 +101,7 @@ class Poll(NamedTuple):
 
 @dataclass(slots=True)
 class Fetcher(Generic[P]):
-    """One leader, and the partitions that are fetched there."""
+    """One leader, and the partitions that are fetched from it."""
 
     key: FetcherKey
     endpoint: Endpoint
@@ -109,42 +109,42 @@ class Fetcher(Generic[P]):
     session: FetchSession = field(default_factory=FetchSession)
     in_flight: bool = False
     held: int = 0
-    """How many answers to other requests its owner awaits before the next fetch."""
+    """Number of responses to other requests for which its owner holds the next fetch."""
     asked_at: Instant = 0
     """When the newest fetch was sent."""
     answered_at: Instant = 0
-    """When the newest answer without an error came."""
+    """When the newest response without an error came."""
     confirmed_at: Instant = 0
-    """When the newest fetch was sent whose answer, not throttled, named all that had changed."""
+    """When the newest fetch was sent whose response, not throttled, named all changes."""
     fetch_bytes: int = 0
-    """To how many bytes its owner has let its fetches grow, 0 if it has not."""
+    """The fetch size in bytes to which its owner has grown, 0 if it has not."""
     fastest: Duration = 0
-    """The least time that such a fetch took, 0 before the first one."""
+    """The least duration of such a fetch, 0 before the first one."""
     sized_at: Instant = 0
-    """When the answer came after which its owner looked at `fetch_bytes` last."""
+    """When the response came for which its owner last adjusted `fetch_bytes`."""
     changed: dict[TopicPartition, int] = field(default_factory=dict)
-    """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
+    """Partitions to look at before the next fetch, each with its rank at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
     """A heap: when to look at a partition again."""
     wakes_at: Instant = 0
     """When its timer fires, 0 if it is not set."""
     is_dead: bool = False
-    """Its owner does not fetch there any more, for it cannot."""
+    """Its owner no longer fetches there, as it cannot."""
     throttled_until: Instant = 0
-    """Until then the leader is not asked, by the ThrottleTimeMs of an answer; 0 if it gave none."""
+    """The leader is not asked until then, by the ThrottleTimeMs of a response; 0 if there was none."""
     throttled_ms: int = 0
     """The sum of its ThrottleTimeMs."""
     requests: Meter = field(default_factory=Meter)
     """Fetches that were answered."""
     record_bytes: Meter = field(default_factory=Meter)
-    """Bytes of records in their answers."""
+    """Bytes of records in their responses."""
     configs: Configs | None = None
-    """Those that the positions were derived from."""
+    """The configs with which the positions were computed."""
     poll: Poll | None = None
-    """The newest fetch that named no partition: most are followed by the same one again."""
+    """The newest fetch that named no partition: it is usually repeated as it is."""
     without_news: AnswersWithoutNews = field(default_factory=lambda: AnswersWithoutNews(QUIET_MAX_BYTES))
     session_without_news: int = 0
-    """The id of the session of the newest answer without news."""
+    """The id of the session of the newest response without news."""
 
     def mark(self, state: P) -> None:
         """Look at a partition before the next fetch."""
@@ -155,18 +155,18 @@ class Fetcher(Generic[P]):
         return self.changed.get(state.tp, state.rank) < state.rank and self.session.wanted(state.tp) is not None
 
     def rank(self, tp: TopicPartition) -> int:
-        """Return where a partition stands among the others, -1 for one that was removed."""
+        """Return the rank of a partition among the others, -1 if it was removed."""
         state = self.partitions.get(tp)
         return -1 if state is None else state.rank
 
 
 class Owner(Protocol[P]):
-    """Decides what is fetched, and what happens to the logs."""
+    """Decides which partitions are fetched, and applies the responses to the logs."""
 
     def identity(self, fetcher: Fetcher[P]) -> Hashable | None:
-        """Return as what the leader is asked, or None if it may not be asked at present.
+        """Return the identity under which the leader is asked, or None if it may not be asked at present.
 
-        The value is another one when `send` fills in something else, or sends another version.
+        The value must change when `send` would fill in other values, or send another version.
         """
 
     def send(
@@ -179,19 +179,19 @@ class Owner(Protocol[P]):
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent | None:
-        """Fill in who asks, and send to the leader; FETCH and OFFSETS do not wait for each other.
+        """Fill in the identity, and send to the leader; FETCH and OFFSETS do not wait for each other.
 
-        `on_frame` and what is returned are those of `Requester.send`; without it a fetch is sent anew each time.
+        `on_frame` and the result are those of `Requester.send`; without a result every fetch is encoded again.
         """
 
     def want(self, now: Instant, state: P) -> Wanted | Instant | None:
-        """Return what to fetch next: a time up to which a quota holds the partition, None if that is not known yet.
+        """Return the next fetch of a partition, a time until which a quota holds it, or None if neither is known yet.
 
         Called for each partition that has changed, before a fetch.
         """
 
     def handle(self, now: Instant, fetcher: Fetcher[P], event: FetchEvent[P]) -> None:
-        """Apply what an answer means to the logs."""
+        """Apply the meaning of a response to the logs."""
 
 
 class FetchLoop(Generic[P]):
@@ -206,12 +206,12 @@ class FetchLoop(Generic[P]):
         self._fetcher_of: dict[TopicPartition, Fetcher[P]] = {}
         self._next_rank = 0
 
-    # -- which partitions ---------------------------------------------------------------------
+    # -- partitions ---------------------------------------------------------------------------
 
     def assign(self, now: Instant, key: FetcherKey, endpoint: Endpoint, state: P) -> None:
-        """Fetch a partition from the leader `key` from now on, and from no other.
+        """Fetch a partition from the leader `key`, and from no other.
 
-        A leader that is somewhere else now loses its partitions until they are assigned again.
+        If the leader's endpoint has changed, its other partitions are dropped until they are assigned again.
         """
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
@@ -220,7 +220,7 @@ class FetchLoop(Generic[P]):
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
             self._leave(now, state.tp)
-            # That was for the former leader; its timer would wake the former fetcher, and it may never answer.
+            # That was for the former leader; its timer would wake the former fetcher, and it may never respond.
             state.paused_until, state.resolving = 0, False
             state.rank, self._next_rank = self._next_rank, self._next_rank + 1
             fetcher.partitions[state.tp] = state
@@ -230,7 +230,7 @@ class FetchLoop(Generic[P]):
         self._fetch(now, fetcher)
 
     def remove(self, tp: TopicPartition) -> None:
-        """Stop fetching a partition, without an event; an answer on its way is dropped when it comes."""
+        """Stop fetching a partition, without an event; a response on its way will be dropped."""
         fetcher = self._fetcher_of.pop(tp, None)
         if fetcher is not None:
             fetcher.mark(fetcher.partitions.pop(tp))
@@ -247,7 +247,7 @@ class FetchLoop(Generic[P]):
         return None if fetcher is None else (fetcher, fetcher.partitions[tp])
 
     def changed(self, tp: TopicPartition) -> None:
-        """Look at `tp` before the next fetch: something else than an answer changed what `want` says of it."""
+        """Look at `tp` before the next fetch: something other than a response changed the result of `want`."""
         fetcher = self._fetcher_of.get(tp)
         if fetcher is not None:
             fetcher.mark(fetcher.partitions[tp])
@@ -260,10 +260,10 @@ class FetchLoop(Generic[P]):
             self._fetch(now, fetcher)
 
     def fetchers(self) -> Iterable[Fetcher[P]]:
-        """Return the fetchers that there are; one without partitions asks nothing."""
+        """Return all fetchers; one without partitions sends nothing."""
         return self._fetchers.values()
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
         if fetcher.in_flight or fetcher.held or (identity := self._owner.identity(fetcher)) is None:
@@ -309,7 +309,7 @@ class FetchLoop(Generic[P]):
         return self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame)
 
     def _is_quiet(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
-        """Return whether an answer is the one before it, which had no news; then the next fetch is on its way."""
+        """Return whether a response equals the last one, which had no news; then the next fetch has been sent."""
         if not fetcher.without_news.has(frame) or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
@@ -324,7 +324,7 @@ class FetchLoop(Generic[P]):
         return True
 
     def _look_at_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
-        """Tell the session what is wanted of the partitions that changed; return their ranks at the last fetch."""
+        """Update the session with the partitions that changed; return their ranks at the last fetch."""
         if fetcher.paused:
             self._end_pauses(now, fetcher)
         if configs is not fetcher.configs:
@@ -335,7 +335,7 @@ class FetchLoop(Generic[P]):
         if not fetcher.changed:
             return ranks_before
         for tp in sorted(fetcher.changed, key=fetcher.rank):
-            # One whose position cannot be told, and raises, does not keep the next fetch from the others.
+            # If `want` raises for one partition, the next fetch still includes the others.
             if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
                 self._owner.handle(now, fetcher, Unheard())
             ranks_before[tp] = fetcher.changed.pop(tp)
@@ -346,18 +346,18 @@ class FetchLoop(Generic[P]):
         return ranks_before
 
     def _end_pauses(self, now: Instant, fetcher: Fetcher[P]) -> None:
-        """Have the partitions looked at whose pause is over, and wake up when the next one ends."""
+        """Mark the partitions whose pause is over, and set the timer for the next one."""
         paused = fetcher.paused
         if paused and paused[0][0] <= now:
             while paused and paused[0][0] <= now:
                 _, tp = heapq.heappop(paused)
                 if tp in fetcher.partitions:
                     fetcher.mark(fetcher.partitions[tp])
-        if paused and fetcher.wakes_at != paused[0][0]:  # A wait for the leader may have had the timer.
+        if paused and fetcher.wakes_at != paused[0][0]:  # A wait for the leader may have replaced the timer.
             self._wake(fetcher, paused[0][0])
 
     def _wake(self, fetcher: Fetcher[P], at: Instant) -> None:
-        """Fetch again at `at`; what the timer was set to before is forgotten."""
+        """Fetch again at `at`; replaces the time for which the timer was set."""
         fetcher.wakes_at = at
         self._outbox.set_timer((*self._timer, *fetcher.key), at)
 
@@ -406,7 +406,7 @@ class FetchLoop(Generic[P]):
                     self._on_partition(now, fetcher, state, asked, data)
                     if data.error_code in MOVED and data.current_leader.leader_id >= 0:
                         self._owner.handle(now, fetcher, Moved(state, _hint_in(reply, data)))
-        if not reply.throttle_time_ms:  # An answer that a quota withholds is empty, whatever has changed.
+        if not reply.throttle_time_ms:  # A response that a quota withholds is empty, even if something has changed.
             fetcher.confirmed_at = asked_at
         self._fetch(now, fetcher)
 
@@ -425,7 +425,7 @@ class FetchLoop(Generic[P]):
     # -- pauses -------------------------------------------------------------------------------
 
     def refused(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
-        """Hand an error of a partition to the owner, and pause the partition."""
+        """Report an error of a partition to the owner, and pause the partition."""
         self._owner.handle(now, fetcher, Refused(state, error))
         self.pause(now, fetcher, state)
 
@@ -436,7 +436,7 @@ class FetchLoop(Generic[P]):
         self._look_at(fetcher, state.tp, until)
 
     def _look_at(self, fetcher: Fetcher[P], tp: TopicPartition, at: Instant) -> None:
-        """Have a partition looked at again at `at`."""
+        """Look at a partition again at `at`."""
         heapq.heappush(fetcher.paused, (at, tp))
         if at == fetcher.paused[0][0]:
             self._wake(fetcher, at)
@@ -447,7 +447,7 @@ class FetchLoop(Generic[P]):
     # -- out of range -------------------------------------------------------------------------
 
     def _resolve_range(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, which: OffsetSpec) -> None:
-        """Ask the leader where its log ends (or begins), and go there."""
+        """Request the leader's log end (or start), and continue from there."""
         if self._owner.identity(fetcher) is None:
             return
         state.resolving = True
@@ -486,19 +486,19 @@ class FetchLoop(Generic[P]):
 
 
 def _is_of(asked: Wanted, state: FetchState) -> bool:
-    """Return whether a question was about the topic and the leader epoch in which the partition is fetched now."""
+    """Return whether a request was for the topic and the leader epoch in which the partition is fetched now."""
     return (asked.topic_id, asked.current_leader_epoch) == (state.source_topic_id, state.source_epoch)
 
 
 def _hint_in(reply: FetchResponse, data: PartitionData) -> LeaderHint:
-    """Return the leader that an answer names for a partition."""
+    """Return the leader that a response names for a partition."""
     leader = data.current_leader
     found = (Endpoint(node.host, node.port) for node in reply.node_endpoints if node.node_id == leader.leader_id)
     return LeaderHint(leader.leader_id, leader.leader_epoch, next(found, None))
 
 
 def _offset_in(reply: Message | None) -> int:
-    """Return the one offset in a ListOffsets answer, or -1 if it has none."""
+    """Return the one offset in a ListOffsets response, or -1 if it has none."""
     if not isinstance(reply, ListOffsetsResponse):
         return -1
     rows = [row for topic in reply.topics for row in topic.partitions]

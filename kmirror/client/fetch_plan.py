@@ -1,7 +1,7 @@
-"""Which partitions does a consumer fetch, from which broker and position?
+"""Fetch plan of a consumer: the broker and position from which each partition is fetched.
 
 The plan looks again only at partitions whose position was moved, and at all of them after the leaders were looked up or
-doubted. So a round without news costs the same however many partitions are read.
+doubted. So the cost of a round without news does not depend on the number of partitions.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ class FetchPlan:
         self.topics: Sequence[str] = ()
         """The topics of the assigned partitions."""
         self.doubtful: dict[str, None] = {}
-        """Topics whose leaders must be looked up again; nothing is fetched of them until then."""
+        """Topics whose leaders must be looked up again; none of them is fetched until then."""
         self.is_settled = False
-        """Whether it was seen that every leader is known, and no assigned partition is beyond its topic's end."""
+        """Whether every leader is known, and no assigned partition is beyond its topic's end."""
         self._rank: dict[TopicPartition, int] = {}
         self._lost: dict[TopicPartition, None] = {}
         self._stale: dict[TopicPartition, None] = {}
         """Partitions to look at before the next fetch."""
         self._placed: dict[TopicPartition, tuple[Endpoint, Position]] = {}
-        """Where a partition is fetched, and from where on."""
+        """The broker and position from which a partition is fetched."""
         self._endpoints: list[Endpoint] | None = None
         self.sessions: dict[Endpoint, FetchSession] = {}
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Fetch these partitions from now on and no others."""
+        """Fetch exactly these partitions."""
         wanted = tuple(partitions)
         if wanted is self.assigned or wanted == self.assigned:
             return
@@ -53,19 +53,19 @@ class FetchPlan:
         self.look_at_all()
 
     def doubt(self, topics: Iterable[str]) -> None:
-        """Fetch nothing of these topics before their leaders are looked up again."""
+        """Fetch none of these topics before their leaders are looked up again."""
         self.doubtful.update(dict.fromkeys(topics))
         self.look_at_all()
 
     def look_at_all(self) -> None:
-        """Look at every partition before the next fetch: another broker may lead it, or it is not known who does."""
+        """Look at every partition before the next fetch: its leader may have changed, or be unknown."""
         self.is_settled = False
         self._endpoints = None
         self._stale.update(dict.fromkeys(self._placed))
         self._stale.update(dict.fromkeys(self.assigned))
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
-        """Return where the leader of `tp` listens, or None if that is not known, or doubted."""
+        """Return the endpoint of the leader of `tp`, or None if that is not known, or doubted."""
         return None if tp.topic in self.doubtful else self._cluster.leader_endpoint(tp)
 
     def prefer(self, now: Instant, tp: TopicPartition, broker_id: int) -> None:
@@ -88,7 +88,7 @@ class FetchPlan:
         return sorted(self._lost, key=self._rank.__getitem__)
 
     def arrange(self, now: Instant) -> list[Endpoint]:
-        """Bring the sessions in line with positions and replicas; return where something is to be fetched."""
+        """Update the sessions with positions and replicas; return the endpoints to fetch from."""
         self._take_moved()
         for tp in self._replicas.expired(now):
             self.return_to_leader(tp)
@@ -127,11 +127,11 @@ class FetchPlan:
             if endpoint == leader:
                 self._replicas.validate(tp, position, endpoint)
             if endpoint != leader or not self._may_diverge(endpoint):
-                position = Position(position.offset)  # A follower that is behind would answer with a divergence.
+                position = Position(position.offset)  # A follower that is behind would respond with a divergence.
             self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
 
     def _may_diverge(self, endpoint: Endpoint) -> bool:
-        """Return whether a broker takes the epoch of a position; one before 2.7 does not (KIP-595)."""
+        """Return whether a broker accepts the epoch of a position; one before 2.7 does not (KIP-595)."""
         version = self._cluster.version(endpoint, FetchRequest)
         return version is None or version >= FETCH_WITH_DIVERGENCE
 
@@ -147,13 +147,13 @@ class FetchPlan:
         )
 
     def fill(self, endpoint: Endpoint, request: FetchRequest) -> None:
-        """Put into `request` what the broker at `endpoint` has to be told."""
+        """Put the changes for the broker at `endpoint` into `request`."""
         session = self.sessions[endpoint]
         request.rack_id = self._replicas.rack(endpoint)
         changed = sorted(session.changed(), key=self._rank_of)
         session.fill(request, sorted(session.partitions(), key=self._rank_of) if session.is_new else changed, changed)
 
     def asked(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
-        """Return the position that the broker at `endpoint` was asked for, None if it was not asked for any."""
+        """Return the position in the fetch to the broker at `endpoint`, None if there was none."""
         placed = self._placed.get(tp)
         return None if placed is None or placed[0] != endpoint else placed[1]

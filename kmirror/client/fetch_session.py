@@ -1,7 +1,7 @@
 """The fetcher's half of an incremental fetch session (KIP-227), as Kafka's FetchSessionHandler.
 
-The fetcher says what it wants of each partition whenever that may have changed, and of no other. So a fetch costs what
-changed since the one before; only the first one of a session names everything.
+The fetcher calls `want` for each partition whose fetch may have changed, and for no other. So the cost of a fetch
+depends on the changes since the one before; only the first one of a session names everything.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ FULL = 0
 FETCH_WITH_DIVERGENCE = 12
 """First version with LastFetchedEpoch in the request and DivergingEpoch in the response (KIP-595)."""
 UNTOLD = 0x7FFFFFFFFFFFFFFF
-"""A consumer tells no high watermark."""
+"""A consumer sends no high watermark."""
 
 
 class Wanted(NamedTuple):
-    """What a fetch asks of one partition; the fields are those of a fetch request."""
+    """The fetch of one partition; the fields are those of a fetch request."""
 
     topic_id: Uuid
     """Zeros if the leader has no topic ids."""
@@ -58,10 +58,11 @@ class FetchSession:
         """The session epoch of the next request."""
         self._wanted: dict[TopicPartition, Wanted] = {}
         self._told: dict[TopicPartition, Wanted | None] = {}
-        """What the leader was told of the partitions that changed since; None if it does not have them."""
+        """The last fetch that the leader knows of each partition that changed since; None if it does not know the
+        partition."""
         self._names: dict[Uuid, str] = {}
         self._counts: dict[Uuid, int] = {}
-        """How many partitions are wanted of a topic."""
+        """Number of wanted partitions of a topic."""
 
     @property
     def is_new(self) -> bool:
@@ -70,37 +71,37 @@ class FetchSession:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is wanted, and the leader has nothing to forget either."""
+        """Return whether no partition is wanted, and the leader has none to forget either."""
         return not self._wanted and (self.is_new or not any(self._told.values()))
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether the leader has been told everything, so that the next request names no partition."""
+        """Return whether the leader knows all changes, so that the next request names no partition."""
         return self.epoch != FULL and not self._told
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions of which something is wanted."""
+        """Return the partitions that are wanted."""
         return list(self._wanted)
 
     def changed(self) -> list[TopicPartition]:
-        """Return the partitions of which something else may be wanted than the leader was told last."""
+        """Return the partitions whose fetch may differ from the one that the leader knows."""
         return list(self._told)
 
     @property
     def names_topics(self) -> bool:
-        """Return whether something is wanted of a topic without an id, so that requests have to name topics."""
+        """Return whether a wanted topic has no id, so that requests must use topic names."""
         return Uuid.ZERO in self._counts
 
     def wanted(self, tp: TopicPartition) -> Wanted | None:
-        """Return what is asked of `tp`, or None if it is left out."""
+        """Return the fetch of `tp`, or None if it is left out."""
         return self._wanted.get(tp)
 
     def topic_name(self, topic_id: Uuid) -> str:
-        """Return the name of a topic of which something is wanted; empty if there is none with this id, or no id."""
+        """Return the name of a wanted topic; empty if there is none with this id, or no id."""
         return "" if topic_id == Uuid.ZERO else self._names.get(topic_id, "")
 
     def want(self, tp: TopicPartition, wanted: Wanted | None) -> None:
-        """Ask this of `tp` from now on; None leaves it out."""
+        """Set the fetch of `tp`; None leaves it out."""
         before = self._wanted.get(tp)
         if before == wanted:
             return
@@ -108,7 +109,7 @@ class FetchSession:
         if before is not None:
             self._release(before.topic_id)
             if wanted is not None and wanted.topic_id != before.topic_id:
-                # One request would forget and name the same, where topics are named, and it would stay forgotten.
+                # With topic names, one request would both forget and name the partition, and it would stay forgotten.
                 self.reset()
         if wanted is None:
             del self._wanted[tp]
@@ -127,11 +128,11 @@ class FetchSession:
     def fill(
         self, request: FetchRequest, partitions: Iterable[TopicPartition], forgotten: Iterable[TopicPartition]
     ) -> None:
-        """Put into `request` what the leader has to be told.
+        """Put the changes for the leader into `request`.
 
-        In a new session that is all that is wanted of `partitions`, which has to be everything; else what changed of
-        them since the last request, and that those of `forgotten` are left out which were not before. Both have to
-        hold all of `changed`, and give the order in which partitions are named.
+        In a new session these are the fetches of all `partitions`, which must be complete. Otherwise they are the
+        fetches that changed since the last request, and the `forgotten` partitions that are no longer wanted. Both
+        arguments must include all of `changed`, and give the order in which partitions are named.
         """
         request.session_id, request.session_epoch = self.id, self.epoch
         if self.epoch != FULL:
@@ -154,7 +155,7 @@ class FetchSession:
         self._told.clear()
 
     def accept(self, reply: FetchResponse) -> None:
-        """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""
+        """Accept a response without an error: go to the next epoch, or start over if the leader keeps no session."""
         if not reply.session_id:
             self.id = 0
             self.reset()
@@ -162,10 +163,10 @@ class FetchSession:
         self.go_on(reply.session_id)
 
     def go_on(self, session_id: int) -> None:
-        """Go to the next epoch, after an answer in the session `session_id`."""
+        """Go to the next epoch, after a response in the session `session_id`."""
         self.id = session_id
         self.epoch = self.epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
-        """Begin anew: the next request names all partitions, and closes the session that the leader may still have."""
+        """Start over: the next request names all partitions, and closes the session that the leader may still have."""
         self.epoch = FULL

@@ -1,10 +1,10 @@
-"""What does `sasl.jaas.config` say? A login module, a control flag and options, cut as Kafka's JaasConfig does.
+"""Parser of `sasl.jaas.config`: a login module, a control flag and options, tokenized like Kafka's JaasConfig.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";
 
-Words are letters, digits, `.`, `-`, `_`, `$` and all beyond ASCII, and begin with no digit, dot or minus; all else goes
-between quotes, single or double, where a backslash escapes as in Java. `//`, `/* */` and a lone `/` begin comments.
-No error shows the text, since it holds a password.
+Words are letters, digits, `.`, `-`, `_`, `$` and everything beyond ASCII, and begin with no digit, dot or minus; all
+other text goes between quotes, single or double, where a backslash escapes as in Java. `//`, `/* */` and a lone `/`
+begin comments. No error shows the text, since it holds a password.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class LoginModule:
 
 class _Token(NamedTuple):
     text: str | None
-    """Of a word or a quoted text; None for a number and for any other character."""
+    """Set for a word or a quoted text; None for a number and for any other character."""
     mark: str = ""
     """That other character."""
 
 
 def parse_jaas(config: str) -> LoginModule:
-    """Return the entry of a client's JAAS config; UsageError, in Kafka's words, if there is not exactly one."""
+    """Return the entry of a client's JAAS config; raises UsageError, in Kafka's words, if there is not exactly one."""
     tokens = _tokens(config)
     modules = []
     for token in tokens:
@@ -67,7 +67,7 @@ def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:
         if value is None or value.text is None:
             where = "an option" if key.text is None or not is_followed else f"key '{key.text}'"
             raise UsageError(f"Value not specified for {where} in JAAS config: what is no word goes between quotes")
-        if key.text is not None:  # Kafka takes an option whose key is a number or a mark, and nothing asks for it.
+        if key.text is not None:  # Kafka accepts an option whose key is a number or a mark, and never uses it.
             options[key.text] = value.text
     raise UsageError("JAAS config entry not terminated by semi-colon")
 
@@ -97,7 +97,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _is_word(char: str) -> bool:
-    """Return whether a character goes on with a word; one of `_NUMERIC` cannot begin it."""
+    """Return whether a character continues a word; one of `_NUMERIC` cannot begin it."""
     return (char.isascii() and char.isalnum()) or char in "-_$." or char >= "\xa0"
 
 
@@ -105,13 +105,13 @@ def _after_comment(text: str, at: int) -> int:
     if text.startswith("/*", at):
         end = text.find("*/", at + 2)
         return len(text) if end < 0 else end + 2
-    # As Java's tokenizer: what follows a slash is passed over unseen, be it the end of the line.
+    # As in Java's tokenizer, the character after a slash is skipped unseen, even the end of the line.
     ends = [found for found in (text.find(line_end, at + 2) for line_end in "\r\n") if found >= 0]
     return min(ends, default=len(text))
 
 
 def _after_number(text: str, at: int) -> tuple[int, str]:
-    """Return where a number ends; a minus before no number is a character of its own."""
+    """Return where a number ends; a minus that no number follows is a character of its own."""
     begin = at
     if text[at] == "-":
         at += 1
@@ -139,7 +139,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def _escaped(text: str, at: int) -> tuple[str, int]:
-    """Return the character that is escaped: of up to three octal digits at most 255."""
+    """Return the escaped character, which may be up to three octal digits (at most 255)."""
     if text[at] not in "01234567":
         return _ESCAPES.get(text[at], text[at]), at + 1
     end = at + 1

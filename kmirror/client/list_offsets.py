@@ -1,4 +1,4 @@
-"""Where do the logs of some partitions begin or end? One request to the broker that leads them, and its answer."""
+"""ListOffsets: the request for log starts or ends of partitions to the broker that leads them, and its response."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def list_offsets(
     timestamp: int = OffsetSpec.LATEST,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> ListOffsetsRequest:
-    """Return what asks for one offset of each partition: an `OffsetSpec`, or that of a timestamp in ms since 1970.
+    """Return the request for one offset of each partition: an `OffsetSpec`, or that of a timestamp in ms since 1970.
 
-    `epochs` has the leader epoch in which each is led, -1 where that is not known: a broker that leads a partition in
-    another epoch answers with an error.
+    `epochs` has the leader epoch of each partition, -1 if it is not known: a broker that leads a partition in another
+    epoch responds with an error.
     """
     topics: dict[str, ListOffsetsTopic] = {}
     for tp, epoch in epochs.items():
@@ -28,7 +28,7 @@ def list_offsets(
 
 
 def offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
-    """Return the offsets in some answers; one that is no answer is passed over, and so is a partition's error."""
+    """Return the offsets in some responses; missing responses and partitions with an error are skipped."""
     return {
         TopicPartition(topic.name, row.partition_index): row.offset
         for answer in answers

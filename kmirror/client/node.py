@@ -1,4 +1,4 @@
-"""What is a client as a node? A table of requests under way, and the machines that send them."""
+"""A client as a node: a table of requests under way, and the machines that send them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ClientNode:
         self.outbox = Outbox()
         self.requester = Requester(client_id, self.outbox)
         self.timers: dict[str, OnTimer] = {}
-        """Whose timers begin with which name."""
+        """First element of the keys of timers to their machine."""
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:

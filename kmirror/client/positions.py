@@ -1,4 +1,4 @@
-"""Where does a consumer read on? Positions by partition, and which of them were moved."""
+"""Positions of a consumer by partition, and the ones that were moved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Position:
 
 
 class Positions(MutableMapping[TopicPartition, Position]):
-    """Where to read next, by partition: a mapping that remembers which partitions were moved."""
+    """Next position by partition: a mapping that remembers which partitions were moved."""
 
     def __init__(self) -> None:
         self._at: dict[TopicPartition, Position] = {}

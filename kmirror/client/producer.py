@@ -1,12 +1,13 @@
-"""The producer: sends each batch until it is acknowledged, refused, or `delivery.timeout.ms` is over.
+"""The producer: sends each batch until it is acknowledged, fails, or `delivery.timeout.ms` is over.
 
 A batch of an idempotent producer gets its producer id, epoch and sequence number when it is first sent and keeps them
-for every retry, so a leader recognises a duplicate. A number is never given to a second batch: a leader without state
-for the producer accepts any first number, so the batches behind a failed one may have been written under theirs. After
-a failure the producer therefore bumps its epoch (KIP-360). What was under way behind the failed batch is repeated under
-its old number until the leader either acknowledges it or answers that it cannot take it; in the new epoch the partition
-begins again at 0 with what was not written. A transaction in which a batch failed can only be aborted, and the
-coordinator bumps the epoch before the next one. Batches are sent as the caller makes them, none are joined.
+for every retry, so a leader recognises a duplicate. A sequence number is never given to a second batch: a leader
+without state for the producer accepts any first number, so the batches behind a failed one may have been written under
+theirs. After a failure the producer therefore bumps its epoch (KIP-360). Batches that were under way behind the failed
+one are retried under their old numbers until the leader either acknowledges or rejects them. In the new epoch the
+partition begins again at 0 with the batches that were not written. A transaction in which a batch failed can only be
+aborted, and the coordinator bumps the epoch before the next one. Batches are sent as the caller makes them; they are
+not joined.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from kmirror.spec.wire_values import Acks
 
 EPOCH_MAX = 0x7FFF
 SEQUENCES = 1 << 31
-"""After the last sequence number comes 0."""
+"""The sequence number wraps around to 0."""
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 LOST_SEQUENCE = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-"""The leader expects another number; a batch that is answered so is not in its log."""
+"""The leader expects another number; a batch with this error is not in its log."""
 PASSED = "a later batch of the partition was acknowledged"
-"""Why a batch fails that could still be written: Kafka's client writes it, and so changes the order."""
+"""Error message of a batch that could still be written: Kafka's client writes it, and so changes the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Delivery:
 
     error: ErrorCode
     base_offset: int = -1
-    """-1 for a duplicate whose offset the leader does not know any more."""
+    """-1 for a duplicate whose offset the leader no longer knows."""
     message: str = ""
 
 
@@ -88,7 +89,7 @@ NO_IDENTITY = _Identity(-1, -1)
 class _Batch:
     tp: TopicPartition
     position: int
-    """Its place among all batches of the partition, in the order of `send`."""
+    """Its index among all batches of the partition, in the order of `send`."""
     records: Sequence[RecordData]
     on_delivery: OnDelivery
     timestamp_ms: int
@@ -106,13 +107,13 @@ class _Partition:
     waiting: list[_Batch] = field(default_factory=list)
     in_flight: list[_Batch] = field(default_factory=list)
     sent: int = 0
-    """How many batches the application has handed over."""
+    """Number of batches that the application has sent."""
     identity: _Identity = NO_IDENTITY
     next_sequence: int = 0
     taken: int = -1
-    """The highest position of a batch that was acknowledged."""
+    """The highest position of an acknowledged batch."""
     leader: Endpoint | None = None
-    """Where the batches in flight are."""
+    """The broker that has the batches in flight."""
     restarts: bool = False
     """Sequence numbers begin at 0 again, in a new epoch, once no batch can have been written under its old number."""
     paused_until: Instant = 0
@@ -150,7 +151,7 @@ class Producer:
         self._requests: dict[Endpoint, int] = {}
         """Number of requests in flight to each broker."""
         self._ending: tuple[bool, OnDone] | None = None
-        """Whether to commit, and what to call, once nothing is under way."""
+        """Whether to commit, and the callback, once nothing is under way."""
         self._refresh_at: Instant = 0
         self._refresh_failures = 0
 
@@ -160,7 +161,7 @@ class Producer:
         return self.configs.enable_idempotence or self.configs.transactional_id is not None
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         match key:
             case (_, "coordinator"):
                 self.transactions.on_timer(now)
@@ -169,7 +170,7 @@ class Producer:
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 
-    # -- what an application does ---------------------------------------------------------------
+    # -- operations of an application -----------------------------------------------------------
 
     def init(self, now: Instant, on_done: OnDone) -> None:
         """Get a producer id; an idempotent producer must not send before that."""
@@ -178,8 +179,8 @@ class Producer:
     def send(self, now: Instant, tp: TopicPartition, records: Sequence[RecordData], on_delivery: OnDelivery) -> None:
         """Send a batch and call `on_delivery` once.
 
-        UsageError without a producer id or an open transaction, after a fatal error, or for records that no producer
-        sends.
+        Raises UsageError without a producer id or an open transaction, after a fatal error, or for records that cannot
+        be sent.
         """
         self.checked(tp, records)
         if self.is_idempotent and self.transactions.producer_id < 0:
@@ -205,10 +206,10 @@ class Producer:
         self.transactions.add_partitions(now, [tp], on_added)
 
     def checked(self, tp: TopicPartition, records: Sequence[RecordData]) -> Sequence[RecordData]:
-        """Return `records`; raise UsageError for the first that cannot be sent to `tp`, and where there is none.
+        """Return `records`; raise UsageError for the first one that cannot be sent to `tp`, or if there is none.
 
-        Broken records are found here, and not when a leader is known and a batch is made of them. As for Kafka's
-        producer no timestamp is below 0.
+        Invalid records are found here, and not later when the leader is known and a batch is built. As in Kafka's
+        producer, timestamps must not be negative.
         """
         where = arguments.partition(tp)
         try:
@@ -261,7 +262,7 @@ class Producer:
     # -- sending ------------------------------------------------------------------------------
 
     def _send_all(self, now: Instant) -> None:
-        """Send what may be sent, one batch for each partition in a request, and set the timer for the rest."""
+        """Send the batches that may be sent, one for each partition in a request, and set the timer for the rest."""
         self._expire(now)
         while self._send_some(now):
             pass
@@ -271,11 +272,11 @@ class Producer:
         self._maybe_end(now)
 
     def _wakes_at(self, now: Instant, tp: TopicPartition, partition: _Partition) -> Instant:
-        """Return when to look at a partition again if no answer comes before."""
+        """Return when to look at a partition again if no response comes before."""
         if partition.paused_until > now:
             return partition.paused_until
         if not self._may_send(now, tp, partition):
-            return partition.waiting[0].until  # The answer that it waits for wakes it.
+            return partition.waiting[0].until  # The response that it waits for wakes it.
         if self._leader(tp, partition) is None and not self.cluster.refreshing:
             return max(self._refresh_at, now + 1)
         return partition.waiting[0].until
@@ -289,7 +290,7 @@ class Producer:
             if endpoint is None:
                 self._refresh(now)
             elif partition.in_flight and partition.leader != endpoint:
-                continue  # The next leader must not take what comes later before the former has answered.
+                continue  # The former leader must respond before the next one gets later batches.
             elif self._requests.get(endpoint, 0) < self.configs.max_in_flight_requests_per_connection:
                 partition.leader = endpoint
                 by_leader.setdefault(endpoint, []).append(self._take(partition))
@@ -304,8 +305,8 @@ class Producer:
             return False
         if not partition.in_flight:
             return not partition.restarts or self._next(partition).sequence >= 0 or partition.identity != self._identity
-        # A retry must be answered before anything else is sent, and so must all of one epoch before the next begins.
-        # Without sequence numbers there is one batch in flight.
+        # A retry must be answered before anything else is sent, and so must all batches of one epoch before the next
+        # begins. Without sequence numbers there is one batch in flight.
         is_retry = partition.waiting[0].attempts > 0 or partition.restarts
         return self.is_idempotent and not is_retry and partition.identity == self._identity
 
@@ -381,14 +382,14 @@ class Producer:
             timestamp_ms=batch.timestamp_ms,
         )
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def _on_row(self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None) -> None:
         partition = self._partitions[batch.tp]
         error = ErrorCode.NETWORK_EXCEPTION if row is None else code_of(row.error_code)
         if error in TAKEN and row is not None:
             partition.taken = max(partition.taken, batch.position)
-            # Those that wait for a new number would now be written after it.
+            # Earlier batches that wait for a new number would now be written after this one.
             passed = [other for other in partition.waiting if other.sequence < 0 and other.position < batch.position]
             partition.waiting = [other for other in partition.waiting if other not in passed]
             batch.on_delivery(now, Delivery(ErrorCode.NONE, row.base_offset))
@@ -406,7 +407,7 @@ class Producer:
     def _on_lost_sequence(
         self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None, error: ErrorCode
     ) -> None:
-        """Send a batch again that the leader cannot take under its number: after an earlier one, or in a new epoch."""
+        """Resend a batch whose sequence number the leader rejects: after an earlier one, or in a new epoch."""
         partition = self._partitions[batch.tp]
         others = (*partition.in_flight, *partition.waiting)
         has_earlier = any(other.sequence >= 0 and other.position < batch.position for other in others)
@@ -439,7 +440,7 @@ class Producer:
     def _expire(self, now: Instant) -> None:
         """Fail waiting batches whose `delivery.timeout.ms` is over."""
         for partition in list(self._partitions.values()):
-            # A callback may send, and so come here again: each batch is looked for when it is its turn.
+            # A callback may send and so reenter this method: look up each batch in turn.
             while (batch := next((one for one in partition.waiting if one.until <= now), None)) is not None:
                 partition.waiting.remove(batch)
                 self._fail(now, batch, Delivery(ErrorCode.REQUEST_TIMED_OUT))
@@ -465,9 +466,9 @@ class Producer:
             self.transactions.init(now, self._on_new_id)
 
     def _on_new_id(self, now: Instant, error: ErrorCode) -> None:
-        """Go on with the new producer id that follows the last epoch; ask again if nobody answered in time.
+        """Continue with the new producer id that follows the last epoch; request it again after a timeout.
 
-        If the id is refused, the batches that need it fail.
+        If the request fails, so do the batches that need the id.
         """
         if error is ErrorCode.REQUEST_TIMED_OUT:
             self.transactions.init(now, self._on_new_id)

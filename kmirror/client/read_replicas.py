@@ -1,11 +1,11 @@
-"""From which replica does a consumer read a partition? From the leader, or from the one that it prefers (KIP-392).
+"""Preferred read replicas of a consumer (KIP-392).
 
-A consumer with a rack is told by the leader which replica to fetch from. As in Kafka's Java consumer that holds until
+If a consumer has a rack, the leader names the replica to fetch from. As in Kafka's Java consumer that holds until
 `metadata.max.age.ms` are over, the leader or its epoch changes, the broker is gone from the metadata, or the replica
-answers with an error.
+returns an error.
 
-A follower cannot tell whether its log lacks a position because it is behind or because the log was cut. So the leader
-has to answer for the position first, once in each leader epoch: the fetch that asks it names no rack.
+A follower cannot distinguish whether its log lacks a position because it is behind or because the log was cut. So the
+leader must validate the position first, once in each leader epoch, with a fetch that names no rack.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Preferred:
 
 
 class ReadReplicas:
-    """The preferred read replicas of one consumer, and which positions their leaders know."""
+    """The preferred read replicas of one consumer, and the positions that their leaders have validated."""
 
     def __init__(self, cluster: RemoteCluster, rack: str, max_age_ms: int) -> None:
         self._cluster = cluster
@@ -38,12 +38,12 @@ class ReadReplicas:
         self._preferred: dict[TopicPartition, _Preferred] = {}
         """In the order in which they expire."""
         self._valid: dict[TopicPartition, RemoteLeader] = {}
-        """The leader that has answered for the position of a partition."""
+        """The leader that has validated the position of a partition."""
         self._unvalidated: dict[TopicPartition, tuple[Endpoint, RemoteLeader]] = {}
-        """Partitions whose leader has not answered for their position, and where it is asked."""
+        """Partitions whose leader has not validated their position, and the endpoint that is asked."""
 
     def prefer(self, now: Instant, tp: TopicPartition, broker_id: int) -> bool:
-        """Fetch `tp` from this broker from now on; return False if metadata does not have it."""
+        """Fetch `tp` from this broker; return False if metadata does not have it."""
         leader = self._cluster.leader(tp)
         if leader is None or broker_id not in self._cluster.brokers:
             return False
@@ -56,11 +56,11 @@ class ReadReplicas:
         return self._preferred.pop(tp, None) is not None
 
     def expired(self, now: Instant) -> list[TopicPartition]:
-        """Return the partitions whose preferred replica has been preferred for too long."""
+        """Return the partitions whose preferred replica has expired."""
         return [tp for tp, _ in takewhile(lambda row: now > row[1].until, self._preferred.items())]
 
     def endpoint(self, tp: TopicPartition) -> Endpoint | None:
-        """Return where the preferred replica of `tp` listens, or None if the leader is to be asked."""
+        """Return the endpoint of the preferred replica of `tp`, or None to fetch from the leader."""
         preferred = self._preferred.get(tp)
         if preferred is None:
             return None
@@ -73,23 +73,23 @@ class ReadReplicas:
     # -- positions ----------------------------------------------------------------------------
 
     def forget(self, tp: TopicPartition) -> None:
-        """Forget that the position of `tp` is to be validated."""
+        """Drop the pending validation of the position of `tp`."""
         self._unvalidated.pop(tp, None)
 
     def validate(self, tp: TopicPartition, position: Position, endpoint: Endpoint) -> None:
-        """Have the leader, which is asked at `endpoint`, answer for the position, unless it has done so."""
+        """Have the leader at `endpoint` validate the position, unless it has done so."""
         leader = self._cluster.leader(tp)
         assert leader is not None, f"the leader of {tp} was found"
         if self._rack and position.epoch != NO_EPOCH and self._valid.get(tp) != leader:
             self._unvalidated[tp] = endpoint, leader
 
     def on_answer(self, endpoint: Endpoint, failed: Container[TopicPartition]) -> None:
-        """Take over that the broker at `endpoint` has answered without an error or a divergence, except of `failed`."""
+        """Record that the broker at `endpoint` has responded without an error or a divergence, except for `failed`."""
         for tp, (asked, leader) in list(self._unvalidated.items()):
             if asked == endpoint and tp not in failed:
                 del self._unvalidated[tp]
                 self._valid[tp] = leader
 
     def rack(self, endpoint: Endpoint) -> str:
-        """Return the rack to name at `endpoint`; empty while the leader there validates a position."""
+        """Return the rack for a fetch to `endpoint`; empty while the leader there validates a position."""
         return "" if any(asked == endpoint for asked, _ in self._unvalidated.values()) else self._rack

@@ -1,7 +1,8 @@
-"""Does an answer say that the broker does not serve this version of the request?
+"""Detection of UNSUPPORTED_VERSION in a response.
 
-Kafka's brokers close the link then. Where the level of a feature has changed ours answer UNSUPPORTED_VERSION, and the
-link lives on (D1): at the top of the answer or, if that version has no error there, in all of its rows.
+Kafka's brokers close the link instead. When a feature level has changed, our brokers respond with UNSUPPORTED_VERSION,
+and the link stays open (D1). The error is at the top level of the response or, if that version has none there, in all
+of its rows.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 _rows: dict[type[Message], tuple[str, ...]] = {}
-"""The arrays of an answer whose elements have an error of their own."""
+"""The arrays of a response whose elements have an error of their own."""
 
 
 def refuses_version(answer: Message) -> bool:
-    """Return whether the answer, or the first of its rows, is UNSUPPORTED_VERSION."""
+    """Return whether the response, or the first of its rows, is UNSUPPORTED_VERSION."""
     if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.UNSUPPORTED_VERSION:
         return True
     kind = type(answer)

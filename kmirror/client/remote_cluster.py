@@ -1,8 +1,8 @@
-"""What a client knows of a cluster (brokers, topics, leaders, versions), and how it sends a request to a broker.
+"""Client of a cluster: its brokers, topics, leaders and versions, and requests to its brokers.
 
-Nothing is assumed of the cluster but the protocol: versions are asked for, leaders are looked up, and metadata with a
+Nothing but the protocol is assumed of the cluster: versions are requested, leaders are looked up, and metadata with a
 lower leader epoch than a known one is ignored. An unknown error code, or a request that the broker's versions cannot
-carry, never raises in the node that asks.
+carry, never raises in the node that sends the request.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from kmirror.spec.error_codes import ErrorCode
 
 PATIENCE_MS = 3_000
 API_VERSIONS_ASKED = 0
-"""Every broker since 0.10 answers version 0."""
+"""Every broker since 0.10 serves version 0."""
 FEATURES_FROM = 3
-"""First version of ApiVersions whose answer has the cluster's feature levels; so it is asked once more for them."""
+"""First version of ApiVersions with the cluster's feature levels in the response; a second request fetches them."""
 SOFTWARE_NAME, SOFTWARE_VERSION = "kmirror", "1"
-"""What a client has to say of itself from that version on."""
+"""The name and version that a client sends from that version on."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteLeader:
-    """The leader of a partition, and its leader epoch, -1 if the broker is too old to name one."""
+    """The leader of a partition, and its leader epoch, -1 if the broker is too old to return one."""
 
     broker_id: int
     epoch: int
@@ -49,12 +49,12 @@ class RemoteLeader:
 
 @dataclass(frozen=True, slots=True)
 class LeaderHint:
-    """Who leads a partition, as the broker says that was taken for its leader; -1 where it does not know."""
+    """The leader of a partition according to a broker that was taken for it; -1 for unknown values."""
 
     broker_id: int
     epoch: int
     endpoint: Endpoint | None = None
-    """Where that broker listens, if that was told."""
+    """Endpoint of that broker, if it was in the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,41 +67,42 @@ class RemoteTopic:
 
 @dataclass(slots=True)
 class Changes:
-    """What one answer to Metadata changed in a RemoteCluster; each field is a dict that serves as an ordered set.
+    """The changes that one Metadata response made in a RemoteCluster; each field is a dict used as an ordered set.
 
-    What is missing or has no leader is in it each time, changed or not: nobody else would ask for it again.
+    Topics that are missing and partitions without a leader are always included, as nothing else would request them
+    again.
     """
 
     cluster_id: bool = False
-    """The id is another one than before, or the first one: everything has to be looked at."""
+    """The id has changed, or is the first one: everything must be looked at."""
     topics: dict[str, None] = field(default_factory=dict)
-    """Topics whose id, number of partitions or error is another; those that are missing, or not in the answer."""
+    """Topics with a new id, number of partitions or error; those that are missing, or not in the response."""
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
-    """Partitions whose leader, leader epoch or leader's endpoint is another; those whose leader is not known."""
+    """Partitions with a new leader, leader epoch or leader's endpoint; those whose leader is not known."""
 
 
 OnRefreshed = Callable[[Instant, Changes | None], None]
-"""(now, what the answer changed, or None if no broker answered)"""
+"""(now, the changes in the response, or None if no broker responded)"""
 
 OnChecked = Callable[[Instant, MetadataResponse, Mapping[str, str]], None]
-"""(now, the answer to take over, the topics about which it is not believed, each with the reason)"""
+"""(now, the response to use, the topics for which it is not believed, each with the reason)"""
 Check = Callable[[Instant, MetadataRequest, MetadataResponse, OnChecked], None]
-"""(now, request, its answer, what to call once) -> how much of an answer is believed"""
+"""(now, request, its response, a callback to call once) -> decides how much of a response is believed"""
 
 
 def parse_servers(text: str) -> tuple[Endpoint, ...]:
-    """Return the endpoints of a `bootstrap.servers` value; entries without a possible port are left out."""
+    """Return the endpoints of a `bootstrap.servers` value; entries without a valid port are left out."""
     found = []
     for entry in text.split(","):
         host, _, port = entry.strip().rpartition(":")
-        # Superscripts are digits to Python, and no numbers to int().
+        # Superscripts are digits to Python, but int() rejects them.
         if host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536:
             found.append(Endpoint(host, int(port)))
     return tuple(found)
 
 
 def code_of(code: int) -> ErrorCode:
-    """Return the ErrorCode of a number from another cluster; UNKNOWN_SERVER_ERROR if we do not know it."""
+    """Return the ErrorCode for a number from another cluster; UNKNOWN_SERVER_ERROR if we do not know it."""
     return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -115,7 +116,7 @@ def _spoken(request: type[Message]) -> Range:
 
 
 class RemoteCluster:
-    """What is known of one cluster, refreshed on demand. Requests of one purpose share a link to each broker."""
+    """Metadata of one cluster, refreshed on demand. Requests of one purpose share a link to each broker."""
 
     def __init__(
         self,
@@ -133,55 +134,57 @@ class RemoteCluster:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
         self._client_id = client_id
-        """What requests go by that name no other; None for the requester's own."""
+        """The client id of requests without one of their own; None for the requester's."""
         self._requester = requester
         self.servers = servers
-        """Where to ask before any broker is known: `bootstrap.servers`."""
+        """Brokers to ask before any broker is known: `bootstrap.servers`."""
         self.timeout_ms = timeout_ms
-        """How long a broker may take to answer; may be changed while requests are under way."""
+        """Time for a broker to respond; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
         self.is_closed = False
         self._wants_features = wants_features
         self._check = check
-        """Asked about every answer to a refresh; None if all are believed."""
+        """Called for every response to a refresh; None if all are believed."""
         self._authenticator = authenticator
-        """How links are secured; None if they are plain."""
+        """Secures the links; None if they are plain."""
         self.problem = ""
-        """What is wrong with the configs, so that nothing can be sent at all; set by whoever gave no servers for it."""
+        """Configuration error that prevents all requests, or ""; set by a caller that therefore passed no servers."""
         self.features: Mapping[str, int] = {}
-        """Level of each feature that is not 0, as far as a broker told it; only learned if it is wanted."""
+        """Level of each feature that is not 0, as far as a broker has returned it; only fetched if wanted."""
         self._features_epoch = -1
         self._turn = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
         self.topics: dict[str, RemoteTopic] = {}
         self.missing: dict[str, int] = {}
-        """Topics that the last refresh did not find, and how many refreshes in a row did not."""
+        """Topics that the last refresh did not find, with the number of such refreshes in a row."""
         self.refused: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
         self.doubted: dict[str, str] = {}
-        """Topics about which the last answer was not believed, and why: what is known of them is from before."""
+        """Topics for which the last response was not believed, with the reason: their metadata is older."""
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
         self._learned_at: dict[Endpoint, int] = {}
-        """How many links to a broker had ended when its versions were learned; later they are asked for again."""
+        """Number of ended links to a broker when its versions were learned; after another end they are requested again.
+        """
         self._silent: dict[Endpoint, None] = {}
-        """Those that left a request without an answer, the last one as well."""
+        """Brokers whose most recent request got no response."""
         self._links: dict[OutboundLink, None] = {}
         """The links over which something was sent."""
         self._patience_ms = PATIENCE_MS
-        """How long a broker may take to tell metadata, at most `timeout_ms`: if it hangs, another one is asked."""
+        """Time for a broker to return metadata, at most `timeout_ms`: if it hangs, another one is asked."""
         self.took: Duration = 0
-        """How long the last answer to a refresh took."""
+        """Duration of the last answered refresh."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
-        """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
+        """The topics of the last refresh, and its response without the correlation id, if an equal one need not be
+        parsed."""
 
     # -- metadata -----------------------------------------------------------------------------
 
     def refresh(self, now: Instant, topics: Iterable[str]) -> None:
-        """Ask one of the brokers about `topics`; `on_refreshed` is told what its answer changed.
+        """Request the metadata of `topics` from one of the brokers; `on_refreshed` is called with the changes.
 
         Does nothing while another refresh is under way.
         """
@@ -200,7 +203,7 @@ class RemoteCluster:
             said = bytes(frame[CORRELATION_ID_BYTES:])
             if self._answered != (names, said):
                 return False
-            self._end_refresh(later, Changes())  # Most answers repeat the last one, of all partitions.
+            self._end_refresh(later, Changes())  # Most responses repeat the last one.
             return True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -225,19 +228,19 @@ class RemoteCluster:
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
         if self._wants_features and changes is not None:
-            self._versions.clear()  # What made a refresh necessary may have been an upgrade.
+            self._versions.clear()  # An upgrade may have caused the refresh.
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 
     def _lacks(self, reply: MetadataResponse, asked: list[str], changes: Changes) -> bool:
-        """Return whether an answer lacks something, so that it is news each time (see Changes)."""
+        """Return whether a response lacks something, so that it is news each time (see Changes)."""
         unanswered = len(reply.topics) < len(asked) or any(name in self.missing for name in changes.topics)
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
-        """Return the next broker in turn, for requests that every broker can answer.
+        """Return the next broker in turn, for requests that every broker can serve.
 
-        One that did not answer the last time is left out, unless none of them did.
+        A broker whose last request got no response is skipped, unless all are like that.
         """
         every = [*self.brokers.values(), *self.servers]
         choices = [endpoint for endpoint in every if endpoint not in self._silent] or every
@@ -246,7 +249,7 @@ class RemoteCluster:
         return endpoint
 
     def in_turn(self, endpoints: Sequence[Endpoint]) -> list[Endpoint]:
-        """Return brokers in the order to ask them in, each call with another first; silent ones come last."""
+        """Return brokers in the order in which to ask them, each call with another one first; silent ones last."""
         first = self._turn % max(1, len(endpoints))
         self._turn += 1
         return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._silent)
@@ -276,7 +279,7 @@ class RemoteCluster:
                         changes.partitions[TopicPartition(name, partition)] = None
 
     def _learn_topic(self, topic: MetadataResponseTopic, changes: Changes) -> bool:
-        """Return whether the topic belongs to the changed ones."""
+        """Return whether the topic has changed."""
         name = topic.name or ""
         times_missing, refused = self.missing.pop(name, 0), self.refused.pop(name, None)
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -286,7 +289,7 @@ class RemoteCluster:
             self.refused[name] = code_of(topic.error_code)
             return times_missing > 0 or self.refused[name] is not refused
         before, rows = self.topics.get(name), topic.partitions
-        # A broker that is still spoken to in an old version tells no id; that is no news.
+        # A broker that still gets requests of an old version returns no id; that is no change.
         topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
         if before is not None and any(before.topic_id) and before.topic_id != topic_id:
             self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
@@ -300,7 +303,7 @@ class RemoteCluster:
         return is_other or times_missing > 0 or refused is not None
 
     def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> bool:
-        """Take over the leader of `tp`, unless a higher leader epoch is known already; return whether it is another."""
+        """Record the leader of `tp`, unless a higher leader epoch is known; return whether the leader is new."""
         leaders = self._leaders.setdefault(tp.topic, {})
         known = leaders.get(tp.partition)
         if known is not None and (epoch < known.epoch or (broker_id, epoch) == (known.broker_id, known.epoch)):
@@ -310,10 +313,10 @@ class RemoteCluster:
         return True
 
     def learn_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
-        """Take over a leader that a broker named with an error (KIP-951); return whether that is news.
+        """Record a leader that a broker named with an error (KIP-951); return whether that is news.
 
-        It has to have a later leader epoch than the known one, so that two brokers which name each other are not
-        believed; where a known broker listens, Metadata alone tells.
+        It must have a later leader epoch than the known one, so that two brokers which name each other are not
+        believed. The endpoint of a known broker comes from Metadata only.
         """
         known = self.leader(tp)
         if hint.broker_id < 0 or hint.epoch <= (-1 if known is None else known.epoch):
@@ -323,22 +326,22 @@ class RemoteCluster:
         return hint.broker_id in self.brokers and self.learn_leader(tp, hint.broker_id, hint.epoch)
 
     def forget(self, topic: str) -> None:
-        """Forget a topic that nobody asks about any more: its id and its leaders may change unseen."""
+        """Forget a topic that is no longer refreshed: its id and its leaders may change unnoticed."""
         for known in (self.topics, self.missing, self.refused, self.doubted, self._leaders):
             known.pop(topic, None)
         self._answered = None
 
     def has(self, topic: str) -> bool:
-        """Return whether the topic was there when it was last asked about."""
+        """Return whether the topic existed at the last refresh."""
         return topic in self.topics and topic not in self.missing
 
     def leader(self, tp: TopicPartition) -> RemoteLeader | None:
-        """Return the leader of `tp` as it was learned last, or None."""
+        """Return the last known leader of `tp`, or None."""
         leaders = self._leaders.get(tp.topic)
         return None if leaders is None else leaders.get(tp.partition)
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
-        """Return where the leader of `tp` listens, or None if that is not known."""
+        """Return the endpoint of the leader of `tp`, or None if that is not known."""
         leader = self.leader(tp)
         return None if leader is None else self.brokers.get(leader.broker_id)
 
@@ -354,11 +357,11 @@ class RemoteCluster:
         return self.version(endpoint, request) is not None
 
     def knows_versions(self, endpoint: Endpoint) -> bool:
-        """Return whether a broker's versions have been asked for and not been forgotten since."""
+        """Return whether a broker's versions have been requested and not been forgotten since."""
         return endpoint in self._versions
 
     def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
-        """Take over what a broker serves: API key to (first, last) version."""
+        """Record the versions that a broker serves: API key to (first, last) version."""
         self._versions[endpoint] = versions
         self._learned_at[endpoint] = self.closings(endpoint)
 
@@ -371,7 +374,7 @@ class RemoteCluster:
         self._versions.pop(endpoint, None)
 
     def ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
-        """Ask a broker for its versions, known or not, and call `then`; without an answer they are forgotten."""
+        """Request a broker's versions, known or not, and call `then`; without a response they are forgotten."""
         self._use(endpoint, purpose)
         self._ask_versions(now, endpoint, purpose, self.timeout_ms, then)
 
@@ -388,7 +391,7 @@ class RemoteCluster:
                     self._ask_api_versions(later, endpoint, purpose, version, timeout_ms, on_features)
                     return
             else:
-                self.forget_versions(endpoint)  # What it served before proves nothing of now.
+                self.forget_versions(endpoint)  # The earlier versions prove nothing now.
             then(later)
 
         def on_features(later: Instant, reply: Message | None) -> None:
@@ -416,14 +419,14 @@ class RemoteCluster:
         )
 
     def _heard(self, endpoint: Endpoint, reply: Message | None) -> None:
-        """Note whether a broker answers; the answers of a quiet session, which are not read, tell nothing new."""
+        """Record whether a broker responds; responses of a quiet session, which are not parsed, change nothing here."""
         if reply is None:
             self._silent[endpoint] = None
         else:
             self._silent.pop(endpoint, None)
 
     def _learn_features(self, reply: ApiVersionsResponse) -> None:
-        """Take over the levels, unless a broker told newer ones already."""
+        """Record the levels, unless newer ones are known."""
         if reply.finalized_features_epoch > self._features_epoch:
             self._features_epoch = reply.finalized_features_epoch
             self.features = {row.name: row.max_version_level for row in reply.finalized_features}
@@ -438,13 +441,13 @@ class RemoteCluster:
         return ", ".join(dict.fromkeys(why for endpoint in asked if (why := self._authenticator.why(endpoint))))
 
     def suffix(self, *endpoints: Endpoint) -> str:
-        """Return `trouble` as the end of a sentence: behind a colon, if there is any."""
+        """Return `trouble` as the end of a sentence: after a colon, if there is any."""
         trouble = self.trouble(*endpoints)
         return trouble and f": {trouble}"
 
     @property
     def is_silent(self) -> bool:
-        """Whether every broker that is known was asked, and none answered the last time."""
+        """Whether every known broker was asked, and none responded the last time."""
         return bool(self.servers) and self._silent.keys() >= {*self.servers, *self.brokers.values()}
 
     @property
@@ -453,7 +456,7 @@ class RemoteCluster:
         return bool(self.servers) and self.cluster_id is None and not self._silent and not self.trouble()
 
     def close(self, now: Instant) -> None:
-        """Close all links to the cluster; what was under way on them ends without an answer."""
+        """Close all links to the cluster; requests under way on them end without a response."""
         self.is_closed = True
         links, self._links = self._links, {}
         for link in links:
@@ -487,16 +490,16 @@ class RemoteCluster:
         is_counted: bool = False,
         needs_controller: bool = False,
     ) -> None:
-        """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
+        """Send `body` in the newest common version; request the broker's versions first if they are not known.
 
-        They are also asked for if the broker is not known to serve the request, and if it refuses the version that it
-        served before: the level of a feature may be another one by now. In the latter case the request is sent once
-        more if there is another version of it; else `on_reply` gets the refusal (D76).
+        They are also requested if the broker is not known to serve the request, and if it rejects the version that it
+        served before: a feature level may have changed. In the latter case the request is sent once more if there is
+        another version of it; else `on_reply` gets the rejection (D76).
 
-        The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
-        if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
-        that of `Requester.send`. With `is_counted` everything on this link is counted (`Requester.counts`). With
-        `needs_controller` a request without an answer does not make the broker count as silent.
+        The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no response, and also
+        if the broker serves no such version: `supports` distinguishes the two. `on_frame` is that of `Requester.send`.
+        With `is_counted` everything on this link is counted (`Requester.counts`). With `needs_controller` a request
+        without a response does not make the broker count as silent.
         """
 
         wait_ms = timeout_ms or self.timeout_ms
@@ -528,7 +531,7 @@ class RemoteCluster:
             put(now, version)
 
     def _use(self, endpoint: Endpoint, purpose: str, *, is_counted: bool = False) -> None:
-        """Have the link to a broker for one purpose counted and secured before anything is sent on it."""
+        """Secure, and if requested count, the link to a broker for one purpose before anything is sent on it."""
         link = self.link(endpoint, purpose)
         self._links[link] = None
         if is_counted:
@@ -565,7 +568,7 @@ class RemoteCluster:
             if reply is not None or not needs_controller:
                 self._heard(endpoint, reply)
             if reply is None:
-                # The broker may come back as another release: ask for its versions again.
+                # The broker may come back as another release: request its versions again.
                 self.forget_versions(endpoint)
             on_reply(later, reply)
 

@@ -1,9 +1,9 @@
 """Requests under way: one table by correlation id, no futures.
 
-Every request ends in exactly one call of its `on_reply`: with the answer, or with None when the link closed, the time
-ran out, or the answer could not be read. In a node that goes on after an exception, an `on_reply` that raises on an
-answer is called again with None. A node that restarts has an empty table; what a request was for must be derivable
-again from persisted state.
+Every request ends in exactly one call of its `on_reply`: with the response, or with None when the link closed, the time
+ran out, or the response could not be parsed. In a node that continues after an exception, an `on_reply` that raises on
+a response is called again with None. A node that restarts has an empty table; the purpose of a request must be
+derivable again from persisted state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kmirror.protocol.repeated_fetch import RepeatedFetch
 
 OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
-"""(now, an answer's frame); returns whether it is dealt with, so that it need not be read."""
+"""(now, the frame of a response); returns True if it needs no parsing."""
 TIMER = "request-timeout"
 TOO_LATE = "there was no answer in time"
 
@@ -40,12 +40,12 @@ class Pending:
     on_reply: OnReply
     on_frame: OnFrame | None
     is_counted: bool = True
-    """It does not only secure the link."""
+    """False for requests that only secure the link."""
 
 
 @value
 class Sent:
-    """How a fetch was sent, to send it again in the same way."""
+    """The parameters of a fetch that was sent, to send it again in the same way."""
 
     requester: Requester
     pending: Pending
@@ -53,7 +53,7 @@ class Sent:
     timeout_us: Duration
 
     def again(self, now: Instant, fetch: RepeatedFetch) -> None:
-        """Send a fetch of which only the session epoch may have changed since; the same callbacks are called."""
+        """Send the fetch again, with a new session epoch at most; the same callbacks are called."""
         requester, pending = self.requester, self.pending
         correlation_id = requester.next_correlation_id()
         frame = fetch.frame(pending.version, correlation_id=correlation_id, client_id=self.client_id)
@@ -61,7 +61,7 @@ class Sent:
 
 
 class Requester:
-    """The client half of a node: sends requests and matches answers to them."""
+    """The client half of a node: sends requests and matches responses to them."""
 
     def __init__(self, client_id: str, outbox: Outbox, failures: Failures | None = None) -> None:
         self._client_id = client_id
@@ -72,12 +72,12 @@ class Requester:
         self._counts: dict[OutboundLink, ClientCounts] = {}
         self.outbox = outbox
         self.closings: dict[Endpoint, int] = {}
-        """How many links to a peer have ended: it may be another release when it is back."""
+        """Number of ended links to a peer: it may be another release when it is back."""
 
     # -- secured links ------------------------------------------------------------------------
 
     def secure(self, link: OutboundLink, authenticator: Authenticator) -> None:
-        """Have all requests on a link go out only after it was secured, from now until `hang_up`."""
+        """Secure a link before all requests on it, from now until `hang_up`."""
         known = self._secured.get(link)
         if known is None or known.authenticator is not authenticator:
             self._secured[link] = SecuredLink(
@@ -87,7 +87,7 @@ class Requester:
     def _ask_first(
         self, now: Instant, link: OutboundLink, body: Message, version: int, on_reply: OnReply, timeout_ms: int
     ) -> None:
-        """Send a request that secures a link: it goes before those that wait for that."""
+        """Send a request that secures a link, ahead of those that wait for that."""
         assert body.API_KEY is not None, "it is a request"
         correlation_id = self.next_correlation_id()
         chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=self._client_id))
@@ -109,13 +109,13 @@ class Requester:
     # -- counts -------------------------------------------------------------------------------
 
     def count(self, link: OutboundLink) -> None:
-        """Have counted what goes over a link, until `hang_up` or `close`; to be called before it is first used."""
+        """Count the traffic of a link, until `hang_up` or `close`; must be called before its first use."""
         if link not in self._counts:
             self._counts[link] = ClientCounts()
             self.outbox.add(CountLink(link))
 
     def counts(self, link: OutboundLink) -> ClientCounts | None:
-        """Return what was counted of a link; None if nobody wanted that."""
+        """Return the counts of a link; None if it is not counted."""
         return self._counts.get(link)
 
     # -- requests -----------------------------------------------------------------------------
@@ -133,10 +133,10 @@ class Requester:
         client_id: str | None = None,
         on_frame: OnFrame | None = None,
     ) -> Sent:
-        """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode.
+        """Send `body`, and later call `on_reply` with the response or None; LocalProtocolError if it does not encode.
 
-        `on_frame` is called before an answer is read; if it returns True, that was all. What is returned sends a fetch
-        again.
+        `on_frame` is called before a response is parsed; if it returns True, the response needs no more work. The
+        result can send a fetch again.
         """
         correlation_id = self.next_correlation_id()
         client_id = client_id or self._client_id
@@ -148,7 +148,7 @@ class Requester:
         return Sent(self, pending, client_id, timeout_us)
 
     def next_correlation_id(self) -> int:
-        """Return the number of the next request."""
+        """Return the correlation id of the next request."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         return correlation_id
@@ -156,7 +156,7 @@ class Requester:
     def put(
         self, now: Instant, correlation_id: int, pending: Pending, chunks: tuple[Chunk, ...], timeout_us: Duration
     ) -> None:
-        """Have an encoded request sent, and wait for its answer."""
+        """Send an encoded request, and wait for its response."""
         self._pending[correlation_id] = pending
         if self._counts and (counts := self._counts.get(pending.link)) is not None:
             counts.sent(now, sum(map(len, chunks)))
@@ -168,7 +168,7 @@ class Requester:
         add(SetTimer((TIMER, correlation_id), now + timeout_us))
 
     def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
-        """Match an answer to its request; an answer without a request is dropped."""
+        """Match a response to its request; a response without a request is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
         if pending is None or pending.link != link:
@@ -184,7 +184,7 @@ class Requester:
             try:
                 if pending.on_frame(now, frame):
                     return
-            except Exception as error:  # The answer is read, as if there were no `on_frame`.
+            except Exception as error:  # The response is parsed, as if there were no `on_frame`.
                 self._failures.caught(f"an answer's frame from {link.peer}", error)
         try:
             body = decode_answer(frame, pending.api_key, pending.version)
@@ -201,7 +201,7 @@ class Requester:
             self._end(now, pending)
 
     def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
-        """End every request that was under way on the link, with None; `why` is what the runner knows of the cause."""
+        """End every request that was under way on the link, with None; `why` is the cause, if the runner knows it."""
         self.closings[link.peer] = self.closings.get(link.peer, 0) + 1
         if self._secured and (secured := self._secured.get(link)) is not None:
             secured.on_closed(now, why)
@@ -214,7 +214,7 @@ class Requester:
             self._end(now, pending)
 
     def on_timeout(self, now: Instant, correlation_id: int) -> None:
-        """Close the link of a request whose time is up: answers come in order, so no later one can come either."""
+        """Close the link of a request that timed out: responses come in order, so no later one can come either."""
         pending = self._pending.pop(correlation_id, None)
         if pending is None:
             return
@@ -223,7 +223,7 @@ class Requester:
         self._end(now, pending)
 
     def _end(self, now: Instant, pending: Pending) -> None:
-        """Tell that no answer comes; if that fails, the other requests that end with it are told all the same."""
+        """End a request without a response; an exception must not keep other requests from ending."""
         try:
             pending.on_reply(now, None)
         except Exception as error:
@@ -236,7 +236,7 @@ class Requester:
         self._counts.pop(link, None)
 
     def close(self, peer: Endpoint, channel: str) -> None:
-        """Close a link on purpose, and for good; what was under way on it is forgotten without a call."""
+        """Close a link on purpose, and for good; requests under way on it are dropped without a call."""
         link = OutboundLink(peer, channel)
         self._secured.pop(link, None)
         self._counts.pop(link, None)

@@ -1,4 +1,4 @@
-"""What is a SASL mechanism to a client? Who sends what first, and what it answers; PLAIN (RFC 4616) is the shortest."""
+"""SASL mechanisms for a client: the messages of an exchange; PLAIN (RFC 4616) is the shortest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLAIN = "PLAIN"
 
 
 class SaslFailure(KmirrorError):
-    """The exchange cannot go on: the broker's message is not what the mechanism allows. Has no secrets in it."""
+    """The exchange failed: the broker's message violates the mechanism. The text has no secrets."""
 
 
 class Mechanism(Protocol):
@@ -21,12 +21,12 @@ class Mechanism(Protocol):
         ...
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """Return the answer to a message of the server, None if the exchange is over; or raise SaslFailure."""
+        """Return the reply to a message of the server, None if the exchange is over; raises SaslFailure."""
         ...
 
 
 class PlainClient:
-    """Name and password as they are: to be used over TLS."""
+    """Sends name and password in clear text, so it should be used over TLS."""
 
     def __init__(self, username: str, password: str) -> None:
         self._message = b"\0".join((b"", username.encode(), password.encode()))
@@ -36,4 +36,4 @@ class PlainClient:
         return self._message
 
     def respond(self, challenge: bytes) -> None:
-        """End the exchange: a server has nothing to say."""
+        """End the exchange: the server's message has no content."""

@@ -1,7 +1,7 @@
-"""How does a client prove that it knows a password without sending it? SCRAM (RFC 5802, RFC 7677), as Kafka speaks it.
+"""SCRAM (RFC 5802, RFC 7677) for a client, as in Kafka: proves knowledge of a password without sending it.
 
-Kafka's client takes names and passwords as their UTF-8 bytes and prepares no strings (no SASLprep), and so does this.
-There is no channel binding, and the only extension is `tokenauth`: name and password are a delegation token's.
+As in Kafka's client, names and passwords are used as UTF-8 bytes, without string preparation (no SASLprep). There is no
+channel binding, and the only extension is `tokenauth`: name and password are a delegation token's.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from kmirror.client.sasl import SaslFailure
 
 ITERATIONS_MIN = 4096
-"""The least that Kafka's client takes."""
+"""The least that Kafka's client accepts."""
 ITERATIONS_MAX = 1 << 17
-"""AlterUserScramCredentials takes at most 16384; what ZooKeeper held had no bound, and Kafka's client has none.
+"""AlterUserScramCredentials accepts at most 16384; credentials in ZooKeeper had no limit, and Kafka's client has none.
 
-Ours keeps a server from having us count for minutes."""
+This one keeps a server from making us compute for minutes.
+"""
 NO_BINDING = b"n,,"
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """Mechanism to the name of its hash."""
@@ -27,16 +28,16 @@ HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 @dataclass(slots=True)
 class SaltedPasswords:
-    """What passwords came to, by salt and iterations: the costly step need not be repeated for each connection."""
+    """Salted passwords by salt and iterations: the costly step need not be repeated for each connection."""
 
     known: dict[tuple[bytes, int], bytes] = field(default_factory=dict, repr=False)
 
     def get(self, digest: str, password: str, salt: bytes, iterations: int) -> bytes:
-        """Return Hi(password, salt, iterations), always of the same password and hash."""
+        """Return Hi(password, salt, iterations); all calls must have the same password and hash."""
         found = self.known.get((salt, iterations))
         if found is None:
             found = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
-            self.known = {(salt, iterations): found}  # Users change passwords seldom, so one is enough.
+            self.known = {(salt, iterations): found}  # Users seldom change passwords, so one is enough.
         return found
 
 
@@ -53,7 +54,7 @@ class ScramClient:
         is_token: bool = False,
         salted: SaltedPasswords | None = None,
     ) -> None:
-        """`nonce` is printable ASCII without a comma, and another one in each exchange."""
+        """Begin an exchange; `nonce` is printable ASCII without a comma, and differs in each exchange."""
         self._digest = HASHES[mechanism]
         self._password = password
         self._nonce = nonce
@@ -66,7 +67,7 @@ class ScramClient:
         return NO_BINDING + self._first_bare
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """Return the answer to a message of the server, None if its signature ends the exchange; or SaslFailure."""
+        """Return the reply to a message of the server, None if its signature ends the exchange; raises SaslFailure."""
         if self._server_signature is None:
             return self._prove(challenge)
         fields = _fields(challenge)

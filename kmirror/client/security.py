@@ -1,8 +1,8 @@
-"""How is a connection to a cluster secured? `security.protocol` and what belongs to it, from a client's configs.
+"""Security of connections to a cluster: `security.protocol` and related keys of a client's configs.
 
-Values are read as Kafka's clients of 4.3 read them, passwords too: without the blanks around them. What of `sasl.*` and
-`ssl.*` changes nothing here is let be if a connection is as safe without it, such as names of Java's providers or how
-tokens are refreshed, and refused if not. Keys of a protocol that is not chosen are not looked at.
+Values are read as in Kafka's clients of 4.3, passwords too: without surrounding blanks. Keys of `sasl.*` and `ssl.*`
+without an effect here are ignored if a connection is as safe without them, such as names of Java's providers or how
+tokens are refreshed, and rejected if not. Keys of protocols that are not in use are ignored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kmirror.spec.configs.rules import PROTOCOLS as SECURITY_PROTOCOLS
 MECHANISMS = (PLAIN, *HASHES)
 PROTOCOLS = ("TLSv1.2", "TLSv1.3")
 PASSED_OVER = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
-"""Protocols that a JVM of today knows and never speaks: properties written for Kafka before 2.5 name some of them."""
+"""Protocols that a current JVM knows and never uses: properties written for Kafka before 2.5 name some of them."""
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
 PACKAGE = "org.apache.kafka.common.security"
 SCRAM_MODULE = f"{PACKAGE}.scram.ScramLoginModule"
 LOGIN_MODULES = {f"{PACKAGE}.plain.PlainLoginModule": (PLAIN,), SCRAM_MODULE: MECHANISMS}
-"""Login module to the mechanisms that it is good for."""
+"""Login module to the mechanisms that it supports."""
 WITHOUT_EFFECT_TLS = {
     "ssl.cipher.suites": "",
     "ssl.engine.factory.class": f"{PACKAGE}.ssl.DefaultSslEngineFactory",
@@ -38,12 +38,12 @@ WITHOUT_EFFECT_SASL = {
     "sasl.login.callback.handler.class": "",
     "sasl.login.class": f"{PACKAGE}.authenticator.DefaultLogin",
 }
-"""What would change who is trusted or how one logs in, and is code of a JVM or named in its terms; to its default."""
+"""Keys that would change trust or login, but need a JVM's code or names, with their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who we are to a broker; one object for all connections of one set of configs."""
+    """Our identity to a broker; one object for all connections of one set of configs."""
 
     mechanism: str
     username: str
@@ -63,7 +63,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How connections are secured: at least one of `tls` and `credentials` is there."""
+    """How connections are secured: at least one of `tls` and `credentials` is set."""
 
     protocol: str
     tls: TlsSettings | None
@@ -71,7 +71,7 @@ class Security:
 
 
 def security_of(configs: Mapping[str, str]) -> Security | None:
-    """Return what a client's configs say, None for plain connections; UsageError names the key and what to set.
+    """Return the security of a client's configs, None for plain connections; UsageError names the key and its remedy.
 
     No error shows the value of a key that may be secret.
     """
@@ -127,9 +127,9 @@ def _tls(values: Mapping[str, str]) -> TlsSettings:
 
 
 def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the protocols that may be spoken: those that are enabled, none above `ssl.protocol`."""
+    """Return the protocols that may be used: those that are enabled, none above `ssl.protocol`."""
     newest = values.get("ssl.protocol", "TLSv1.3")
-    if newest in ("TLS", "SSL"):  # Both names stand for all that a JVM speaks.
+    if newest in ("TLS", "SSL"):  # Both names include all protocols of a JVM.
         newest = PROTOCOLS[-1]
     if newest not in PROTOCOLS:
         raise UsageError(f"ssl.protocol must be one of TLS, {', '.join(PROTOCOLS)}")
@@ -176,9 +176,10 @@ def _own(values: Mapping[str, str]) -> Store | None:
 
 
 def _file(values: Mapping[str, str], prefix: str, *texts: str) -> tuple[str, str, str | None]:
-    """Return location, type and password of a store; `texts` are the keys that may stand in place of the location.
+    """Return location, type and password of a store; `texts` are the keys that may replace the location.
 
-    An empty one would trust whom the system trusts, or show no certificate, where something else was meant.
+    Empty values are rejected: they would mean the system's trusted certificates, or no certificate, which was not
+    intended.
     """
     for name in (f"{prefix}.location", *texts):
         if values.get(name) == "":

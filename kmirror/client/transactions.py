@@ -2,9 +2,9 @@
 
 In a cluster whose transaction.version is below 2 (KIP-98, KIP-360) the producer itself adds partitions, and its epoch
 stays the same from one transaction to the next. From 2 on (KIP-890) leaders add them when they get the first batch, and
-the end of a transaction raises the epoch. A producer takes that over between two transactions. One request is under way
-at a time; each is repeated until the coordinator has carried it out or refused it, or `max.block.ms` is over. The
-states and transitions are those of Kafka's TransactionManager.
+the end of a transaction raises the epoch. A producer switches between two transactions. One request is under way at a
+time; each is repeated until the coordinator has accepted or rejected it, or `max.block.ms` is over. The states and
+transitions are those of Kafka's TransactionManager.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ABORTABLE = (
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     ErrorCode.UNKNOWN_PRODUCER_ID,
 )
-"""Errors after which the producer can abort the transaction and go on."""
+"""Errors after which the producer can abort the transaction and continue."""
 OnDone = Callable[[Instant, ErrorCode], None]
 """Gets NONE, the error of the coordinator, or REQUEST_TIMED_OUT."""
 
@@ -105,9 +105,9 @@ class TransactionManager:
         self.error = ErrorCode.NONE
         """Why the transaction or the producer has failed."""
         self.added: dict[TopicPartition, None] = {}
-        """The partitions of the transaction: the coordinator has added them, or will be told by their leaders."""
+        """The partitions of the transaction: the coordinator has added them, or their leaders will add them."""
         self.raises_epochs = False
-        """Does the end of each transaction raise the epoch, as the cluster's transaction.version is 2 or above?"""
+        """Whether the end of each transaction raises the epoch: the cluster's transaction.version is 2 or above."""
         self._cluster = cluster
         self._outbox = outbox
         self._timeout_ms = timeout_ms
@@ -125,7 +125,7 @@ class TransactionManager:
             raise UsageError(f"a producer that is {self.state.name} cannot become {state.name}")
         self.state = state
 
-    # -- what a producer does -----------------------------------------------------------------
+    # -- operations of a producer -------------------------------------------------------------
 
     def init(self, now: Instant, on_done: OnDone) -> None:
         """Get a producer id; with a transactional id also its next epoch, which fences the former producer."""
@@ -158,7 +158,7 @@ class TransactionManager:
     def add_partitions(self, now: Instant, partitions: Iterable[TopicPartition], on_done: OnDone) -> None:
         """Add partitions to the transaction at the coordinator; those that are in it already are left out.
 
-        Where their leaders do so, they are only noted.
+        If their leaders add them, they are only recorded here.
         """
         new = [tp for tp in partitions if tp not in self.added]
         if self.raises_epochs:
@@ -188,7 +188,7 @@ class TransactionManager:
         self.enter(State.COMMITTING if commit else State.ABORTING)
         version_max = self._version_max(EndTxnRequest)
         if not self.raises_epochs and self._may_raise_epochs():
-            # The next transaction begins in another epoch, or its leaders might take late batches of this one for its.
+            # The next transaction needs another epoch: its leaders might take late batches of this one as part of it.
             self.raises_epochs = self._needs_new_epoch = True
 
         def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
@@ -216,7 +216,7 @@ class TransactionManager:
         self._ask(now, request, _end_error, done, version_max=version_max)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
-        """Take over that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
+        """Record that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
 
         The first error stays the transaction's error, unless a later one says that the producer is fenced.
         """
@@ -232,7 +232,7 @@ class TransactionManager:
         self.enter(State.ABORTABLE_ERROR if abortable else State.FATAL_ERROR)
 
     def _may_raise_epochs(self) -> bool:
-        """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have told."""
+        """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have reported."""
         return (
             self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
         )
@@ -240,7 +240,7 @@ class TransactionManager:
     def _version_max(self, request: type[Message]) -> int | None:
         return None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def on_timer(self, now: Instant) -> None:
         """Send the first request in the queue again, after a pause."""
@@ -320,7 +320,7 @@ class TransactionManager:
 def _init_error(reply: Message) -> ErrorCode:
     assert isinstance(reply, InitProducerIdResponse), reply
     if not reply.error_code and (reply.producer_id < 0 or reply.producer_epoch < 0):
-        return ErrorCode.NETWORK_EXCEPTION  # No broker means that: as good as an answer that was lost.
+        return ErrorCode.NETWORK_EXCEPTION  # No broker intends that: treat it like a lost response.
     return code_of(reply.error_code)
 
 
@@ -330,11 +330,11 @@ def _end_error(reply: Message) -> ErrorCode:
 
 
 def _added_error(reply: Message) -> ErrorCode:
-    """Return one error of an AddPartitionsToTxn answer: one that is not retriable if there is any."""
+    """Return one error of an AddPartitionsToTxn response: one that is not retriable if there is any."""
     assert isinstance(reply, AddPartitionsToTxnResponse), reply
     codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]
     errors = [code_of(code) for code in codes if code]
-    # OPERATION_NOT_ATTEMPTED only says that another partition has an error.
+    # OPERATION_NOT_ATTEMPTED only means that another partition has an error.
     causes = [error for error in errors if error is not ErrorCode.OPERATION_NOT_ATTEMPTED]
     final = [error for error in causes if not error.retriable]
     return (final or causes or [ErrorCode.NONE])[0]

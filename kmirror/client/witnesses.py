@@ -1,12 +1,13 @@
-"""Which brokers of a cluster are believed when they say what its topics, configs and coordinators are (D60)?
+"""Witnesses: the brokers of a cluster that are believed about its topics, configs and coordinators (D60).
 
-A broker that has lost its controller goes on answering from what it knew, and so does one that is fenced. So a broker
-has to prove that it is up to date: the controller tells through it how much of the metadata log is committed
-(DescribeQuorum, which brokers pass on), and ApiVersions tells how much of that log the broker has replayed (the epoch
-of the finalized features is that offset). Whatever it says later, it says at least as of the controller's answer.
+A broker that has lost its controller still responds with old metadata, and so does one that is fenced. So a broker must
+prove that it is up to date: the controller returns through it how much of the metadata log is committed
+(DescribeQuorum, which brokers forward), and ApiVersions returns how much of that log the broker has replayed (the epoch
+of the finalized features is that offset). All later responses of the broker are at least as recent as the controller's
+response.
 
-Where brokers cannot prove it, because they are of a release without DescribeQuorum or we may not ask for that, all that
-the cluster lists as alive have to say the same.
+If brokers cannot prove it, because their release has no DescribeQuorum or the request is denied, all brokers that the
+cluster lists as alive must agree.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 PURPOSE = "witness"
 ROUND_TRIPS = 8
-"""Of the first answer on a link that is secured by TLS and SCRAM, which opens it: a refresh may need one."""
+"""Round trips of the first response on a link with TLS and SCRAM, which it opens: a refresh may need one."""
 NOBODY_PROVES = "no broker of the source proves that it is up to date"
 UNKNOWN = -1
-"""What stands for an offset of the metadata log where there is none."""
+"""A missing offset of the metadata log."""
 
 
 OnAnswers = Callable[[Instant, Sequence[Message]], None]
@@ -44,12 +45,12 @@ OnAnswers = Callable[[Instant, Sequence[Message]], None]
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """Brokers that are believed in what all of them say; none if no broker has proved to be up to date."""
+    """Brokers that are believed if all of them agree; none if no broker has proved to be up to date."""
 
     closings: dict[Endpoint, int]
-    """How many links to each had ended: who has restarted since is no witness any more."""
+    """Number of ended links to each: a broker that has restarted since is no longer a witness."""
     silence: str = ""
-    """How long brokers may take to answer, if none has answered."""
+    """The message with the time for a response, if no broker responded."""
 
     @classmethod
     def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], silence: str = "") -> Witnesses:
@@ -70,7 +71,7 @@ class Witnesses:
         return bool(self.closings) and all(cluster.closings(one) == count for one, count in self.closings.items())
 
     def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_answers: OnAnswers) -> None:
-        """Put a question to all of them; `on_answers` gets no answers at all if one is missing."""
+        """Send a request to all of them; `on_answers` gets no responses at all if one is missing."""
         answers: list[Message | None] = []
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -175,19 +176,19 @@ class _Search:
 
 
 def patience_ms(cluster: RemoteCluster) -> int:
-    """Return how long a broker may take to prove something; more where the last answer to a refresh took long."""
+    """Return the time for a broker to prove something, in ms; more if the last refresh took long."""
     return min(max(PATIENCE_MS, ROUND_TRIPS * cluster.took // MILLISECOND), cluster.timeout_ms)
 
 
 def silence(cluster: RemoteCluster) -> str:
-    """Say that such a question got no answer, and how long that may take."""
+    """Return the message that such a request got no response, with the time limit."""
     waited_ms = patience_ms(cluster)
     limit = " (request.timeout.ms)" if waited_ms == cluster.timeout_ms else ""
     return f"no answer within {waited_ms} ms{limit}"
 
 
 def _high_watermark(reply: Message | None) -> int:
-    """Return how much of the metadata log is committed, UNKNOWN if the answer is no leader's."""
+    """Return how much of the metadata log is committed, UNKNOWN if the response is not a leader's."""
     if not isinstance(reply, DescribeQuorumResponse) or reply.error_code:
         return UNKNOWN
     rows = [row for topic in reply.topics if topic.topic_name == METADATA_TOPIC for row in topic.partitions]
@@ -197,7 +198,7 @@ def _high_watermark(reply: Message | None) -> int:
 
 
 def _replayed(answer: Message | None) -> int | None:
-    """Return the offset through which a broker has replayed the metadata log, UNKNOWN if its release does not say."""
+    """Return the last replayed offset of a broker's metadata log, UNKNOWN if its release does not return it."""
     if not isinstance(answer, ApiVersionsResponse) or answer.error_code:
         return None
     return answer.finalized_features_epoch
