@@ -1,1 +1,1 @@
-"""Facts about Kafka as rows: error codes, configuration keys, metrics, bounds. Imports nothing of ours."""
+"""Facts about Kafka as rows: error codes, configuration keys, metrics, bounds. Imports no other package of kmirror."""

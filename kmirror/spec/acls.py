@@ -1,8 +1,9 @@
-"""What has a principal to be allowed, and what is it told if it is not? Kafka's KafkaApis and ControllerApis, and the
-tables of KIP-1279 (D18), one row each.
+"""Operations each request requires, and the error for a denied one (D18).
 
-Here stands what is asked of the cluster as a whole, before a request is looked at. What is asked about a topic, a
-transactional id or a mirror is asked by the handler that reads the name in the request.
+The rows follow Kafka's KafkaApis and ControllerApis, and the tables of KIP-1279.
+
+This module has the rights on the cluster as a whole, which are checked before a request is handled. Rights on a topic,
+a transactional id or a mirror are checked by the handler that reads the name in the request.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CLUSTER_NAME: Final = "kafka-cluster"
 
 @dataclass(frozen=True, slots=True)
 class ClusterAcl:
-    """Who may send a request at all: whoever may do one of `operations` on the cluster."""
+    """A request that requires one of `operations` on the cluster."""
 
     api: str
     operations: tuple[AclOperation, ...] = (AclOperation.CLUSTER_ACTION,)
@@ -46,8 +47,8 @@ CLUSTER_ACLS: tuple[ClusterAcl, ...] = (
     ClusterAcl("WriteMirrorStates"),
     ClusterAcl("BumpLeaderEpochs"),
 )
-"""Operations are asked in this order until one is allowed. A controller's Fetch belongs here too; a broker's does not,
-so that the controller's handler asks by itself."""
+"""Operations are checked in this order until one is allowed. A controller's Fetch belongs here too, but a broker's does
+not, so the controller's handler checks it."""
 
 CLUSTER_ACLS_BY_KEY: Mapping[int, ClusterAcl] = {row.key: row for row in CLUSTER_ACLS}
 
@@ -58,7 +59,7 @@ DENIED: Mapping[AclResourceType, ErrorCode] = {
     AclResourceType.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     AclResourceType.CLUSTER_MIRROR: ErrorCode.MIRROR_AUTHORIZATION_FAILED,
 }
-"""What is said of a resource on which an operation is not allowed."""
+"""The error for a resource on which an operation is not allowed."""
 
 COORDINATED: Mapping[int, tuple[AclOperation, AclResourceType]] = {
     CoordinatorType.GROUP: (AclOperation.DESCRIBE, AclResourceType.GROUP),
@@ -66,14 +67,14 @@ COORDINATED: Mapping[int, tuple[AclOperation, AclResourceType]] = {
     CoordinatorType.SHARE: (AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER),
     CoordinatorType.MIRROR: (AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER),
 }
-"""What FindCoordinator asks for a key of each type; where the cluster is asked, the key names no resource."""
+"""The right that FindCoordinator requires for a key of each type; for the cluster, the key names no resource."""
 
 CONFIGURED: Mapping[int, AclResourceType] = {
     ResourceType.TOPIC: AclResourceType.TOPIC,
     ResourceType.BROKER: AclResourceType.CLUSTER,
     ResourceType.MIRROR: AclResourceType.CLUSTER_MIRROR,
 }
-"""On what ALTER_CONFIGS is asked for each type of resource that has configs."""
+"""The ACL resource on which ALTER_CONFIGS is required, for each type of resource that has configs."""
 
 _WITH_CONFIGS = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
 SUPPORTED: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
@@ -97,4 +98,4 @@ SUPPORTED: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
     ),
     AclResourceType.CLUSTER_MIRROR: (AclOperation.CREATE, AclOperation.ALTER, AclOperation.DESCRIBE, *_WITH_CONFIGS),
 }
-"""What can be done with a resource (AclEntry.supportedOperations), for answers that tell which of it is allowed."""
+"""The operations on each resource (AclEntry.supportedOperations), for responses that list the allowed ones."""

@@ -1,7 +1,7 @@
-"""Which APIs are served, in which versions, by whom, and what is left out: one row each.
+"""APIs that are served, with versions, roles and omissions: one row each.
 
-The versions from `mirror_from` on are served only while feature mirror.version is 1 (D1). Keys stand in the schemas
-alone: a row names its API.
+The versions from `mirror_from` on are served only while feature mirror.version is 1 (D1). A row names its API; the API
+keys are in the schemas only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ApiRow:
     """First version that exists only with mirror.version 1."""
     left_out: str = ""
     told_from: int | None = None
-    """The first version that ApiVersions tells, where that is not served."""
+    """The first version that ApiVersions reports, if that is not served."""
 
     @property
     def key(self) -> int:
@@ -35,7 +35,8 @@ _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
 ROWS: tuple[ApiRow, ...] = (
-    # librdkafka gives up compression where it is not told of version 0 (KAFKA-18659); whoever sends it is disconnected.
+    # librdkafka disables compression unless version 0 is reported (KAFKA-18659); a client that sends it is
+    # disconnected.
     ApiRow("Produce", 3, 13, _BROKER, left_out="quotas", told_from=0),
     ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="quotas, tiered storage"),
     ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
@@ -99,7 +100,7 @@ BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}
 
 @cache
 def versions_served(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]:
-    """Return api key to (first, last) version for a node of `role`; do not change the result."""
+    """Return api key to (first, last) version for a node of `role`; do not modify the result."""
     served = {}
     for row in ROWS:
         last = row.last if mirror or row.mirror_from is None else row.mirror_from - 1

@@ -1,4 +1,4 @@
-"""Up to which version does a request say what a client means? Newer ones mean something else by the same fields."""
+"""Last versions of requests that have the meaning a client intends; later ones use the same fields differently."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {
     "OffsetCommitRequest": 9,
     "ProduceRequest": 12,
 }
-"""From the next version on topics are named by their ids alone (KIP-516)."""
+"""From the next version on topics are identified by their ids alone (KIP-516)."""
 
 ONE_GROUP_LAST: Final[Mapping[str, int]] = {"OffsetFetchRequest": 7}
-"""From the next version on several groups are asked about (KIP-709)."""
+"""From the next version on a request has several groups (KIP-709)."""
 
 WITHOUT_MIRRORS_LAST: Final[Mapping[str, int]] = {"DescribeConfigsRequest": 4}
-"""The next version is that of KIP-1279, or of somebody else's who took the number."""
+"""The next version is KIP-1279's, or another extension's with the same number."""
 
 TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {
     "ProduceRequest": 11,
@@ -26,8 +26,8 @@ TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {
 }
 """For clients of a cluster whose transaction.version is below 2 (KIP-890).
 
-Newer ones have Produce and TxnOffsetCommit add their partitions to the transaction, EndTxn raise the producer epoch,
-and AddPartitionsToTxn sent by brokers only. Kafka's clients have the same limits: in ProduceRequest,
+In later versions Produce and TxnOffsetCommit add their partitions to the transaction, EndTxn raises the producer epoch,
+and only brokers send AddPartitionsToTxn. Kafka's clients have the same limits: in ProduceRequest,
 TxnOffsetCommitRequest and EndTxnRequest LAST_STABLE_VERSION_BEFORE_TRANSACTION_V2, in AddPartitionsToTxnRequest
 LAST_CLIENT_VERSION.
 """

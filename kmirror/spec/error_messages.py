@@ -1,6 +1,6 @@
-"""What does a broker say with an error of which there is nothing particular to say? A client may show it to its user.
+"""Messages that a broker sends with errors that have no particular message; a client may show them to its user.
 
-Kafka's words, of the errors that are answered so. All others have only the text of `ErrorCode`, which is ours.
+Kafka's words, for the errors that are sent like this. All others have only the text of `ErrorCode`, which is ours.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ MESSAGES: Mapping[ErrorCode, str] = {
 
 
 def message_of(error: ErrorCode) -> str:
-    """Return what a broker says with this error."""
+    """Return the message that a broker sends with this error."""
     return MESSAGES.get(error, error.text)

@@ -22,7 +22,7 @@ EPOCH_BUMPS_FROM = 2
 """The level of transaction.version from which on the end of a transaction raises its producer's epoch."""
 
 DIRECTORIES_FROM = 17
-"""The metadata.version, 3.7-IV2, from which on the controller knows where replicas lie (KIP-858)."""
+"""The metadata.version, 3.7-IV2, from which on the controller knows the log directories of replicas (KIP-858)."""
 
 FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
@@ -50,8 +50,8 @@ FORMATTED: dict[str, int] = {
     "streams.version": 1,
     TRANSACTION_VERSION: 2,
 }
-"""The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not among
-FEATURES are for the brokers of Kafka that open the folder later."""
+"""The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not in
+FEATURES are for Kafka brokers that open the folder later."""
 
 
 _METADATA_LEVELS = (
@@ -71,14 +71,14 @@ _METADATA_LEVELS = (
 METADATA_LEVELS: Mapping[int, str] = {
     level: name for first, names in _METADATA_LEVELS for level, name in enumerate(names.split(), first)
 }
-"""Each level of metadata.version that 4.3.1 knows, by its name; the last one is of a release to come."""
+"""Each level of metadata.version that 4.3.1 knows, with its name; the last one belongs to a future release."""
 METADATA_LATEST = 30
-"""The last one of them that a release has."""
+"""The last one that is part of a release."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedFeature:
-    """A feature as Kafka's tool for features knows it."""
+    """A feature as Kafka's feature tool knows it."""
 
     name: str
     since: tuple[int, ...]
@@ -106,12 +106,12 @@ METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 
 
 def changes_metadata(lower: int, higher: int) -> bool:
-    """Return whether metadata that a level allows cannot be written at a lower one."""
+    """Return whether metadata of the higher level cannot be written at the lower one."""
     return any(lower < level <= higher for level in METADATA_CHANGED_AT)
 
 
 def metadata_level(text: str) -> int | None:
-    """Return the level of metadata.version that is meant by a name of it, or by a release such as 3.9 or 4.3.1."""
+    """Return the level of metadata.version for its name, or for a release such as 3.9 or 4.3.1; None if unknown."""
     parts = text.split(".")
     name = text if len(parts) <= 2 else ".".join(parts[:2])
     levels = {known: level for level, known in METADATA_LEVELS.items()}
@@ -132,6 +132,6 @@ def is_supported(name: str, level: int) -> bool:
 
 
 def supported_text(name: str) -> str:
-    """Return which levels of a feature are supported here, as a part of a sentence."""
+    """Return the supported levels of a feature, as a part of a sentence."""
     found = next((row for row in FEATURES if row.name == name), None)
     return "this is none that is known here" if found is None else f"{found.minimum} to {found.maximum} are supported"

@@ -1,9 +1,9 @@
-"""What does a regular expression of Java (`java.util.regex.Pattern`) match? It is written anew for Python, or refused.
+"""Translation of Java's regular expressions (`java.util.regex.Pattern`) to Python, or rejection.
 
-The two agree in most, and differ without an error in the rest: in Java `\\d`, `\\w` and `\\s` are of ASCII, a dot
-matches no line terminator, `\\v` is a class, and `[` in brackets begins a class. What is not translated here is refused
-by name: a filter that matches something else would copy nothing, or too much. So is `\\b`, which differs among releases
-of Java.
+The two agree in most cases, and differ without an error in the rest: in Java `\\d`, `\\w` and `\\s` are ASCII only, a
+dot matches no line terminator, `\\v` is a class, and `[` in brackets begins a class. Constructs that are not translated
+here are rejected by name: a filter that matches something else would copy nothing, or too much. `\\b` is rejected as
+well, as it differs between releases of Java.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POSIX: dict[str, Ranges] = {
     "XDigit": (_DIGIT, (0x41, 0x46), (0x61, 0x66)),
     "Space": ((0x09, 0x0D), (0x20, 0x20)),
 }
-"""The classes of `\\p{...}` that are translated: those of POSIX, which are of ASCII."""
+"""The classes of `\\p{...}` that are translated: those of POSIX, which are ASCII only."""
 _SETS: dict[str, Ranges] = {
     "h": _HORIZONTAL,
     "v": _VERTICAL,
@@ -60,17 +60,17 @@ _CODES = (
     (re.compile(r"0([0-3][0-7]{2}|[0-7]{1,2})"), 8),
 )
 _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[0-9]+,[0-9]*\}|.", re.DOTALL)
-"""What is looked at as a whole where a list of patterns is cut."""
+"""The tokens that are not split when a list of patterns is split."""
 _PROPERTY = re.compile(r"([pP])\{([^}]*)\}")
 
 
 class PatternError(ValueError):
-    """The text is no regular expression of Java, or has something that is not translated; says what."""
+    """The text is not a regular expression of Java, or has a construct that is not translated; the message names it."""
 
 
 @lru_cache(maxsize=1024)
 def compiled(text: str) -> re.Pattern[str]:
-    """Return a pattern whose `fullmatch` finds what Java's `matches` does; raises PatternError."""
+    """Return a pattern whose `fullmatch` matches the same texts as Java's `matches`; raises PatternError."""
     try:
         return re.compile(_Translation(text).run(), re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
@@ -78,7 +78,7 @@ def compiled(text: str) -> re.Pattern[str]:
 
 
 def entries_of_patterns(text: str) -> list[str]:
-    """Return the patterns of a list; a comma in brackets, parentheses, a repetition or a quotation separates none."""
+    """Return the patterns of a list; commas in brackets, parentheses, repetitions and quotations do not separate."""
     entries, depth, begin = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] == "," and not depth:
@@ -141,7 +141,7 @@ class _Translation:
         return found[0] if found[2] is None else f"(?P<{found[2]}>"
 
     def _escape(self) -> str:
-        """Translate what follows a backslash outside of brackets."""
+        """Translate an escape sequence outside of brackets."""
         if self._take("\\Q"):
             end = self._text.find("\\E", self._place)
             quoted = self._text[self._place : len(self._text) if end < 0 else end]
@@ -192,7 +192,7 @@ class _Translation:
         return f"{re.escape(first)}-{re.escape(self._character())}"
 
     def _set(self) -> Ranges | None:
-        """Return the characters of the predefined class that follows a backslash; None if none does."""
+        """Return the characters of the predefined class after a backslash; None if there is none."""
         letter = self._text[self._place + 1 : self._place + 2]
         if letter.lower() in _SETS and letter:
             self._place += 2
@@ -210,7 +210,7 @@ class _Translation:
         return _complement(ranges) if letter.isupper() else ranges
 
     def _character(self) -> str:
-        """Take one character, which may be written with a backslash."""
+        """Consume one character, which may be written with a backslash."""
         character = self._text[self._place]
         self._place += 1
         if character != "\\":
@@ -231,7 +231,7 @@ class _Translation:
 
 
 def _written(ranges: Ranges) -> str:
-    """Return what stands for some characters between brackets."""
+    """Return the text for some characters between brackets."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 

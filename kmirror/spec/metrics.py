@@ -1,8 +1,8 @@
-"""Which metrics does a node tell? One row each: Kafka's name and tags, and what the numbers mean.
+"""Metrics of nodes: one row each, with Kafka's name and tags, and the meaning of the value.
 
-Names are those of KIP-1279's table, with its slips mended: MinFetchRate and MetadataRefreshError stand under their own
-names, FailedPartitionsCount and ConsumerLag in the groups of their neighbours. `mbean` is how JMX would name a row; the
-name on a page for Prometheus follows the usual rules of its JMX exporter.
+Names are those of KIP-1279's table, with its slips corrected: MinFetchRate and MetadataRefreshError have their own
+names, FailedPartitionsCount and ConsumerLag are in the groups of their neighbours. `mbean` is the JMX name of a row;
+the name on a page for Prometheus follows the usual rules of its JMX exporter.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ OWN = "kmirror"
 
 
 class Kind(Enum):
-    """What is told of a metric."""
+    """The kinds of metrics."""
 
     GAUGE = "gauge"
-    """A number as it is now."""
+    """A present value."""
     COUNT = "count"
-    """How many there were since the node started; Kafka tells it as a gauge."""
+    """The number of events since the node started; a gauge in Kafka."""
     TOTAL = "total"
-    """The same, where Kafka's own name says that it only grows."""
+    """The same, for metrics whose name in Kafka says that they only grow."""
     METER = "meter"
-    """How many there were, and how many in a second of late."""
+    """The number of events, and their recent rate per second."""
     HISTOGRAM = "histogram"
-    """How many there were, their mean and quantiles."""
+    """The number of events, their mean and quantiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,19 @@ class MetricRow:
     unit: str
     about: str
     tags: Sequence[str] = ()
-    """By what it is told apart, in the order of the MBean's name; last those that stand in its type alone."""
+    """The tags that distinguish its samples, in the order of the MBean's name; those that are only in its type come
+    last."""
     in_type: int = 0
-    """How many of the tags stand in the type alone."""
+    """The number of tags that are only in the type."""
     of: str = KIP
-    """Who names it so."""
+    """The origin of the name."""
     is_attribute: bool = False
     """The MBean has no name, and this is one of its attributes."""
     left_out: str = ""
-    """Why no node tells it; empty if it is told."""
+    """Why no node reports it; empty if nodes report it."""
 
     def mbean(self, values: Sequence[str] | None = None) -> str:
-        """Return the name of the MBean; without `values` for the tags they are left open."""
+        """Return the name of the MBean; without `values` the tags are wildcards."""
         tags = dict(zip(self.tags, values or ["*"] * len(self.tags), strict=True))
         name = () if self.is_attribute else (("name", self.name),)
         own = list(tags.items())[: len(tags) - self.in_type]
@@ -81,8 +82,8 @@ _FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
 _FOLLOWER = ("clientId", "brokerHost", "brokerPort")
 CLIENT_TAGS = ("broker-id", "fetcher-id", "node-id", "mirror-name")
 CLIENT = "mirror-broker-{node-id}-fetcher-{fetcher-id}-mirror-{mirror-name}-metrics"
-"""Under which a mirror fetcher's connections are told: `node-id` is the destination's broker (D19), `broker-id` the
-source's. Only these two and `fetcher-id` have a place in the MBean's name."""
+"""The type of the metrics of a mirror fetcher's connections: `node-id` is the destination's broker (D19), `broker-id`
+the source's. Only these two and `fetcher-id` are in the MBean's name."""
 _NOT_CONVERTED = "Kafka tells it of Fetch and Produce alone: mirroring converts nothing"
 
 # fmt: off
@@ -201,9 +202,9 @@ def _key(row: MetricRow) -> tuple[str, str, tuple[str, ...]]:
 BY_KEY: Mapping[tuple[str, str, tuple[str, ...]], MetricRow] = {_key(row): row for row in ROWS}
 """The rows by type, name and tags."""
 METERED: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.mirror_from == row.first}
-"""The APIs that KIP-1279 adds, of which RequestMetrics are told: key and name."""
+"""The APIs that KIP-1279 adds, which have RequestMetrics: key to name."""
 
 
 def row(type_: str, name: str, *tags: str) -> MetricRow:
-    """Return the row of a metric; KeyError if there is none."""
+    """Return the row of a metric; raises KeyError if there is none."""
     return BY_KEY[type_, name, tags]

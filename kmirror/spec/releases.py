@@ -1,7 +1,7 @@
-"""Up to which version did brokers of earlier Kafka releases serve each API?
+"""Last versions of each API that brokers of earlier Kafka releases serve.
 
-Read off `ApiKeys` in kafka-clients 2.1.1, 2.4.1, 2.8.2, 3.3.2, 3.6.2, 3.9.1 and 4.0.0, without unstable versions: what
-a broker offers to clients, from 3.3 on with KRaft.
+Taken from `ApiKeys` in kafka-clients 2.1.1, 2.4.1, 2.8.2, 3.3.2, 3.6.2, 3.9.1 and 4.0.0, without unstable versions: the
+versions that a broker offers to clients, from 3.3 on with KRaft.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 RELEASES: Final = ("2.1", "2.4", "2.8", "3.3", "3.6", "3.9", "4.0")
 NOT_SERVED: Final = -1
 TOPIC_IDS_FROM: Final = 10
-"""The first version of Metadata that tells topic ids (KIP-516)."""
+"""The first version of Metadata with topic ids (KIP-516)."""
 
 LAST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "Produce": (7, 8, 9, 9, 9, 11, 12),
@@ -80,7 +80,7 @@ LAST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "AddRaftVoter": (-1, -1, -1, -1, -1, 0, 0),
     "RemoveRaftVoter": (-1, -1, -1, -1, -1, 0, 0),
 }
-"""API to its last version in each of RELEASES; -1 where it was not served. What is not named here came later."""
+"""API to its last version in each of RELEASES; -1 if it was not served. APIs that are missing here came later."""
 
 
 def last_version(api: str, release: str) -> int:
@@ -90,5 +90,5 @@ def last_version(api: str, release: str) -> int:
 
 
 def tells_topic_ids(release: str) -> bool:
-    """Return whether brokers of one of RELEASES tell the ids of topics; with an empty text whether ours do."""
+    """Return whether brokers of one of RELEASES return topic ids; for an empty text whether ours do."""
     return not release or last_version("Metadata", release) >= TOPIC_IDS_FROM

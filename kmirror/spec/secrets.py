@@ -1,4 +1,4 @@
-"""What is never shown with its value? Configs that are passwords, and what proves who somebody is."""
+"""Values that must never be shown: configs that are passwords, and proofs of identity."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from kmirror.spec.configs import Kind, Scope, known
 
 HIDDEN: Final = "[hidden]"
-"""What stands in place of a secret; Kafka's word."""
+"""Shown in place of a secret; Kafka's word."""
 FIELDS: Final = frozenset({"auth_bytes", "hmac", "request_data", "salt", "salted_password", "server_key", "stored_key"})
-"""Fields of messages, by attribute: proofs of identity, what these are made from, and requests within an Envelope."""
+"""Fields of messages, by attribute: proofs of identity, their ingredients, and requests within an Envelope."""
 
 
 def is_secret(name: str, scopes: Iterable[Scope] = Scope) -> bool:

@@ -1,4 +1,4 @@
-"""Topic names: which are legal, which are the cluster's own."""
+"""Topic names: legal ones, and those of the cluster itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ METADATA_TOPIC = "__cluster_metadata"
 REMOTE_LOG_TOPIC = "__remote_log_metadata"
 
 INTERNAL_TOPICS: tuple[str, ...] = (GROUP_TOPIC, TRANSACTION_TOPIC, SHARE_TOPIC, MIRROR_STATE_TOPIC)
-"""What Kafka calls internal: clients may not write to them."""
+"""The topics that Kafka calls internal: clients may not write to them."""
 SYSTEM_TOPICS: tuple[str, ...] = (*INTERNAL_TOPICS, METADATA_TOPIC, REMOTE_LOG_TOPIC)
 """Those and the metadata logs, which share a log folder with the topics of users."""
 
@@ -26,7 +26,7 @@ def is_internal(topic: str) -> bool:
 
 
 def problem_with_name(name: str) -> str | None:
-    """Say in Kafka's words why `name` is not a legal topic name (Topic.validate), or None."""
+    """Return in Kafka's words why `name` is not a legal topic name (Topic.validate), or None."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -40,7 +40,7 @@ def problem_with_name(name: str) -> str | None:
 
 
 def collision_key(name: str) -> str | None:
-    """Return what topics have in common that differ in `.` and `_` alone: their metrics would have one name.
+    """Return a key that is equal for topics that differ in `.` and `_` alone: their metrics would have the same name.
 
     None for a name that has neither, and so collides with no other.
     """

@@ -1,4 +1,4 @@
-"""What do the small integers in requests stand for?"""
+"""Meanings of small integers in requests."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from enum import IntEnum
 from typing import Final
 
 CONSUMER: Final = -1
-"""The replica id of whoever is no replica (FetchRequest.CONSUMER_REPLICA_ID)."""
+"""The replica id of a fetcher that is not a replica (FetchRequest.CONSUMER_REPLICA_ID)."""
 USE_DEFAULT: Final = -1
-"""The partition count or replication factor of a new topic that leaves it to the cluster's configs."""
+"""A partition count or replication factor that leaves the value for a new topic to the cluster's configs."""
 
 
 class Acks(IntEnum):
-    """Whom the answer to Produce waits for."""
+    """The replicas for which the response to Produce waits."""
 
     ALL = -1
     NONE = 0
@@ -20,21 +20,21 @@ class Acks(IntEnum):
 
 
 class LeaderRecoveryState(IntEnum):
-    """Has a partition's leader got over an unclean election? It says RECOVERED with the next ISR that it proposes."""
+    """Whether a partition's leader has recovered from an unclean election; its next proposed ISR reports RECOVERED."""
 
     RECOVERED = 0
     RECOVERING = 1
 
 
 class IsolationLevel(IntEnum):
-    """What a reader is given of transactions: `isolation.level` of a consumer."""
+    """The transactional records that a reader gets: `isolation.level` of a consumer."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
 class OffsetSpec(IntEnum):
-    """What ListOffsets is asked for where a timestamp could stand."""
+    """Offsets that ListOffsets can return, given in place of a timestamp."""
 
     LATEST = -1
     EARLIEST = -2
@@ -45,7 +45,7 @@ class OffsetSpec(IntEnum):
 
 
 class ConfigOp(IntEnum):
-    """What IncrementalAlterConfigs does to one key; the last two are for lists."""
+    """The operation of IncrementalAlterConfigs on one key; the last two are for lists."""
 
     SET = 0
     DELETE = 1
@@ -54,7 +54,7 @@ class ConfigOp(IntEnum):
 
 
 class ResourceType(IntEnum):
-    """What a config belongs to; MIRROR is KIP-1279's (D3)."""
+    """The resource that has a config; MIRROR is KIP-1279's (D3)."""
 
     TOPIC = 2
     BROKER = 4
@@ -65,7 +65,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where a value that DescribeConfigs tells comes from."""
+    """The origin of a value in a DescribeConfigs response."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -81,7 +81,7 @@ class ConfigSource(IntEnum):
 
 
 class ConfigType(IntEnum):
-    """What the value of a config is, in an answer to DescribeConfigs."""
+    """The type of a config's value in a DescribeConfigs response."""
 
     UNKNOWN = 0
     BOOLEAN = 1
@@ -96,7 +96,7 @@ class ConfigType(IntEnum):
 
 
 class AclOperation(IntEnum):
-    """What a principal may be allowed to do with a resource."""
+    """The operations that ACLs allow on a resource."""
 
     READ = 3
     WRITE = 4
@@ -114,7 +114,7 @@ class AclOperation(IntEnum):
 
 
 class AclResourceType(IntEnum):
-    """What an operation is allowed on: the ResourceType of Kafka's ACLs; CLUSTER_MIRROR is KIP-1279's (D3)."""
+    """The resource of an ACL: the ResourceType of Kafka's ACLs; CLUSTER_MIRROR is KIP-1279's (D3)."""
 
     TOPIC = 2
     GROUP = 3
@@ -126,7 +126,7 @@ class AclResourceType(IntEnum):
 
 
 class CoordinatorType(IntEnum):
-    """What FindCoordinator asks for; MIRROR is KIP-1279's (D1)."""
+    """The type of coordinator that FindCoordinator returns; MIRROR is KIP-1279's (D1)."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -135,14 +135,14 @@ class CoordinatorType(IntEnum):
 
 
 class EndpointType(IntEnum):
-    """Whom a DescribeCluster asks about."""
+    """The type of nodes that DescribeCluster returns."""
 
     BROKER = 1
     CONTROLLER = 2
 
 
 class UpgradeType(IntEnum):
-    """In which direction, and how carefully, UpdateFeatures may change a level."""
+    """The direction, and the caution, of a level change by UpdateFeatures."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2

@@ -1,7 +1,7 @@
-"""Config keys of brokers, topics and mirrors: one row each, in the file of its owner, with its reading and checks.
+"""Config keys of brokers, topics and mirrors: one row each, in the file of its owner, with reading and checks.
 
-A new key is one row in one file. A key that changes nothing in kmirror has a row with the reason in `idle`: it can be
-set and is described as by a real broker, so that Kafka's properties files and scripts work as they are.
+A new key is one row in one file. A key without an effect in kmirror has a row with the reason in `idle`: it can be set
+and is described as by a real broker, so that Kafka's properties files and scripts work unchanged.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ _DOUBLE = re.compile(r"[+-]?(\d{1,1000}\.?\d{0,1000}|\.\d{1,1000})([eE][+-]?\d{1
 
 
 def problem_with(scope: Scope, name: str, value: str) -> str | None:
-    """Say what is wrong with setting `name` to `value`, in Kafka's words, or None.
+    """Return why `name` cannot be set to `value`, in Kafka's words, or None.
 
-    Unknown names are a problem for topics and brokers; a mirror takes security settings as they are.
+    Unknown names are an error for topics and brokers; a mirror accepts unknown security settings.
     """
     row = known(scope).get(name)
     if len(value) > VALUE_LENGTH_MAX:

@@ -1,4 +1,4 @@
-"""Which configs of a topic, each good by itself, contradict each other?"""
+"""Contradictions between configs of a topic that are valid by themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.spec.configs.reading import Configs
 
 
 def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:
-    """Say which configs of a topic contradict each other, or want what is not there, in Kafka's words; or None."""
+    """Return which configs of a topic contradict each other, or need a missing feature, in Kafka's words; or None."""
     configs = Configs(Scope.TOPIC, topic, broker)
     least, most = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
     if least > most:

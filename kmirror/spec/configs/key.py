@@ -1,4 +1,4 @@
-"""Row of a config key: where it may be set, its type, its default as Kafka prints it, and its bounds.
+"""Row of a config key: its scope, its type, its default as Kafka prints it, and its bounds.
 
 Types, defaults and bounds are those of Kafka 4.3.1's KafkaConfig and LogConfig.
 """
@@ -18,7 +18,7 @@ AT_START = "given when the node is started; brokers only describe it"
 NO_SOCKETS = "sockets are opened without it"
 NO_THREADS = "an event loop replaces the threads"
 NOT_READ = "kmirror does not read it"
-"""Reasons in `ConfigKey.idle` that more than one owner gives."""
+"""Reasons in `ConfigKey.idle` that several owners use."""
 
 
 class Scope(Enum):
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One config key; `default` is text as in a properties file, None where there is none."""
+    """One config key; `default` is text as in a properties file, None if there is no default."""
 
     name: str
     scope: Scope
@@ -51,33 +51,34 @@ class ConfigKey:
     minimum: float | None = None
     maximum: float | None = None
     hidden: bool = False
-    """Managed by kmirror itself: not described, not alterable (D7)."""
+    """Managed by kmirror itself: neither described nor alterable (D7)."""
     internal: bool = False
-    """For Kafka's own tests: described only where it is set."""
+    """For Kafka's own tests: described only if it is set."""
     idle: str = ""
-    """Why it changes nothing here; empty for a key that is read."""
+    """Why it has no effect here; empty for a key that is read."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
     instead: str | None = None
-    """A key for tests alone, read in this one's place where it is set."""
+    """A key for tests only, read instead of this one if it is set."""
     or_else: tuple[str, int] | None = None
-    """For a broker key without a default: which key is read in its place, and how many of its units that one's is."""
+    """For a broker key without a default: the key that is read instead, and the factor from its unit to this key's."""
     dynamic: bool = False
-    """For a broker key: may it be altered while the broker runs (DynamicBrokerConfig)? Then it takes effect at once."""
+    """For a broker key: whether it may be altered while the broker runs (DynamicBrokerConfig), with immediate effect.
+    """
     only_dynamic: bool = False
     """A properties file may not set it."""
     required: bool = False
     """It has no default, so it cannot be deleted."""
     rule: Rule | None = None
     choices: tuple[str, ...] = ()
-    """The words that the value, or each entry of a list, may be; empty if any will do."""
+    """The allowed values, or entries of a list; empty if there is no restriction."""
 
     @property
     def holds_patterns(self) -> bool:
-        """Return whether the entries of a list are regular expressions, in which a comma may stand."""
+        """Return whether the entries of a list are regular expressions, which may contain commas."""
         return self.rule is patterns
 
     @property
     def is_of_mirroring(self) -> bool:
-        """Return whether KIP-1279 adds it, so that it is there only with feature mirror.version 1 (D1)."""
+        """Return whether KIP-1279 adds it, so that it exists only with feature mirror.version 1 (D1)."""
         return self.scope is Scope.MIRROR or self.name.startswith("mirror.")

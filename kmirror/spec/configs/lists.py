@@ -1,17 +1,17 @@
-"""Where do the entries of a config's list begin and end?"""
+"""Splitting of list configs into entries."""
 
 from __future__ import annotations
 
 from kmirror.spec.java_patterns import entries_of_patterns
 
 BLANKS = "".join(map(chr, range(0x21)))
-"""What Java's trim() takes away."""
+"""The characters that Java's trim() removes."""
 
 
 def entries_of(text: str, *, are_patterns: bool = False) -> list[str]:
-    """Return the entries of a list as Kafka cuts them: empty ones too, none of an empty text.
+    """Return the entries of a list, split as in Kafka: empty ones are kept, an empty text has none.
 
-    A comma that is part of a regular expression separates none.
+    A comma that is part of a regular expression does not separate entries.
     """
     text = text.strip(BLANKS)
     if are_patterns:
@@ -20,5 +20,5 @@ def entries_of(text: str, *, are_patterns: bool = False) -> list[str]:
 
 
 def parts_of(text: str, *, are_patterns: bool) -> list[str]:
-    """Return the entries of a list as Kafka cuts them to append to it: blanks count."""
+    """Return the entries of a list, split as Kafka does to append to it: blanks are kept."""
     return entries_of_patterns(text) if are_patterns else text.split(",")

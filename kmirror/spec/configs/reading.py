@@ -12,7 +12,7 @@ from kmirror.spec.configs.registry import default_of, known
 class Configs:
     """Typed reading of one resource's configs over the defaults of the rows.
 
-    While it is in use `values` do not change: each number is read once.
+    `values` must not change while this is in use: each number is read once.
     """
 
     __slots__ = ("_fallback", "_numbers", "_rows", "_values")
@@ -37,7 +37,7 @@ class Configs:
         return default_of(row) if value is None else value.strip(BLANKS)
 
     def sets(self, name: str) -> bool:
-        """Return whether a value is set for the key, be it the default's own."""
+        """Return whether a value is set for the key, even if it equals the default."""
         return name in self._values
 
     def integer(self, name: str) -> int:
@@ -58,9 +58,9 @@ class Configs:
 
 
 def broker_configs(static: Mapping[str, str], altered: Mapping[str, str]) -> Configs:
-    """Return what holds at a node: what was altered while it runs goes before its properties file.
+    """Return the configs in force at a node: dynamic ones override its properties file.
 
-    As in Kafka, what was stored of keys that cannot change dynamically is passed over.
+    As in Kafka, stored values of keys that cannot change dynamically are ignored.
     """
     rows = known(Scope.BROKER)
     return Configs(Scope.BROKER, {**static, **{n: v for n, v in altered.items() if n in rows and rows[n].dynamic}})

@@ -56,7 +56,7 @@ def known(scope: Scope) -> Mapping[str, ConfigKey]:
 
 
 def default_of(row: ConfigKey) -> str:
-    """Return what is read where nothing is set anywhere; "" if there is no default."""
+    """Return the value that is read if nothing is set; "" if there is no default."""
     brokers = _BY_SCOPE[Scope.BROKER]
     if row.default is None and row.broker_key is not None:
         row = brokers[row.broker_key]

@@ -1,6 +1,6 @@
-"""What may the text of a config value say, beyond its kind? One function for each rule, for the rows of `configs`.
+"""Rules for the text of config values, beyond their kind: one function each, used by the rows of `configs`.
 
-A rule takes the key's name and the entries of the value (one, if it is no list) and says what is wrong, or None.
+A rule takes the key's name and the entries of the value (one, if it is not a list) and returns the error, or None.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ ACL_WORDS = {
     ),
     "permissionType": ("ALLOW", "DENY"),
 }
-"""ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can ask for them."""
+"""ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can name them."""
 SELECTORS = ("", "org.apache.kafka.common.replica.RackAwareReplicaSelector")
-"""Classes that choose the replica from which a consumer should fetch (KIP-392); none if empty."""
+"""Classes that select the replica from which a consumer should fetch (KIP-392); none if empty."""
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
@@ -51,14 +51,14 @@ def wrong(name: str, value: object, why: str) -> str:
 
 
 def security_protocol(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with a protocol; as with Kafka's clients, its case does not count."""
+    """Return the error in a protocol; as in Kafka's clients, it is not case-sensitive."""
     if all(entry.upper() in PROTOCOLS for entry in entries):
         return None
     return wrong(name, entries[0], f"String must be one of (case insensitive): {', '.join(PROTOCOLS)}")
 
 
 def servers(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with a list of one or more host:port: a half-valid list would be half a source."""
+    """Return the error in a list of one or more host:port entries; one invalid entry makes the list invalid."""
     if not entries:
         return f"No resolvable bootstrap urls given in {name}"
     for entry in entries:
@@ -69,7 +69,7 @@ def servers(name: str, entries: Sequence[str]) -> str | None:
 
 
 def address_counts(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with `address:count` pairs between commas; no pair at all is fine."""
+    """Return the error in `address:count` pairs between commas; no pair at all is valid."""
     for pair in entries[0].split(",") if entries[0] else ():
         address, _, count = pair.strip().rpartition(":")
         if not address or not count.isdecimal() or not count.isascii():
@@ -78,7 +78,7 @@ def address_counts(name: str, entries: Sequence[str]) -> str | None:
 
 
 def patterns(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with regular expressions."""
+    """Return the error in a list of regular expressions."""
     for entry in entries:
         problem = _problem_with_pattern(entry)
         if problem is not None:
@@ -87,7 +87,7 @@ def patterns(name: str, entries: Sequence[str]) -> str | None:
 
 
 def acl_rules(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with ACL rules.
+    """Return the error in a list of ACL rules.
 
     They are `resourceType;resourceName;operation;permissionType;principal`; `*` is any, and fields at the end may be
     left out.
@@ -100,7 +100,7 @@ def acl_rules(name: str, entries: Sequence[str]) -> str | None:
 
 
 def gzip_level(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with a level of gzip: 1 to 9, or -1 for the codec's own default."""
+    """Return the error in a gzip level: 1 to 9, or -1 for the codec's own default."""
     level = int(entries[0])
     if level == -1 or 1 <= level <= 9:
         return None
@@ -108,7 +108,7 @@ def gzip_level(name: str, entries: Sequence[str]) -> str | None:
 
 
 def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
-    """Return what Kafka's ThrottledReplicaListValidator says is wrong."""
+    """Return the error as Kafka's ThrottledReplicaListValidator does."""
     if "".join(entries) == ANY or all(_REPLICA.fullmatch(entry) for entry in entries):
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
