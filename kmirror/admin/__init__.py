@@ -1,1 +1,1 @@
-"""Clients that ask and order: clusters and mirrors over asyncio, and for callers that block."""
+"""Admin clients for clusters and mirrors, for programs on asyncio and for scripts that block."""

@@ -1,10 +1,10 @@
-"""An admin client over TCP, for programs on asyncio: it gives orders to any cluster that speaks the protocol, and asks.
+"""An admin client over TCP, for programs on asyncio: sends requests to any cluster that speaks the protocol.
 
 async with AsyncAdmin("localhost:9094") as admin:
     reply = await admin.ask(ListMirrorsRequest())
 
-Versions are negotiated with each broker, a broker that does not answer costs one attempt, and what changes something
-goes by way of any broker to the controller. Errors in an answer are the caller's to read.
+Versions are negotiated with each broker, a broker that does not respond costs one attempt, and requests that change
+something go to the controller through any broker. Errors in a response are left to the caller.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ LOCALHOST = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """What Metadata says of a topic."""
+    """The Metadata of a topic."""
 
     topic_id: Uuid
     """Zeros if the cluster has no topic ids (before Kafka 2.8)."""
     leaders: dict[int, int]
-    """Partition to the broker that leads it, -1 where there is none."""
+    """Partition to the broker that leads it, -1 if there is none."""
     leader_epochs: dict[int, int]
-    """Partition to its leader epoch; -1 if the cluster tells none (before Kafka 2.1)."""
+    """Partition to its leader epoch; -1 if the cluster returns none (before Kafka 2.1)."""
     is_internal: bool
 
 
 class AsyncAdmin:
-    """An admin client of the cluster at `servers`, text as of `bootstrap.servers`, on the loop that runs.
+    """An admin client of the cluster at `servers`, in the format of `bootstrap.servers`, on the running event loop.
 
-    A server without a host is one of this machine, as in `:9094`. UsageError if there is none that could be one.
+    A server without a host, such as `:9094`, is on this machine. Raises UsageError if there is no valid server.
     `security` is that of `security_of`; None for plain connections. `on_silent` is called with a broker each time that
-    it did not answer and another attempt follows.
+    it did not respond and another attempt follows.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class AsyncAdmin:
         self._host = None
 
     async def order(self, body: Message) -> Message:
-        """Have the cluster carry out a request that changes something, and return its answer.
+        """Send a request that changes something, and return the response.
 
-        KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, REQUEST_TIMED_OUT if no broker answers
-        within `default.api.timeout.ms`, SASL_AUTHENTICATION_FAILED if none lets this client in.
+        Raises KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, REQUEST_TIMED_OUT if no broker
+        responds within `default.api.timeout.ms`, SASL_AUTHENTICATION_FAILED if none accepts this client.
         """
         if not self._cluster.brokers:
-            await self.brokers()  # An order would go on trying where a client is refused.
+            await self.brokers()  # An order would retry at brokers that reject the client.
         answer: Message | ErrorCode = await self._outcome(
             lambda now, done: self._orders.ask(now, body, lambda _, reply: done(reply))
         )
@@ -114,10 +114,10 @@ class AsyncAdmin:
         return answer
 
     async def ask(self, body: Message, *, broker_id: int | None = None) -> Message:
-        """Return the answer of any broker, or of the one with `broker_id`.
+        """Send a request to any broker, or to the one with `broker_id`, and return the response.
 
-        KafkaError as of `order`; of a single broker REQUEST_TIMED_OUT after one attempt, and BROKER_NOT_AVAILABLE if
-        the cluster has told of none with that id when `brokers` or `topics` was asked last.
+        Raises KafkaError like `order`; for a given broker REQUEST_TIMED_OUT after one attempt, and BROKER_NOT_AVAILABLE
+        if the last call of `brokers` or `topics` did not return that id.
         """
         if broker_id is not None and broker_id not in self._cluster.brokers:
             told = f"the cluster at {self.servers} tells of no broker {broker_id}"
@@ -143,9 +143,9 @@ class AsyncAdmin:
             await asyncio.sleep(pause_s)
 
     async def ask_each(self, body: Message) -> dict[int, Message]:
-        """Return the answer of every broker of the cluster, by broker id; one that is gone is left out.
+        """Send a request to every broker of the cluster, and return the responses by broker id.
 
-        KafkaError as of `order`.
+        A broker that does not respond is left out. Raises KafkaError like `order`.
         """
         answers: dict[int, Message] = {}
         for broker_id in await self.brokers():
@@ -157,18 +157,18 @@ class AsyncAdmin:
         return answers
 
     async def brokers(self) -> dict[int, Endpoint]:
-        """Return where each broker of the cluster listens; KafkaError as of `order`."""
+        """Return the endpoint of each broker of the cluster; raises KafkaError like `order`."""
         await self._metadata([])
         return dict(self._cluster.brokers)
 
     async def cluster_id(self) -> str:
-        """Return the id of the cluster; KafkaError as of `order`."""
+        """Return the id of the cluster; raises KafkaError like `order`."""
         return (await self._metadata([])).cluster_id or ""
 
     async def topics(self, names: Iterable[str] | None = None) -> dict[str, TopicInfo]:
-        """Return what is known of the named topics, or of all; one that is not there is left out.
+        """Return the metadata of the named topics, or of all; topics that do not exist are left out.
 
-        KafkaError as of `order`, and if the client may not describe a topic that is named.
+        Raises KafkaError like `order`, and if the client may not describe a named topic.
         """
         reply = await self._metadata(names)
         found: dict[str, TopicInfo] = {}
@@ -188,7 +188,7 @@ class AsyncAdmin:
         return dict(sorted(found.items()))
 
     async def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """Return the partitions of topics, in order; KafkaError UNKNOWN_TOPIC_OR_PARTITION if one is not there."""
+        """Return the partitions of topics, in order; raises KafkaError UNKNOWN_TOPIC_OR_PARTITION if one is missing."""
         names = list(topics)
         known = await self.topics(names)
         for name in names:
@@ -210,7 +210,7 @@ class AsyncAdmin:
         )
 
     async def _outcome(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
-        """Begin something now, and return what it calls back with; raises what the client's node raises instead."""
+        """Begin an operation, and return the value of its callback; raises an exception of the node instead."""
         if self._host is None:
             raise UsageError(f"the admin client of {self.servers} is not open: use it in an `async with` block")
         host, outcomes = self._host, list[T]()
@@ -229,7 +229,7 @@ class AsyncAdmin:
 
 
 def checked_servers(servers: str) -> str:
-    """Return `bootstrap.servers` with a host in each entry; UsageError if an entry is none."""
+    """Return `bootstrap.servers` with a host in each entry; raises UsageError if an entry is invalid."""
     entries = [entry.strip() for entry in arguments.text("servers", servers).split(",") if entry.strip()]
     named = [f"{LOCALHOST}{entry}" if entry.startswith(":") else entry for entry in entries]
     for entry in named:

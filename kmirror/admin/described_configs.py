@@ -1,4 +1,4 @@
-"""What a cluster says is set for a topic, a broker or a mirror."""
+"""Configs that are set for a topic, a broker or a mirror, as a cluster reports them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SCOPES = {ResourceType.TOPIC: Scope.TOPIC, ResourceType.BROKER: Scope.BROKER, Re
 
 
 async def configs_of(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id: int | None) -> Mapping[str, str]:
-    """Return what is set for a resource, without its defaults and secrets.
+    """Return the configs that are set for a resource, without its defaults and secrets.
 
-    Broker `broker_id` is asked, any if that is None. Raises KafkaError if the cluster does not tell it.
+    The request goes to broker `broker_id`, to any if that is None. Raises KafkaError if the cluster returns an error.
     """
     wanted = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
     reply = await admin.ask(DescribeConfigsRequest(resources=[wanted]), broker_id=broker_id)

@@ -1,9 +1,9 @@
-"""What would a failback remove, as two live clusters tell it? They are asked; nothing is changed.
+"""Preview of the records that a failback would remove, from the state of two live clusters, which is not changed.
 
-No broker tells how far its cleaner has been in a log. So where that decides about a copy from scratch (D63), the
-preview says that it may come to one, if the topic is compacted now: in any other log the search for a missing offset
-would read everything. Whether deletions may have been missed (D64) is judged for every topic, as by the mirror itself:
-that reads no more than a failback copies.
+No broker reports how far its log has been compacted. So if a copy from scratch depends on that (D63), the preview says
+that it may happen, if the topic is compacted now: in any other log the search for a missing offset would read
+everything. The check for missed deletions (D64) covers every topic, as in the mirror itself: it reads no more than a
+failback copies.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
 ASKED_AGAIN_MAX, PAUSE_S = 5, 0.5
-"""How often, and after which pauses, a source is asked again that soon tells more."""
+"""How often, and after which pauses, a source that will soon report more is asked again."""
 POLICY, TOMBSTONES_STAY = "cleanup.policy", "delete.retention.ms"
 
 
 @dataclass(slots=True)
 class _Told:
-    """What the brokers of one cluster tell of a mirror and of some logs."""
+    """The reports of one cluster's brokers on a mirror and on some logs."""
 
     topics: dict[str, TopicInfo]
     rows: dict[TopicPartition, MirrorRow]
@@ -63,13 +63,13 @@ class _Told:
 
     @property
     def tells_more_soon(self) -> bool:
-        """A mirror is about to be STOPPED, or the cluster asks its own source because it was asked itself (D58)."""
+        """Whether a mirror is about to be STOPPED, or the cluster is asking its own source because of us (D58)."""
         is_passing = any(row.state in PASSING for row in self.rows.values())
         return is_passing or not all(known.is_complete for known in self.upstream.values())
 
 
 class FailbackPreview:
-    """Previews mirroring `mirror` from `source` back to `destination`; KafkaError where a cluster does not answer."""
+    """Previews mirroring `mirror` from `source` back to `destination`; KafkaError if a cluster does not respond."""
 
     def __init__(self, mirror: str, *, source: AsyncAdmin, destination: AsyncAdmin) -> None:
         self.mirror = mirror
@@ -80,10 +80,10 @@ class FailbackPreview:
         self._ids = ("", "")
         """Of the destination and of the source."""
         self._configs: dict[str, Mapping[str, str]] = {}
-        """By topic, those that decide about compaction at the destination."""
+        """Topic to its configs at the destination that matter for compaction."""
 
     async def load(self, partitions: Collection[TopicPartition]) -> None:
-        """Ask both clusters what they know of the mirror, and of the logs of these partitions.
+        """Request the state of the mirror, and of the logs of these partitions, from both clusters.
 
         UsageError if neither cluster has a mirror of that name.
         """
@@ -103,7 +103,7 @@ class FailbackPreview:
         self._is_of_us = fed_by.get(self.mirror, "") in ("", self._ids[0])
 
     async def removed(self, tp: TopicPartition) -> Removed | Waits:
-        """Return what a failback would remove from a partition that was loaded, or why it would wait."""
+        """Return the records that a failback would remove from a loaded partition, or why it would wait."""
         facts = await self._facts(tp)
         if isinstance(facts, Waits):
             return facts
@@ -113,7 +113,7 @@ class FailbackPreview:
         return removed
 
     async def _with_copies(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
-        """Return the cut, or all if the log is copied again, and why all may go instead (D63, D64)."""
+        """Return the cut, a full one if the log is copied again, and why everything may go instead (D63, D64)."""
         ours, reader, configs = facts.ours, self._reader("destination", tp), self._configs.get(tp.topic, {})
         if cut.offset <= ours.log_start_offset:
             return cut, ""
@@ -134,7 +134,7 @@ class FailbackPreview:
         return cut, ""
 
     async def _compaction(self, topics: Collection[str]) -> dict[str, Mapping[str, str]]:
-        """Return the configs of topics at the destination that decide about compaction."""
+        """Return the configs of topics at the destination that matter for compaction."""
         wanted = [
             DescribeConfigsResource(ResourceType.TOPIC, topic, [POLICY, TOMBSTONES_STAY]) for topic in sorted(topics)
         ]
@@ -173,7 +173,7 @@ class FailbackPreview:
         return facts if waits is None or await self._takes_markers(tp, facts) else waits
 
     async def _takes_markers(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
-        """Return whether nothing but markers would go of our log, and the source has the rest (D25)."""
+        """Return whether only markers would be removed from our log, and the source has the rest (D25)."""
         expected, end = markers_from(facts), facts.ours.log_end_offset
         if expected is None:
             return False
@@ -184,7 +184,7 @@ class FailbackPreview:
         return expected >= end
 
     def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> Waits | None:
-        """Return what PREPARING waits for, if the source is fed by the destination, or may be; else None (D58)."""
+        """Return why PREPARING waits if the destination feeds the source, or may feed it; else None (D58)."""
         upstream = self._told["source"].upstream.get(tp)
         clusters = ring(*self._ids, upstream)
         if clusters:
@@ -206,7 +206,7 @@ class FailbackPreview:
             answers = await admin.ask_each(request)
         except KafkaError as error:
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
-                return told  # It has no KIP-1279 and knows nothing of mirrors.
+                return told  # It has no KIP-1279 and knows no mirrors.
             raise
         for reply in answers.values():
             assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
@@ -232,7 +232,7 @@ async def _sources(admin: AsyncAdmin) -> dict[str, str]:
 
 
 async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> AsyncIterator[AnyBatch]:
-    """Yield the batches below the new log start and those from the cut on; what lies between them is not read."""
+    """Yield the batches below the new log start and those from the cut on; batches in between are not read."""
     read_to = ours.log_start_offset
     for start, until in ((read_to, min(cut.start, cut.offset)), (cut.offset, ours.log_end_offset)):
         async for batch in reader.batches(max(start, read_to), until):
@@ -241,7 +241,7 @@ async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> Asy
 
 
 async def _first_hole(reader: LeaderReader, start: int, end: int) -> int:
-    """Return the first offset from `start` on that is in no record, or `end`."""
+    """Return the first offset at or above `start` that is in no record, or `end`."""
     finder = HoleFinder(start)
     async for batch in reader.batches(start, end):
         if finder.look_at(batch):

@@ -1,4 +1,4 @@
-"""What does the leader of a partition have in its log, in any cluster? Offsets, leader epochs, batches.
+"""Reader of a partition's log through its leader, in any cluster: offsets, leader epochs, batches.
 
 A leader that moves meanwhile is looked up again; nothing is written.
 """
@@ -46,7 +46,7 @@ PASSING = (
     ErrorCode.REPLICA_NOT_AVAILABLE,
     ErrorCode.REQUEST_TIMED_OUT,
 )
-"""Another leader, or this one a moment later, answers otherwise."""
+"""Transient errors: another leader, or the same one a moment later, may respond without one."""
 
 
 async def latest_offsets(
@@ -54,10 +54,10 @@ async def latest_offsets(
     partitions: Collection[TopicPartition],
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> dict[TopicPartition, int]:
-    """Return the high watermarks of partitions, or their LSOs for READ_COMMITTED, by one request to each leader.
+    """Return the high watermarks of partitions, or their LSOs for READ_COMMITTED, with one request to each leader.
 
-    Those without a leader, or whose leader moves, are left out. KafkaError for any other error of a partition, and as
-    of `AsyncAdmin.topics`.
+    Partitions without a leader, or whose leader moves, are left out. Raises KafkaError for any other error of a
+    partition, and like `AsyncAdmin.topics`.
     """
     topics = await admin.topics(sorted({tp.topic for tp in partitions}))
     led: dict[int, dict[TopicPartition, int]] = {}
@@ -96,9 +96,9 @@ def _is_known(row: EpochEndOffset) -> bool:
 
 
 class LeaderReader:
-    """Reads one partition through its leader; KafkaError from every method where that cannot be had.
+    """Reads one partition through its leader; every method raises KafkaError if it cannot.
 
-    `topic` is what is known of its topic already; it is asked for where that is not given, or turns out to be wrong.
+    `topic` is known metadata of the topic; it is requested if it is missing or outdated.
     """
 
     def __init__(self, admin: AsyncAdmin, tp: TopicPartition, topic: TopicInfo | None = None) -> None:
@@ -117,13 +117,13 @@ class LeaderReader:
         return (await self._of_leader(lambda _: request, row)).offset
 
     async def epochs(self) -> tuple[list[EpochEntry], int]:
-        """Return where each leader epoch of the log begins, ascending, and the log end offset.
+        """Return the start of each leader epoch of the log, ascending, and the log end offset.
 
         No epochs, and the high watermark as the end, for a log or a broker that knows none (before Kafka 2.0).
         """
         start = await self.offset(OffsetSpec.EARLIEST)
         at = (await self._leader()).leader_epochs[self.tp.partition]
-        ends: list[tuple[int, int]] = []  # Each epoch with where it ends, the latest first.
+        ends: list[tuple[int, int]] = []  # Each epoch with its end offset, the latest first.
         row = await self._last_epoch(at)
         while row is not None and _is_known(row):
             ends.append((row.leader_epoch, row.end_offset))
@@ -141,9 +141,9 @@ class LeaderReader:
         return entries[::-1], ends[0][1]
 
     async def batches(self, start: int, until: int) -> AsyncIterator[AnyBatch]:
-        """Yield the batches from the one that holds offset `start` to the last that begins below `until`.
+        """Yield the batches from the one that contains offset `start` to the last that begins below `until`.
 
-        Up to the high watermark at most. Raises CorruptBatch for bytes that are no batch.
+        Stops at the high watermark. Raises CorruptBatch for bytes that are not a batch.
         """
         position = start
         while position < until:
@@ -158,7 +158,7 @@ class LeaderReader:
                     yield batch
                     after = batch.next_offset
             except TornBatch:
-                pass  # The answer was full.
+                pass  # The response was full.
             if after == position:
                 raise CorruptBatch(f"{self.tp}: the leader sends no whole batch", offset=position)
             position = after
@@ -229,7 +229,7 @@ class LeaderReader:
         return found
 
     def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:
-        """Return the row of this partition; KafkaError if the answer has none."""
+        """Return the row of this partition; raises KafkaError if the response has none."""
         for index, row in rows:
             if index == self.tp.partition:
                 return row
@@ -250,7 +250,7 @@ class LeaderReader:
         return self._topic
 
     async def _of_leader(self, request: Callable[[TopicInfo], Message], row: Callable[[Message], Row]) -> Row:
-        """Return the leader's answer, without an error that passes."""
+        """Return the leader's response; transient errors are retried."""
         error = ErrorCode.LEADER_NOT_AVAILABLE
         for _ in range(ATTEMPTS_MAX):
             topic = await self._leader()

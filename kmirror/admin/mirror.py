@@ -44,16 +44,16 @@ DISABLED = (
 
 
 class HasServers(Protocol):
-    """A cluster that knows where its brokers listen, such as a `TcpCluster`."""
+    """A cluster that knows its brokers' endpoints, such as a `TcpCluster`."""
 
     @property
     def bootstrap_servers(self) -> str: ...
 
 
 async def asked_of_mirrors(admin: AsyncAdmin, body: Message, *, changes: bool) -> Message:
-    """Return the answer to one of KIP-1279's requests, in other words where the cluster does not serve them.
+    """Send one of KIP-1279's requests and return the response; the error of a cluster without KIP-1279 gets advice.
 
-    KafkaError as of `AsyncAdmin.order`.
+    Raises KafkaError like `AsyncAdmin.order`.
     """
     with _telling_if_disabled():
         return await (admin.order(body) if changes else admin.ask(body))
@@ -61,7 +61,7 @@ async def asked_of_mirrors(admin: AsyncAdmin, body: Message, *, changes: bool) -
 
 @contextmanager
 def _telling_if_disabled() -> Iterator[None]:
-    """Add what to do to the KafkaError of a cluster that does not serve KIP-1279."""
+    """Add advice to the KafkaError of a cluster that does not serve KIP-1279."""
     try:
         yield
     except KafkaError as error:
@@ -71,25 +71,25 @@ def _telling_if_disabled() -> Iterator[None]:
 
 
 async def list_mirrors(admin: AsyncAdmin) -> list[MirrorListing]:
-    """Return the mirrors of which a cluster is the destination, by name; KafkaError if that is refused."""
+    """Return the mirrors whose destination is this cluster, by name; raises KafkaError if that is denied."""
     reply = await asked_of_mirrors(admin, ListMirrorsRequest(), changes=False)
     assert isinstance(reply, ListMirrorsResponse), "the answer to its request"
     return listings_in(reply)
 
 
 async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> dict[str, Description]:
-    """Ask every broker what it leads of some mirrors, or of all; by name, in order.
+    """Describe some mirrors, or all, with requests to every broker; the result is by name, in order.
 
-    KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
+    Raises KafkaError UNKNOWN_MIRROR for a mirror that does not exist, and an error if it may not be described.
     """
     return await AsyncMirror("", source=None, destination=admin)._describe_with_unreported(mirrors)
 
 
 class AsyncMirror(MirrorScripts):
-    """`name` mirrors topics from `source` to `destination`, both of them admin clients that are open.
+    """`name` mirrors topics from `source` to `destination`, both open admin clients.
 
-    Where `source` is None, nothing of the source is looked at: then `create` needs its `bootstrap.servers`, topics are
-    added without their ids, and what compares with the source is a UsageError.
+    If `source` is None, the source is not accessed: then `create` needs its `bootstrap.servers`, topics are added
+    without their ids, and operations that compare with the source raise UsageError.
     """
 
     def __init__(self, name: str, *, source: AsyncAdmin | None, destination: AsyncAdmin) -> None:
@@ -107,7 +107,7 @@ class AsyncMirror(MirrorScripts):
         return (await self._described()).topics
 
     async def difference(self) -> Difference | None:
-        """Compare logs byte for byte, up to what is decided at the source; None if they are equal."""
+        """Compare logs byte for byte, up to the source's last stable offset; return None if they are equal."""
         for tp in await self._to_compare(self._timer(0)):
             if (found := await self._differs(tp)) is not None:
                 return found
@@ -140,7 +140,7 @@ class AsyncMirror(MirrorScripts):
     async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
         """Return the partitions of all topics in this mirror, once the destination has all of them.
 
-        What is not described yet would be passed over. KafkaError if that takes too long.
+        Topics that are not described yet would be skipped. Raises KafkaError if that takes too long.
         """
         source = self._known_source()
         while True:
@@ -188,7 +188,7 @@ class AsyncMirror(MirrorScripts):
             return None
         sides = self._known_source(), self.destination
         configs = [await configs_of(admin, ResourceType.TOPIC, tp.topic, None) for admin in sides]
-        if any("compact" in each.get("cleanup.policy", "") for each in configs):  # A cleaner may have taken records.
+        if any("compact" in each.get("cleanup.policy", "") for each in configs):  # Compaction may have removed records.
             lack = gap(*logs)
             return None if lack is None else Difference(tp, lack.offset, "record", lack.expected, lack.found)
         where = parting(result.parted)
@@ -196,16 +196,16 @@ class AsyncMirror(MirrorScripts):
 
     @staticmethod  # The last one: above it `list` is still the type.
     async def list(cluster: AsyncAdmin) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
+        """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
         return await list_mirrors(cluster)
 
 
 class TcpMirror(BlockingMirror):
     """`name` mirrors topics from `source` to `destination`, for scripts that are not asynchronous.
 
-    Each is a `bootstrap.servers` text, or a cluster that has one. Every call opens its connections and closes them,
-    secured as `source_security` and `destination_security` say (`kmirror.client.security.security_of`); None is plain.
-    How the destination's brokers connect to the source is said by the mirror's own configs: give them to `create`.
+    Each is a `bootstrap.servers` text, or a cluster that has one. Every call opens and closes its connections, secured
+    according to `source_security` and `destination_security` (`kmirror.client.security.security_of`); None is plain.
+    The mirror's own configs secure the connections of the destination's brokers to the source: pass them to `create`.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class TcpMirror(BlockingMirror):
     def list(
         cluster: str | HasServers, configs: AdminConfigs | None = None, *, security: Security | None = None
     ) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
+        """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
 
         async def listed() -> list[MirrorListing]:
             async with AsyncAdmin(_servers_of(cluster), configs, security=security) as admin:
@@ -253,7 +253,7 @@ class TcpMirror(BlockingMirror):
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a loop of its own and return its outcome; UsageError on a thread whose loop runs."""
+    """Run a coroutine on a loop of its own and return its result; UsageError if this thread's loop is running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,6 +1,6 @@
-"""Why is a topic, a config or a group of the source mirrored, or why not? Two live clusters are asked.
+"""Explanation of why a topic, a config or a group of the source is mirrored or not, from two live clusters.
 
-The verdicts are those of the syncs' own rules (`mirror.syncs.explain`), with the mirror's configs as they are now.
+The verdicts are those of the syncs' own rules (`mirror.syncs.explain`), with the mirror's present configs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ WISHES = {
 
 
 async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: AsyncAdmin) -> Explanation:
-    """Return a verdict about each topic, config and group of the source; internal topics are left out.
+    """Return a verdict on each topic, config and group of the source; internal topics are left out.
 
-    KafkaError if the mirror is not there, or where a cluster does not answer.
+    Raises KafkaError if the mirror does not exist, or if a cluster does not respond.
     """
     described = (await describe_mirrors(destination, [mirror]))[mirror]
     theirs, ours = await source.topics(), await destination.topics()
@@ -61,7 +61,7 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
 
 
 def _wishes(described: Description) -> dict[str, Wish]:
-    """Return what is wanted of each topic in the mirror, as the states of its partitions show."""
+    """Return the user's wish for each topic in the mirror, as the states of its partitions show it."""
     shown = {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in described.rows}
     return dict.fromkeys(described.topics, Wish.MIRROR) | shown
 
@@ -71,7 +71,7 @@ def _remote(topic: TopicInfo | None) -> RemoteTopic | None:
 
 
 async def _topic_configs(source: AsyncAdmin, topics: Sequence[str]) -> SourceConfigs:
-    """Return what the source has set for topics, asked for as the sync asks."""
+    """Return the configs of topics at the source, requested as the sync does."""
     found = SourceConfigs()
     for names in in_batches(topics, TOPICS_MAX):
         found.add(names, read(await source.ask(request(names))))
