@@ -1,8 +1,8 @@
-"""Kafka logs and sweeps on Spark: the only package that imports pyspark, and it does so when a name is first used.
+"""Kafka logs and sweeps on Spark: the only package that imports pyspark, and only when a name is first used.
 
 from kmirror import spark as ks
 
-spark = ks.session()                                  # finds Java, or says what to install
+spark = ks.session()                                  # finds Java, or says how to install it
 rows = spark.read.format("kafka-log").load("/kafka-logs")
 ks.verify(spark, "/kafka-logs-a", "/kafka-logs-b").summary()
 """

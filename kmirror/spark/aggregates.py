@@ -1,7 +1,7 @@
-"""What do the runs of a sweep say on average, and how sure is that? In Spark SQL.
+"""Averages of the runs of a sweep, with confidence intervals, in Spark SQL.
 
-One row for each combination of the axes: how many runs, and of each figure the mean, half the width of its
-95 % confidence interval (Student's t), the median, the 95th percentile and the greatest.
+One row for each combination of the axes: the number of runs, and of each figure the mean, half the width of its 95 %
+confidence interval (Student's t), the median, the 95th percentile and the maximum.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def half_width_sql(figure: str) -> str:
 def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN) -> DataFrame:
     """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out.
 
-    Intervals take the runs of a group for independent. Those of one seed are not: group by all options that differ.
+    Intervals assume that the runs of a group are independent. Runs with the same seed are not: group by all options
+    that differ.
     """
     for name in by:
         if name not in OPTION_NAMES:

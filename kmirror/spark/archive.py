@@ -1,8 +1,8 @@
-"""The package as one archive, for executors that do not have it: what `--py-files` takes.
+"""The package as one archive, for executors that do not have it, as a value of `--py-files`.
 
-The archive has the Python files and the sample data, in a fixed order and with a fixed date, so that its name
-is a digest of its content. What kmirror itself needs (crc, codecs) must be on the executor; a run without
-compression needs a CRC package alone.
+The archive has the Python files and the sample data, in a fixed order and with a fixed date, so that its name is a
+digest of its content. The dependencies of kmirror (CRC, codecs) must be on the executor; a run without compression
+needs only a CRC package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def build_archive(folder: Path | None = None) -> Path:
-    """Return the path of `kmirror-<digest>.zip` in `folder`, or in a temporary folder; written if it is not there."""
+    """Return the path of `kmirror-<digest>.zip` in `folder`, or in a temporary folder; writes it if missing."""
     top = Path(__file__).resolve().parents[1]
     files = sorted(path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     digest = hashlib.sha256()

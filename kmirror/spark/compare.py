@@ -1,10 +1,10 @@
-"""Where do the logs of two partitions differ, batch by batch? Without Spark: what one task of `verify` does.
+"""Comparison of two partitions' logs, batch by batch: the work of one task of `verify`, without Spark.
 
-The source's batches are walked; as long as the destination has the same bytes next, that is all. Where it has
-not, the difference gets a name:
+The source's batches are read in order; while the destination has the same bytes next, nothing else is done. Otherwise
+the difference gets a name:
 
-    field, bytes   the same batch with another header field or record, or with a byte that no field has
-    bit            the same batch but for some flipped bits, which are named; the comparison goes on after it
+    field, bytes   the same batch with another header field or record, or with a byte that is in no field
+    bit            the same batch with some flipped bits, which are named; the comparison continues after it
     missing        the source has it, the destination does not      extra      the other way round
     duplicate      offsets that the log had already                 epoch      the leader epoch falls
     crc            equal on both sides, and wrong on both           unreadable no batch can be there
@@ -37,8 +37,8 @@ _WALK = RowQuery(level="batch", check_crc=False)
 class Difference:
     """One place, or one run of offsets, where destination and source differ.
 
-    `byte` is the position in `within` (batch, key, value, header NAME) of the first byte that differs, -1 where there
-    is none, with what stands there as hex digits.
+    `byte` is the position in `within` (batch, key, value, header NAME) of the first byte that differs, -1 if there is
+    none; the bytes there are given as hex digits.
     """
 
     topic: str
@@ -59,7 +59,7 @@ class Difference:
     found_bytes: str = ""
 
     def at(self, place: Place | None) -> Difference:
-        """Set where the bytes part; returns the difference."""
+        """Set the place where the bytes differ; return the difference."""
         if place is not None:
             self.within, self.byte, self.expected_bytes, self.found_bytes = place
         return self
@@ -97,7 +97,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """A task: the records of two whole logs, for records have no offset at which a log could be cut into pieces."""
+    """A task: the records of two whole logs, which cannot be split as their records have no common offsets."""
 
     source: PartitionFolder
     destination: PartitionFolder
@@ -110,31 +110,31 @@ class Records:
 
 @dataclass(slots=True)
 class RangeResult:
-    """What a task has to say."""
+    """The result of a task."""
 
     replica: int = 0
     shares: Shares = field(default_factory=Shares)
     bytes: int = 0
-    """Of the batches that are equal."""
+    """Bytes of the batches that are equal."""
     differences: list[Difference] = field(default_factory=list)
     more: int = 0
-    """Differences beyond the first DIFFERENCES_MAX."""
+    """Number of differences beyond the first DIFFERENCES_MAX."""
 
 
 def _cursor(task: Range) -> LogCursor:
-    """Return where in the destination the range begins."""
+    """Return a cursor at the start of the range in the destination."""
     left = [s for s in task.destination if s.end_offset is None or s.end_offset > task.first]
     position = index_position(left[0], task.first) if left else 0
     cursor = LogCursor([Path(s.path) for s in left], start=task.first, end=task.end, position=position)
     try:
         cursor.pass_to(task.first)
     except CorruptBatch:
-        pass  # The comparison finds it again from here on, and reports it.
+        pass  # The comparison will find and report it.
     return cursor
 
 
 class RangeComparison:
-    """Compares one range; `run` returns what was found."""
+    """Compares one range; `run` returns the result."""
 
     def __init__(self, task: Range) -> None:
         self._task = task
@@ -143,7 +143,7 @@ class RangeComparison:
         self._cursor = _cursor(task)
         self._run: Difference | None = None
         self._batch: AnyBatch | None = None
-        """The source's batch that is looked for, None after the last one."""
+        """The current batch of the source, None after the last one."""
         self._epoch = -1
         self._next = self._after = -1
 
@@ -161,7 +161,7 @@ class RangeComparison:
         return self._found
 
     def _source(self) -> Iterator[AnyBatch]:
-        """Yield the source's batches of the range; where none can be, the comparison ends."""
+        """Yield the source's batches of the range; the comparison ends at an unreadable place."""
         task = self._task
         data = map_file(task.split.segment.path)
         for item in walk(data, task.split.start, min(task.split.end, len(data)), _WALK):
@@ -180,7 +180,7 @@ class RangeComparison:
         self._batch = None
 
     def _look_at(self, batch: AnyBatch) -> None:
-        """Report what is wrong with a batch of the source among its neighbours."""
+        """Report errors of a batch of the source among its neighbours."""
         if batch.partition_leader_epoch < self._epoch:
             self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
         if header_offset(batch) < self._next:
@@ -219,7 +219,7 @@ class RangeComparison:
             self._extend("missing", "destination", batch)
 
     def _is_undecided(self, batch: AnyBatch) -> bool:
-        """Return whether a batch lies above the last stable offset: a mirror takes what is decided."""
+        """Return whether a batch lies above the last stable offset: a mirror only copies batches below it."""
         return self._task.until is not None and batch.last_offset >= self._task.until
 
     def _surplus(self, other: AnyBatch) -> None:
@@ -227,7 +227,7 @@ class RangeComparison:
         self._extend(kind, "destination", other)
 
     def _flipped(self, batch: AnyBatch) -> None:
-        """Name the first bit of those that are flipped."""
+        """Report the first of the flipped bits."""
         flips = self._cursor.flips(batch)
         assert flips is not None, "some bits are flipped"
         at, position = flips.byte, self._cursor.position + flips.byte
@@ -246,10 +246,10 @@ class RangeComparison:
         if made is not None:
             made.at(where.place)
 
-    # -- keeping ------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------
 
     def _extend(self, kind: str, side: str, batch: AnyBatch) -> None:
-        """Batches in a row that are missing, or too many, are one difference."""
+        """Add a difference; adjacent batches that are missing, or extra, are one difference."""
         run = self._run
         if run is not None and (run.kind, run.side) == (kind, side):
             run.last_offset = batch.last_offset
@@ -289,7 +289,7 @@ def _is_sound(batch: AnyBatch) -> bool:
 
 
 def _field_at(at: int) -> str:
-    """Return which part of a batch its byte `at` belongs to."""
+    """Return the part of a batch that its byte `at` belongs to."""
     starts = {
         "base offset": layout.BASE_OFFSET_AT,
         "batch length": layout.BATCH_LENGTH_AT,
@@ -304,7 +304,7 @@ def _field_at(at: int) -> str:
 
 
 def compare_ranges(tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
-    """Yield what each task has to say."""
+    """Yield the result of each task."""
     for task in tasks:
         yield RangeComparison(task).run() if isinstance(task, Range) else _compare_records(task)
 

@@ -1,8 +1,8 @@
-"""What is told when Spark fails: one line that says why, instead of two stack traces.
+"""Messages for failures of Spark: one line with the cause, instead of two stack traces.
 
-Rule 1: what kmirror raised on an executor is told in its own words.
-Rule 2: what the operating system, the file system or Spark itself refuses is told in the first line that they give.
-Rule 3: anything else that Python code of ours raised on an executor is a bug, and keeps its traceback.
+Rule 1: an error that kmirror raised on an executor keeps its own message.
+Rule 2: an error of the operating system, the file system or Spark itself is reported by its first line.
+Rule 3: any other error that our Python code raised on an executor is a bug, and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kmirror.spark.jvm import reason_told
 _RAISED: Final = re.compile(r"^((?:\w+\.)*\w+): (.+)$", re.MULTILINE)
 _REFUSALS: Final = frozenset({"OSError", "PermissionError", "FileNotFoundError", "NotADirectoryError", "ArrowInvalid"})
 _ERROR_CLASS: Final = re.compile(r"^\[[A-Z_.]+\]\s*")
-# What pyspark and Spark say where the JVM knows the reason and they do not.
+# Messages of pyspark and Spark that lack the cause, which the JVM knows.
 _KNOW_NOTHING: Final = ("Cannot call methods on a stopped SparkContext", "Java gateway process exited")
 
 
 class SparkFailure(KmirrorError):
-    """Spark could not be started or reached, or did not finish what it was given; the text says why."""
+    """Spark could not be started or reached, or did not finish its work; the text says why."""
 
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Turn what Spark raises into `SparkFailure`, or leave it alone where it is a bug of ours."""
+    """Turn errors of Spark into `SparkFailure`; bugs of our own are left alone."""
     try:
         yield
     except KmirrorError:

@@ -1,8 +1,8 @@
-"""Which partitions lie under a path, and how is their log cut into pieces of work?
+"""Partitions under a path, and the splitting of their logs into pieces of work.
 
-A path is a `log.dirs` folder, a partition's folder, a segment file, or a glob of these; a `file:` URI says the
-same. Nothing is decoded here: names, sizes and, for a large segment, its offset index, whose entries point at
-batches. Where there is no index the headers are walked.
+A path is a `log.dirs` folder, a partition's folder, a segment file, or a glob of these; a `file:` URI works as well.
+Nothing is decoded here, only names, sizes and, for a large segment, its offset index, whose entries point at batches.
+Without an index the headers are read one after the other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SPLIT_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FolderSegment:
-    """One segment file, its path from the root; `end_offset` is the next segment's base offset, None for the last."""
+    """One segment file, with an absolute path; `end_offset` is the next segment's base offset, None for the last."""
 
     tp: TopicPartition
     path: str
@@ -58,7 +58,7 @@ class Split:
 
 
 def find_segments(paths: str, *, topics: Collection[str] | None = None, internal: bool = False) -> list[FolderSegment]:
-    """Return the segments under `paths`, which may be several joined by commas; `UsageError` if there are none."""
+    """Return the segments under `paths` (several are joined by commas); raises `UsageError` if there are none."""
     found: list[FolderSegment] = []
     refused: list[str] = []
     tops: dict[Path, FolderFacts] = {}
@@ -86,7 +86,7 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
 
 
 def check_topics(paths: str, named: Collection[str], found: Collection[FolderSegment]) -> None:
-    """Raise `UsageError` for a topic of those `named` of which there is no segment."""
+    """Raise `UsageError` for a `named` topic without a segment."""
     there = {segment.tp.topic for segment in found}
     for topic in named:
         if topic not in there:
@@ -111,7 +111,7 @@ def _expand(paths: str) -> Iterator[Path]:
 
 
 def _absolute(path: str) -> Path:
-    """Return the path from the root, which is the same for every executor; a link keeps its own name."""
+    """Return the absolute path, which is the same for every executor; links are not resolved."""
     return Path(os.path.abspath(path))
 
 
@@ -162,7 +162,7 @@ def index_position(segment: FolderSegment, offset: int) -> int:
 
 
 def first_offset(part: Split) -> int:
-    """Return the offset that the first batch of a split begins with; format 0 and 1 give the last of a wrapper."""
+    """Return the first offset in the header of a split's first batch; in formats 0 and 1 the last one of a wrapper."""
     with open(part.segment.path, "rb") as log:
         log.seek(part.start)
         head = log.read(layout.LOG_OVERHEAD)
@@ -171,7 +171,7 @@ def first_offset(part: Split) -> int:
 
 
 def _index_positions(segment: FolderSegment) -> Iterator[int]:
-    """Yield the positions that the offset index names, as long as they are true."""
+    """Yield the positions in the offset index, up to the first one that does not match the log."""
     path = Path(segment.path)
     if not path.name.endswith(LOG_SUFFIX):
         return
@@ -191,12 +191,12 @@ def _index_positions(segment: FolderSegment) -> Iterator[int]:
             offset, length = layout.OVERHEAD.unpack_from(head)
             inside = segment.base_offset <= offset <= segment.base_offset + relative
             if not inside or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
-                return  # The index does not belong to this log: what follows is no better.
+                return  # The index does not belong to this log: later entries are no better.
             yield position
 
 
 def _walk(segment: FolderSegment, split_bytes: int) -> list[int]:
-    """Return where to cut a segment that has no index, by walking over its headers."""
+    """Return the positions at which to split a segment without an index, by reading all headers."""
     cuts, position = [0], 0
     with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:
         while position + layout.LOG_OVERHEAD <= len(data):

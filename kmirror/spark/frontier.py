@@ -1,8 +1,7 @@
-"""How does a search go on where one machine's memory ends? Level by level, each a DataFrame dealt out by state.
+"""State search beyond one machine's memory: level by level, each a DataFrame distributed by state.
 
-Executors work out the next level from packed states, each with tables of its own; Spark brings equal states together
-and takes away those that an earlier level had. Only DataFrames are used, as in sweeps. For small scopes one process is
-faster.
+Executors compute the next level from packed states, each with tables of its own; Spark merges equal states and removes
+those of earlier levels. Only DataFrames are used, as in sweeps. For small scopes one process is faster.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ REACHED = "state binary, parent binary, anomaly string"
 def explore_on_spark(
     spark: SparkSession, model: Model, may_go_on: Callable[[int], bool] = lambda states: True
 ) -> Outcome:
-    """Search all states of the model, as `explore` does; `may_go_on` is asked after each level.
+    """Search all states of the model, as `explore` does; `may_go_on` is called after each level.
 
     The path is one of the shortest, though not always the one that `explore` finds.
     """
@@ -55,7 +54,7 @@ def explore_on_spark(
 
 
 def _reached(level: DataFrame, scope: Scope, rules: Rules) -> DataFrame:
-    """Return the states one step beyond a level, each once, with the least of those that it is reached from."""
+    """Return the states one step beyond a level, each once, with the least state from which it is reached."""
     from pyspark.sql import functions as f
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""How does a campaign of the fuzzer run on Spark? Its pieces dealt out to tasks; what they found comes back as JSON.
+"""Campaigns of the fuzzer on Spark: their pieces are distributed to tasks, whose findings come back as JSON.
 
 from kmirror import spark as ks
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def fuzz(spark: SparkSession, pieces: Sequence[Piece], *, tasks: int | None = None) -> Iterator[Tally]:
-    """Yield the tally as pieces come back, in their order; `tasks` is how many run them, each as many in a row."""
+    """Yield the tally as pieces come back, in their order; `tasks` is the number of tasks that share the pieces."""
     rows = [(json.dumps({**piece._asdict(), "wanted": asdict(piece.wanted)}),) for piece in pieces]
     dealt = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
     done = dealt.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
@@ -39,7 +39,7 @@ def _work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _piece(raw: dict[str, Any]) -> Piece:
-    """Return the piece that stands in a row; JSON has lists where it has tuples."""
+    """Return the piece in a row; JSON has lists in place of tuples."""
     wanted: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in raw["wanted"].items()
     }

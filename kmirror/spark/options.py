@@ -1,8 +1,8 @@
-"""What do the options of the format `kafka-log` mean?
+"""Options of the format `kafka-log`.
 
 path             log.dirs folder, partition folder, segment file or glob; several joined by commas
 level            record (default) | batch
-columns          the columns wanted, joined by commas: what is left out is not decoded
+columns          the columns to read, joined by commas: others are not decoded
 topics           names joined by commas; all if absent
 startingOffset   first offset read of every partition        endingOffset     first offset not read
 startingTime     first timestamp read, in ms                 endingTime       first timestamp not read
@@ -11,11 +11,11 @@ onCorrupt        fail (default) | skip | row: null columns and the reason in col
 checkCrc         true (default) | false
 includeInternal  false (default) | true: __consumer_offsets and the like
 includeControl   false (default) | true: control records too, as rows with isControl
-pushFilters      false (default) | true: filters that Spark itself hands over (its spark.sql.python.filterPushdown
-                 .enabled) choose what is read. Spark 4.1 to 4.3 apply them to every query over the same DataFrame:
-                 load anew for each query. The optimizer's rule of kmirror.spark.planner has no need of it.
+pushFilters      false (default) | true: filters that Spark itself pushes (its spark.sql.python.filterPushdown.enabled)
+                 restrict the records to read. Spark 4.1 to 4.3 apply them to every query over the same DataFrame:
+                 load again for each query. The optimizer's rule of kmirror.spark.planner does not need it.
 splitBytes       size of a piece of work, 67108864 by default
-bytesPerTrigger  streaming: how much a micro-batch takes, no limit by default
+bytesPerTrigger  streaming: maximum size of a micro-batch, no limit by default
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kmirror.errors import UsageError
 from kmirror.spark.folders import SPLIT_BYTES
 from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery
 
-# Spark hands option names over in any case.
+# Spark passes option names in any case.
 NAMES = (
     "path", "level", "columns", "topics", "startingOffset", "endingOffset", "startingTime", "endingTime", "isolation",
     "onCorrupt", "checkCrc", "includeInternal", "includeControl", "pushFilters", "splitBytes", "bytesPerTrigger",
@@ -45,7 +45,7 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """The options, read and checked."""
+    """The options, parsed and checked."""
 
     path: str
     wanted: RowQuery
@@ -58,7 +58,7 @@ class LogOptions:
 
 
 def parse_options(options: Mapping[str, str]) -> LogOptions:
-    """Return the options; `UsageError` names what is wrong with one."""
+    """Return the options; raises `UsageError` that names the invalid one."""
     given = {name.lower(): value for name, value in options.items()}
     unknown = sorted(given.keys() - {name.lower() for name in NAMES})
     if unknown:

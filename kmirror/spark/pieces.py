@@ -1,4 +1,4 @@
-"""What does one task read? Pieces of large segments, and small ones together; of a table and of a stream alike."""
+"""The work of one task, for tables and streams: a piece of a large segment, or several small ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pack(splits: Sequence[tuple[Split, Committed]], wanted: RowQuery, split_byte
 
 
 def read_piece(partition: InputPartition) -> Iterator[Any]:
-    """Yield the Arrow record batches of a piece; an empty plan has a partition that is no piece."""
+    """Yield the Arrow record batches of a piece; in an empty plan the one partition is not a piece."""
     if isinstance(partition, Piece):
         for part, committed in partition.splits:
             yield from read_split(part, partition.wanted, committed)

@@ -1,13 +1,13 @@
-"""Does a query read only the columns and records that it asks for?
+"""Optimizer rule with which a query reads only its columns and records.
 
-Spark does not pass to a Python source which columns a query uses, and Spark 4.1 to 4.3 keep what a source planned for
-one query's filters for every later query over the same DataFrame, which then lacks rows. So the format takes no
-filters from Spark by itself. Instead the driver's optimizer gets a rule of ours, `KafkaLogScans.java`: each
-scan of `kafka-log` gets a source of its own, with the columns and the filters of its query.
+Spark does not pass the columns of a query to a Python source, and Spark 4.1 to 4.3 keep the plan that a source made for
+one query's filters for every later query over the same DataFrame, which then lacks rows. So the format takes no filters
+from Spark by itself. Instead the driver's optimizer gets a rule of ours, `KafkaLogScans.java`: each scan of `kafka-log`
+gets a source of its own, with the columns and the filters of its query.
 
-The rule is compiled by the compiler that Spark uses for its own generated code. Where that does not work, and in
-Spark Connect, whose optimizer is the server's, queries read whole logs and are just as right; the options
-`columns`, `topics`, `startingOffset` and their like say the same by hand.
+The rule is compiled by the compiler that Spark uses for its own generated code. If that fails, and in Spark Connect,
+whose optimizer is the server's, queries read whole logs, with the same results; the options `columns`, `topics`,
+`startingOffset` and the like do the same by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RULE = "KafkaLogScans"
 
 
 def install_in_active_session() -> bool:
-    """Add the rule to the session of this process, if it has one; says whether it is there."""
+    """Add the rule to the session of this process, if it has one; return whether it is installed."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -33,7 +33,7 @@ def install_in_active_session() -> bool:
 
 
 def install(spark: SparkSession) -> bool:
-    """Add the rule to a session's optimizer, once; says whether it is there."""
+    """Add the rule to a session's optimizer, once; return whether it is installed."""
     try:
         methods = spark._jsparkSession.experimental()  # type: ignore[attr-defined]
         rules = methods.extraOptimizations()

@@ -1,8 +1,8 @@
-"""Which part of a WHERE clause saves work?
+"""The parts of a WHERE clause that save work.
 
-Topic and partition choose folders, offsets choose segments and batches, and timestamps choose batches. Every
-filter is also left to Spark, which applies it once more: a source that leaves out too little is slow, one
-that is believed and wrong is wrong.
+Topic and partition choose folders, offsets choose segments and batches, and timestamps choose batches. Spark applies
+every filter once more: a source that leaves out too little is slow, but one that is trusted and wrong returns wrong
+rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OFFSET_OF = {"record": "offset", "batch": "baseOffset"}
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Which partitions are wanted; None means all."""
+    """The partitions to read; None means all."""
 
     topics: frozenset[str] | None = None
     numbers: frozenset[int] | None = None
@@ -33,7 +33,7 @@ class Partitions:
 
 
 def narrow(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> tuple[Partitions, RowQuery]:
-    """Return what is left to read when all `filters` hold."""
+    """Return the partitions and the query that remain when all `filters` hold."""
     for given in filters:
         name, kind = ".".join(given.attribute), type(given).__name__
         values = {"EqualTo": lambda f: [f.value], "EqualNullSafe": lambda f: [f.value], "In": lambda f: list(f.value)}
@@ -53,7 +53,7 @@ def narrow(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> 
 
 
 def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
-    """Return [first, end) of whole numbers that a comparison lets through."""
+    """Return the range [first, end) of whole numbers that a comparison lets through."""
     match kind:
         case "EqualTo" | "EqualNullSafe" if value is not None:
             return value, value + 1
@@ -77,7 +77,7 @@ def _narrow_offsets(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
 
 
 def _narrow_times(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
-    """Stamps are whole milliseconds and Spark compares microseconds: round outwards."""
+    """Narrow the time range: timestamps are whole milliseconds and Spark compares microseconds, so round outwards."""
     value = getattr(given, "value", None)
     values = list(value) if isinstance(value, list | tuple) else [value]
     micros = [_micros(v) for v in values if isinstance(v, datetime)]

@@ -1,7 +1,7 @@
-"""What rows do the batches of a split give? As Arrow record batches, with no Spark in it.
+"""Rows of the batches of a split, as Arrow record batches, without Spark.
 
-The names and types of record rows are those of Spark's own Kafka source, followed by more. Only what is
-asked for is made: columns that stand in a batch's header (`HEADER_COLUMNS`) inflate and decode nothing.
+The names and types of record rows are those of Spark's own Kafka source, followed by more. Only requested columns are
+built: the columns of a batch's header (`HEADER_COLUMNS`) need no decompression or decoding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MILLIS_MAX = (1 << 63) // 1000 - 1
 
 
 class Column(NamedTuple):
-    """One column: its Arrow type, and what is in it."""
+    """One column: its Arrow type and its description."""
 
     type: Any
     doc: str
@@ -99,17 +99,17 @@ HEADER_COLUMNS = frozenset(
 
 
 def type_of(level: str, column: str) -> Any:
-    """Return the Arrow type of a column; KeyError for a name that the level does not have."""
+    """Return the Arrow type of a column; raises KeyError for a name that the level does not have."""
     return (CORRUPT if column == CORRUPT_COLUMN else COLUMNS[level][column]).type
 
 
 class CorruptSegment(FileFault):
-    """A segment holds what no broker wrote: it ends the query, or is a row, as the option `onCorrupt` says."""
+    """A segment has bytes that no broker wrote: it ends the query, or is a row, according to the option `onCorrupt`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """What to read: columns in order, ranges [first, end) of offsets and of timestamps in ms, and how."""
+    """The query: columns in order, ranges [first, end) of offsets and of timestamps in ms, and options."""
 
     level: str = "record"
     columns: tuple[str, ...] = tuple(RECORD_COLUMNS)
@@ -121,7 +121,7 @@ class RowQuery:
     check_crc: bool = True
     include_control: bool = False
     follow: bool = False
-    """The segment is being written: a torn tail is no fault, but not there yet."""
+    """The segment is being written: a torn tail is not a fault, but not complete yet."""
 
     @property
     def has_time_range(self) -> bool:
@@ -143,7 +143,7 @@ def as_fault(position: int, error: CorruptBatch) -> BrokenPlace:
 
 
 def walk(data: memoryview, start: int, end: int, wanted: RowQuery) -> Iterator[AnyBatch | BrokenPlace]:
-    """Yield batches, and faults where there should be some; nothing can be found after a broken length."""
+    """Yield batches, and faults in their place; nothing can be found after a broken length."""
     position = start
     while position < end:
         try:
@@ -166,7 +166,7 @@ def walk(data: memoryview, start: int, end: int, wanted: RowQuery) -> Iterator[A
 
 
 def read_split(split: Split, wanted: RowQuery, committed: Committed) -> Iterator[Any]:
-    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` says otherwise."""
+    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` is skip or row."""
     data = map_file(split.segment.path)
     end = min(split.end, len(data))
     reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
@@ -180,7 +180,7 @@ def read_split(split: Split, wanted: RowQuery, committed: Committed) -> Iterator
 
 
 def _is_outside(batch: AnyBatch, split: Split, wanted: RowQuery, committed: Committed) -> bool:
-    """Return whether the header says that none of the batch's records is wanted."""
+    """Return whether the query needs none of the batch's records, according to its header."""
     first = split.segment.log_start_offset
     if wanted.offset_first is not None and wanted.offset_first > first:
         first = wanted.offset_first
@@ -211,7 +211,7 @@ class _Rows:
         raise NotImplementedError
 
     def fault(self, fault: BrokenPlace) -> Iterator[Any]:
-        """Raise, pass over, or yield a row with the reason, as the option `onCorrupt` says."""
+        """Raise, skip, or yield a row with the reason, according to the option `onCorrupt`."""
         path = Path(self._split.segment.path)
         error = CorruptSegment(fault.reason, path=path, position=fault.position, offset=fault.offset)
         if self._wanted.on_corrupt == "fail":
@@ -309,7 +309,7 @@ _SNAKE = {name: _snake(name) for name in BATCH_COLUMNS}
 
 
 class _RecordRows(_Rows):
-    """A row for each record; batches are decoded together, because that is what makes columns fast."""
+    """A row for each record; batches are decoded together, which makes columns fast."""
 
     def __init__(self, split: Split, wanted: RowQuery) -> None:
         super().__init__(split, wanted)
@@ -353,7 +353,7 @@ class _RecordRows(_Rows):
     # -- columns ------------------------------------------------------------------------------
 
     def _table(self, batches: list[Batch]) -> Any:
-        """Return the records of `batches` that lie in the wanted ranges."""
+        """Return the records of `batches` that lie in the query's ranges."""
         decoded: Columns | None = None
         names = self._names
         if names <= HEADER_COLUMNS and not self._is_cut(batches):
@@ -396,13 +396,13 @@ class _RecordRows(_Rows):
             views = decoded.to_arrow()
             for name in ("key", "value"):
                 if name in names:
-                    # Spark takes no views: this is the one copy of the bytes.
+                    # Spark accepts no views: this is the one copy of the bytes.
                     arrays[name] = views.column(name).cast(pa.binary())
         if "headers" in names:
             arrays["headers"] = _headers(decoded)
 
     def _mask(self, offset: Any, timestamp: Any) -> Any:
-        """Return which rows lie in the ranges, or None if all do."""
+        """Return a mask of the rows that lie in the ranges, or None if all do."""
         wanted = self._wanted
         first = max(self._split.segment.log_start_offset, wanted.offset_first or 0)
         keep = offset >= first
@@ -456,12 +456,12 @@ _PER_BATCH = {
 
 
 def _micros(timestamps: Any) -> Any:
-    """Return milliseconds as Spark's timestamps; what they cannot hold becomes the greatest that they can."""
+    """Return milliseconds as Spark's timestamps; values out of range become the nearest that fit."""
     return pa.array(np.clip(timestamps, -_MILLIS_MAX, _MILLIS_MAX) * 1000).cast(_MICROS)
 
 
 def _headers(decoded: Columns) -> Any:
-    """Return the headers; null where a record has none, as Spark's Kafka source has it."""
+    """Return the headers; null if a record has none, as in Spark's Kafka source."""
     data, counts = decoded.data, decoded.header_count
     sizes = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     names: list[str] = []

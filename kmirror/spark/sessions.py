@@ -1,7 +1,7 @@
 """A Spark session that starts: Java found, Python named, the data source registered.
 
-`session()` runs Spark in this process; `master="spark://host:7077"` sends tasks to a cluster, which gets the
-package as an archive; `remote="sc://host:15002"` is a Spark Connect client and needs no Java here.
+`session()` runs Spark in this process; `master="spark://host:7077"` sends tasks to a cluster, which gets the package as
+an archive; `remote="sc://host:15002"` is a Spark Connect client and needs no Java here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 # A heap this small needs no other collector.
 LEAN = "-XX:+UseSerialGC"
-# A job whose work is in Python starts faster without the JVM's second compiler; one that moves rows needs it:
-# reading a log takes twice as long without.
+# A job whose work is in Python starts faster without the JVM's second compiler; one that moves rows needs it: reading a
+# log takes twice as long without.
 NO_SECOND_COMPILER = "-XX:TieredStopAtLevel=1"
-# How long a server may be silent before it is given up, first and in the midst of work: a minute in all.
+# Time limits for a silent server, at the start and during work: a minute in all.
 ANSWER_SECONDS = 30
 RETRIES_MAX, BACKOFF_MS_MAX = 8, 15_000
 QUIET = Path(__file__).with_name("log4j2.properties")
@@ -45,10 +45,11 @@ def session(
 ) -> SparkSession:
     """Return a session with the format `kafka-log` in it.
 
-    Raises `UsageError` if pyspark or Java is missing, `SparkFailure` if Spark does not start or a remote is silent.
+    Raises `UsageError` if pyspark or Java is missing, `SparkFailure` if Spark does not start or a remote does not
+    respond.
 
     Without `master` all cores of this machine work. `quick_start` saves a second or two of a session that moves few
-    rows. `configs` are Spark's own and win.
+    rows. `configs` are Spark's own and take precedence.
     """
     require_pyspark()
     if master is not None and remote is not None:
@@ -73,7 +74,7 @@ def require_pyspark() -> None:
 
 def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mapping[str, str]) -> SparkSession:
     os.environ["JAVA_HOME"] = str(find_java().home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Workers would take the system's python3.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Workers would use the system's python3.
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
@@ -98,7 +99,7 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
     spark: SparkSession = builder.getOrCreate()
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is not None:
-        # Where the JVM dies, its thread would print a stack trace beside the reason that is raised.
+        # When the JVM dies, its thread would print a stack trace beside the reason that is raised.
         server.handle_error = lambda request, address: None
     if not master.startswith("local["):
         spark.sparkContext.addPyFile(str(build_archive()))
@@ -109,7 +110,7 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
     missing = [name for name in ("grpc", "google.protobuf", "pandas") if not _is_there(name)]
     if missing:
         raise UsageError(f"Spark Connect needs {', '.join(missing)}: pip install 'kmirror[spark]' brings them")
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # What fails is raised too.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Failures are raised as well.
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
@@ -119,7 +120,7 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
     for name, value in configs.items():
         builder = builder.config(name, value)
     spark: SparkSession = builder.getOrCreate()
-    # Pyspark's own patience is ten minutes.
+    # Pyspark's own limit is ten minutes.
     policy = DefaultPolicy(max_retries=RETRIES_MAX, max_backoff=BACKOFF_MS_MAX)
     spark.client.set_retry_policies([policy])  # type: ignore[attr-defined]  # Of a Connect session.
     spark.addArtifacts(str(build_archive()), pyfile=True)
@@ -127,7 +128,7 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
 
 
 def _refuse_silence(remote: str) -> None:
-    """Raise `SparkFailure` unless a Spark Connect server answers within `ANSWER_SECONDS`."""
+    """Raise `SparkFailure` unless a Spark Connect server responds within `ANSWER_SECONDS`."""
     import grpc
     from pyspark.sql.connect import proto
     from pyspark.sql.connect.client import DefaultChannelBuilder

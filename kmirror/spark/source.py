@@ -4,9 +4,8 @@
     spark.read.format("kafka-log").option("level", "batch").load("/kafka-logs")
 
 `kmirror.spark.session()` registers it. Options: see `kmirror.spark.options`. Each scan reads the columns and the
-records that its query asks for (see `kmirror.spark.planner`); one that needs the header columns alone, such as a
-count, decodes no record. Over Spark Connect a query that wants speed says so itself: `option("columns",
-"topic,partition")` or a schema.
+records that its query needs (see `kmirror.spark.planner`); one that needs only header columns, such as a count, decodes
+no record. Over Spark Connect a query must restrict them itself: `option("columns", "topic,partition")` or a schema.
 """
 
 from __future__ import annotations
@@ -60,11 +59,11 @@ def schema_of(level: str, columns: Sequence[str]) -> StructType:
 
 
 class KafkaLogDataSource(DataSource):
-    """Registers as `kafka-log`."""
+    """The data source of the format `kafka-log`."""
 
     @classmethod
     def name(cls) -> str:
-        # In the process of a session this is asked for when the format is registered: there is no later chance.
+        # In the process of a session this is called when the format is registered: there is no later chance.
         install_in_active_session()
         return FORMAT
 
@@ -73,7 +72,7 @@ class KafkaLogDataSource(DataSource):
         return schema_of(wanted.level, wanted.columns)
 
     def _narrowed(self, schema: StructType) -> LogOptions:
-        """Return the options with the columns of a schema that the user gave, as the option `columns` names them."""
+        """Return the options with the columns of a schema that the user gave, like the option `columns`."""
         options = parse_options(self.options)
         level = options.wanted.level
         names = tuple(schema.fieldNames())
@@ -100,9 +99,9 @@ class KafkaLogReader(DataSourceReader):
         self._wanted = options.wanted
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the pieces of work of one scan, cut by what is wanted of topics, offsets and time.
+        """Return the pieces of work of one scan, restricted to the query's topics, offsets and time.
 
-        Raises `UsageError` for a topic of the option `topics` that is not there; a filter may name any.
+        Raises `UsageError` for a missing topic in the option `topics`; a filter may name any.
         """
         options = self._options
         topics = self._partitions.topics
@@ -119,17 +118,17 @@ class KafkaLogReader(DataSourceReader):
 
 
 class PushingReader(KafkaLogReader):
-    """Takes filters too. A class of its own: Spark refuses one with this method while `filterPushdown` is off."""
+    """A reader that accepts filters; Spark rejects a class with this method while `filterPushdown` is off."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        """Narrow what is read by these filters, and return all of them: Spark applies each once more."""
+        """Narrow the query by these filters, and return all of them: Spark applies each once more."""
         known = [f for f in filters if hasattr(f, "attribute")]
         self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
         return filters
 
 
 def plan(segments: Sequence[FolderSegment], wanted: RowQuery, options: LogOptions) -> list[tuple[Split, Committed]]:
-    """Return the splits of one partition's segments that may hold something wanted."""
+    """Return the splits of one partition's segments that the query may need."""
     tolerant = wanted.on_corrupt != "fail"
     committed = find_transactions(segments, tolerant=tolerant) if options.is_committed else Committed()
     splits = []

@@ -1,10 +1,10 @@
-"""Follow growing log directories as a stream.
+"""Stream of growing log directories.
 
-An offset of the stream is, for each partition folder, the segment and the byte in it up to which everything
-has been delivered. Spark keeps it in its checkpoint and asks for the same ranges again after a failure, and
-segments never change below their end: so each batch of records comes exactly once. A torn tail is not there
-yet. Segments that a broker deleted before they were read cannot be delivered: the stream stops and names
-them, or goes on with the option `onCorrupt` set to skip or row.
+An offset of the stream is, for each partition folder, the segment and the byte in it up to which everything has been
+delivered. Spark keeps it in its checkpoint and requests the same ranges again after a failure, and segments never
+change below their end: so each batch of records comes exactly once. A torn tail is not complete yet. Segments that a
+broker deleted before they were read cannot be delivered: the stream stops and names them, or continues with the option
+`onCorrupt` set to skip or row.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import BrokenPlace, walk
 
 Position = dict[str, int]
-"""base: the segment; byte: where in it; offset: the next Kafka offset, for people."""
+"""base: the segment; byte: the position in it; offset: the next Kafka offset, for people."""
 
 
 class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows what is appended under a path."""
+    """Follows the logs under a path."""
 
     def __init__(self, options: LogOptions) -> None:
         if options.is_committed:
             raise UsageError("a stream of kafka-log reads uncommitted: what is aborted later cannot be taken back")
         self._options = replace(options, wanted=replace(options.wanted, follow=True))
         self._last: dict[str, tuple[int, int]] | None = None
-        """By folder, the segment and the size of it that a trigger `availableNow` found and must not go beyond."""
+        """Folder to the last segment that a trigger `availableNow` found, with its size: the limit of that trigger."""
         self._turn = 0
 
     def initialOffset(self) -> dict[str, Position]:
-        # No partition yet: everything that is there now is new, and so are partitions that come later.
+        # No partition yet: everything that exists is new, and so are partitions that come later.
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -60,7 +60,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = {folder: (found[-1].base_offset, found[-1].size) for folder, found in self._folders()}
 
     def latestOffset(self, start: dict[str, Position], limit: ReadLimit) -> dict[str, Position]:
-        """Return how far the next micro-batch reads, at most `bytesPerTrigger` bytes beyond the last one."""
+        """Return the end of the next micro-batch, at most `bytesPerTrigger` bytes beyond the last one."""
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         latest = {folder: dict(position) for folder, position in start.items()}
         folders = self._folders()
@@ -101,7 +101,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read_piece(partition)
 
-    # -- looking ------------------------------------------------------------------------------
+    # -- folders ------------------------------------------------------------------------------
 
     def _folders(self) -> list[tuple[str, list[FolderSegment]]]:
         options = self._options
@@ -119,7 +119,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _known(
         folders: Sequence[tuple[str, list[FolderSegment]]], last: dict[str, tuple[int, int]]
     ) -> Iterator[tuple[str, list[FolderSegment]]]:
-        """Yield what was there already when the trigger began."""
+        """Yield the segments that existed when the trigger began."""
         for folder, segments in folders:
             if folder not in last:
                 continue
@@ -133,7 +133,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _advance(
         self, folder: str, segments: list[FolderSegment], start: Position | None, limit: int | None
     ) -> tuple[Position | None, int]:
-        """Return how far a partition can be read now, and the bytes that is."""
+        """Return the position up to which a partition can be read now, and the number of bytes."""
         self._refuse_gap(folder, segments, start)
         position, taken = start, 0
         for segment in segments:
@@ -155,7 +155,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         headers = replace(self._options.wanted, level="batch")
         for item in walk(data, begin, len(data), headers):
             if isinstance(item, BrokenPlace):
-                # The read of this range says what is wrong with it; a rolled segment ends here all the same.
+                # The read of this range reports the error; a rolled segment ends here anyway.
                 is_preallocated = not bytes(data[item.position : item.position + layout.LOG_OVERHEAD]).strip(b"\0")
                 end = end if is_preallocated else len(data)
                 break
@@ -165,7 +165,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end, offset
 
     def _refuse_gap(self, folder: str, segments: list[FolderSegment], start: Position | None) -> None:
-        """Raise if the segment that comes next has gone, unless what is lost may be passed over."""
+        """Raise if the next segment has been deleted, unless records may be skipped."""
         if start is None or self._options.wanted.on_corrupt != "fail":
             return
         bases = [segment.base_offset for segment in segments]

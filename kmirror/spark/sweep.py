@@ -1,9 +1,9 @@
-"""Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on whatever executors there are.
+"""Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on the available executors.
 
-Runs are dealt out to some dozens of tasks, because a task takes some 40 ms of a core by itself, about as long as a
-short run; the last tasks are small, so that no core waits long for another. Each run is kept as soon as it is
-through, by the executor: of a killed executor the one run under way is repeated elsewhere, a killed driver starts again
-with what is missing. Only DataFrames are used, so local mode, a cluster and Spark Connect take the same way.
+Runs are distributed to some dozens of tasks, because a task takes some 40 ms of a core by itself, about as long as a
+short run; the last tasks are small, so that no core waits long for another. The executor stores each run as soon as it
+ends: if an executor is killed, only the run under way is repeated elsewhere, and after a killed driver the next call
+runs those that are missing. Only DataFrames are used, so local mode, a cluster and Spark Connect use the same code.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ POLL_SECONDS = 0.5
 RETURNS = "run_id string, status string, wall_ms bigint"
 
 Work = Callable[[Mapping[str, Any]], Iterator[tuple[str, str, int]]]
-"""Runs what it is given by run id; yields run id, status and milliseconds of each."""
+"""Runs the given run ids; yields run id, status and milliseconds of each."""
 Progress = Callable[[int, int], None]
-"""Called with the runs that are finished and all there are."""
+"""Called with the number of finished runs and of all runs."""
 
 
 @dataclass(slots=True)
 class SweepReport:
-    """What a call of `run_sweep` did."""
+    """The outcome of a call of `run_sweep`."""
 
     total: int
     skipped: int
     statuses: dict[str, int] = field(default_factory=dict)
     wall_ms: int = 0
-    """Spent in simulations, on all executors together."""
+    """Milliseconds of simulations, on all executors together."""
     bad: list[str] = field(default_factory=list)
     """Ids of runs that failed or broke a rule."""
 
@@ -54,7 +54,7 @@ class SweepReport:
 def run_sweep(
     spark: SparkSession, sweep: Sweep, location: str, *, tasks: int | None = None, progress: Progress | None = None
 ) -> SweepReport:
-    """Run what is missing of `sweep` under `location`, and return what was done.
+    """Run the missing runs of `sweep` under `location`, and return a report.
 
     `location` is a path or URI that driver and executors share. Failed runs do not stop others.
     """
@@ -77,9 +77,9 @@ def run_sweep(
 
 
 def run_missing(spark: SparkSession, name: str, missing: Mapping[str, Any], work: Work, tasks: int | None) -> list[Any]:
-    """Run `missing`, each run's id with what it needs as plain values, and return a row of `RETURNS` for each.
+    """Run `missing`, run ids with their inputs as plain values, and return a row of `RETURNS` for each.
 
-    `work` runs what one task was dealt, on an executor.
+    `work` runs one task's share, on an executor.
     """
     if not missing:
         return []
@@ -93,7 +93,7 @@ def _tasks(spark: SparkSession, runs: int) -> int:
 
 
 def tasks_for(runs: int, cores: int) -> int:
-    """Return how many tasks: enough for every core to have its share, of some runs each where there are many."""
+    """Return the number of tasks: enough for every core, with several runs each if there are many."""
     several = min(runs // RUNS_PER_TASK, cores * TASKS_PER_CORE_MAX)
     return min(runs, max(several, cores * TASKS_PER_CORE_MIN))
 
@@ -102,12 +102,12 @@ def _cores(spark: SparkSession) -> int:
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:
-        return 2  # Spark Connect does not say; the setting `spark.kmirror.cores` does.
+        return 2  # Spark Connect does not report it; the setting `spark.kmirror.cores` can.
 
 
 def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: int) -> list[Any]:
     """Run the job and return a row for each run."""
-    # Slow runs are neighbours in a grid: shuffled, tasks of one size are alike.
+    # Slow runs are neighbours in a grid: shuffled, tasks of the same size take about as long.
     ids = list(missing)
     Rng(len(ids)).shuffle(ids)
     dealt: list[tuple[int, str]] = []
@@ -130,11 +130,11 @@ def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: i
 
 
 def deal(runs: int, tasks: int) -> list[int]:
-    """Return how many runs each task gets: ever fewer, so that at the end no core waits long for another."""
+    """Return the number of runs of each task: ever fewer, so that at the end no core waits long for another."""
     tasks = min(tasks, runs)
     sizes, given = [], 0
     for left in range(tasks - 1, -1, -1):
-        # Up to here this share of all is given, were sizes to fall in a straight line to zero.
+        # The share of runs given so far, if sizes fall in a straight line to zero.
         due = round(runs * (1 - (left / tasks) ** 2))
         size = min(max(due - given, 1), runs - given - left)
         sizes.append(size)
@@ -144,7 +144,7 @@ def deal(runs: int, tasks: int) -> list[int]:
 
 @contextmanager
 def _named(spark: SparkSession, text: str) -> Iterator[None]:
-    """Give the job a name in the Spark UI, where there is one to give it in."""
+    """Give the job a name in the Spark UI, if there is one."""
     try:
         context = spark.sparkContext
     except Exception:
@@ -154,12 +154,12 @@ def _named(spark: SparkSession, text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        context.setJobDescription(None)  # type: ignore[arg-type]  # None takes the description away
+        context.setJobDescription(None)  # type: ignore[arg-type]  # None removes the description
 
 
 @contextmanager
 def watched(results: Results, ids: Collection[str], progress: Progress | None) -> Iterator[None]:
-    """Call `progress` every now and then while the job goes on; never where there is nothing to run."""
+    """Call `progress` periodically during the job; never if there is nothing to run."""
     if progress is None or not ids:
         yield
         return

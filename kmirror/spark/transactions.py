@@ -1,8 +1,8 @@
-"""Which records of a log does a committed reader not see?
+"""Records of a log that a committed reader does not see.
 
-Aborted data, and everything from the last stable offset on. Both are facts of a whole partition, so they are
-found once, while the work is planned, by a walk over its headers; a task gets the few ranges that touch it.
-Transaction indexes are not read: they lag after a crash and are rebuilt from the log anyway.
+These are aborted data, and everything from the last stable offset on. Both depend on a whole partition, so they are
+found once, while the work is planned, by reading its headers; a task gets the few ranges that affect it. Transaction
+indexes are not used: they lag after a crash and are rebuilt from the log anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kmirror.spark.folders import FolderSegment
 
 
 def find_transactions(segments: Sequence[FolderSegment], *, tolerant: bool = False) -> Committed:
-    """Walk one partition's segments in order; what cannot be read raises `CorruptBatch`, or is passed over."""
+    """Read one partition's segments in order; unreadable batches raise `CorruptBatch`, or are skipped if `tolerant`."""
     if not segments:
         return Committed()
     first = segments[0]
@@ -35,14 +35,14 @@ def find_transactions(segments: Sequence[FolderSegment], *, tolerant: bool = Fal
 
 
 def _add_segment(walk: CommittedWalk, segment: FolderSegment, tolerant: bool) -> int:
-    """Take in one segment, as far as it can be read, and return the offset after it."""
+    """Add one segment, as far as it can be read, and return the offset after it."""
     end_offset = segment.base_offset
     try:
         for batch in iter_any_batches(map_file(segment.path)):
             end_offset = batch.next_offset
             try:
                 walk.add(batch)
-            except CorruptBatch:  # A control record that is none; what follows can be read all the same.
+            except CorruptBatch:  # An invalid control record; the rest can still be read.
                 if not tolerant:
                     raise
     except CorruptBatch:

@@ -1,8 +1,9 @@
-"""Do two clusters' log directories hold the same batches, or the same records? Each piece of a segment is a task.
+"""Verification that two clusters' log directories hold the same batches, or the same records.
 
-The source is compared up to its last stable offset, which is what a mirror copies. Where several brokers of the
-source are given, the first that has a partition speaks for it; of the destination every replica is compared. Records
-(`logical`) are compared where batches differ, a whole log by a task, as `kmirror diff --logical --until-lso` does.
+Each piece of a segment is a task. The source is compared up to its last stable offset, which is the part that a mirror
+copies. If several brokers of the source are given, the first one that has a partition counts; of the destination every
+replica is compared. Records (`logical`) are compared where batches differ, a whole log by a task, as `kmirror diff
+--logical --until-lso` does.
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ TASK_BYTES = SPLIT_BYTES // 4
 
 @dataclass(slots=True)
 class Replica:
-    """What a replica at the destination and the source have in common, and what only one of them has."""
+    """The equal and the differing parts of a replica at the destination and the source."""
 
     tp: TopicPartition
     folder: str
     shares: Shares = field(default_factory=Shares)
-    """`only_expected` is what the source alone has, `only_found` what the replica alone has."""
+    """`only_expected` is the part that only the source has, `only_found` the part that only the replica has."""
     bytes: int = 0
-    """Of the batches that are equal."""
+    """Bytes of the batches that are equal."""
 
     @property
     def is_equal(self) -> bool:
-        """Return whether all that either side has is on both; checks of what is on both sides are not in it."""
+        """Return whether both sides have the same content; checks of the common content do not count."""
         shares = self.shares
         return all(part.is_empty for part in (shares.differing, shares.only_expected, shares.only_found))
 
@@ -60,25 +61,25 @@ class Replica:
 
 @dataclass(slots=True)
 class Verification:
-    """What `verify` found."""
+    """The result of `verify`."""
 
     _spark: SparkSession
     rows: list[Difference] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
-    """Those of partitions that both sides have, in the order of the partitions."""
+    """The replicas of partitions that both sides have, in the order of the partitions."""
     only_source: list[TopicPartition] = field(default_factory=list)
     only_destination: list[TopicPartition] = field(default_factory=list)
     untold: int = 0
-    """Differences beyond the first thousand of each task."""
+    """Number of differences beyond the first thousand of each task."""
 
     @property
     def partitions(self) -> int:
-        """Return how many partitions both sides have."""
+        """Return the number of partitions that both sides have."""
         return len({replica.tp for replica in self.replicas})
 
     @property
     def common(self) -> Extent:
-        """Return how much is equal."""
+        """Return the amount that is equal."""
         total = Extent()
         for replica in self.replicas:
             total.add(replica.shares.common)
@@ -105,7 +106,7 @@ class Verification:
         return self._spark.createDataFrame([asdict(row) for row in self.rows], SCHEMA)
 
     def summary(self) -> str:
-        """Return what was compared and how it ended, in two lines at most."""
+        """Return a summary of the comparison and its result, in two lines at most."""
         common = self.common
         head = (
             f"{counted(self.partitions, 'partition')}, {counted(len(self.replicas), 'replica')}, "
@@ -131,10 +132,11 @@ def verify(
     logical: bool = False,
     common: bool = False,
 ) -> Verification:
-    """Compare every partition of `source` with its replicas in `destination`; both are paths as `kafka-log` takes.
+    """Compare every partition of `source` with its replicas in `destination`; both are paths for `kafka-log`.
 
-    `topics` picks; `logical` compares records where batches differ; with `common` a partition that only one side has
-    is no difference. Raises `UsageError` for an unknown topic, and if nothing could be compared and nothing differs.
+    `topics` selects topics; `logical` compares records where batches differ; with `common` a partition that only one
+    side has is no difference. Raises `UsageError` for an unknown topic, and if nothing could be compared and nothing
+    differs.
     """
     wanted = None if topics is None else as_names(topics)
     here = _replicas(source, wanted, internal)
@@ -214,7 +216,7 @@ def _starts(tp: TopicPartition, here: FolderSegment, there: FolderSegment) -> Di
 
 
 def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], replica: int) -> list[Range]:
-    """Return the tasks of one replica: the source's pieces, each with where the next one begins."""
+    """Return the tasks of one replica: the source's pieces, each with the start of the next one."""
     until = find_transactions(here, tolerant=True).first_undecided_offset
     start = max(here[0].log_start_offset, there[0].log_start_offset)
     pieces = [piece for segment in here for piece in split(segment)]
@@ -230,7 +232,7 @@ def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], repli
 
 
 def _run(spark: SparkSession, tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
-    """Compare on the executors; a row of JSON cannot carry what a task needs, a pickle can."""
+    """Compare on the executors; tasks are pickled, as a row of JSON cannot hold them."""
     import pickle
 
     groups: list[list[Range | Records]] = []
