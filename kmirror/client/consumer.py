@@ -66,7 +66,7 @@ class ConsumerRecord:
 
     @property
     def next_position(self) -> Position:
-        """Return the position after this record."""
+        """The position after this record."""
         return Position(self.offset + 1, self.leader_epoch)
 
 

@@ -66,17 +66,17 @@ class FetchSession:
 
     @property
     def is_new(self) -> bool:
-        """Return whether the next request begins a session, and names everything."""
+        """Whether the next request begins a session, and names everything."""
         return self.epoch == FULL
 
     @property
     def is_idle(self) -> bool:
-        """Return whether no partition is wanted, and the leader has none to forget either."""
+        """Whether no partition is wanted, and the leader has none to forget either."""
         return not self._wanted and (self.is_new or not any(self._told.values()))
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether the leader knows all changes, so that the next request names no partition."""
+        """Whether the leader knows all changes, so that the next request names no partition."""
         return self.epoch != FULL and not self._told
 
     def partitions(self) -> list[TopicPartition]:
@@ -89,7 +89,7 @@ class FetchSession:
 
     @property
     def names_topics(self) -> bool:
-        """Return whether a wanted topic has no id, so that requests must use topic names."""
+        """Whether a wanted topic has no id, so that requests must use topic names."""
         return Uuid.ZERO in self._counts
 
     def wanted(self, tp: TopicPartition) -> Wanted | None:

@@ -157,7 +157,7 @@ class Producer:
 
     @property
     def is_idempotent(self) -> bool:
-        """Return whether batches have a producer id and sequence numbers; a transactional producer's always do."""
+        """Whether batches have a producer id and sequence numbers; a transactional producer's always do."""
         return self.configs.enable_idempotence or self.configs.transactional_id is not None
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
@@ -312,7 +312,7 @@ class Producer:
 
     @property
     def _identity(self) -> _Identity:
-        """Return the producer id and epoch of batches that get their number now."""
+        """The producer id and epoch of batches that get their number now."""
         return _Identity(self.transactions.producer_id, self.transactions.epoch)
 
     def _next(self, partition: _Partition) -> _Batch:

@@ -468,7 +468,7 @@ class RemoteCluster:
 
     @property
     def does_sasl(self) -> bool:
-        """Return whether we authenticate by SASL."""
+        """Whether we authenticate by SASL."""
         return self._authenticator is not None and self._authenticator.security.credentials is not None
 
     def channel(self, purpose: str) -> str:

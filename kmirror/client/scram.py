@@ -19,7 +19,7 @@ ITERATIONS_MIN = 4096
 ITERATIONS_MAX = 1 << 17
 """AlterUserScramCredentials accepts at most 16384; credentials in ZooKeeper had no limit, and Kafka's client has none.
 
-This one keeps a server from making us compute for minutes.
+This limit keeps a server from making us compute for minutes.
 """
 NO_BINDING = b"n,,"
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}

@@ -46,7 +46,7 @@ def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None
 
 
 def withholds(context: MirrorContext, partition: Partition) -> bool:
-    """Return True until this leader knows whether its own log must still be cut: it serves no reads so far (D30)."""
+    """Return True until this leader knows whether its own log must be cut; until then it serves no reads (D30)."""
     if partition.tp.topic not in context.assignments:
         return False
     mp = context.partitions.get(partition.tp)

@@ -214,7 +214,7 @@ class MirrorContext:
         self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
 
     def want_upstream(self, now: Instant, tp: TopicPartition) -> None:
-        """Request the upstream of a partition's source log, once the present event is handled."""
+        """Ask the source of a partition where its log is mirrored from, once the present event is handled."""
         if not self._upstream_wanted:
             self.broker.outbox.set_timer((NAME, UPSTREAM_TIMER), now)
         self._upstream_wanted[tp] = None

@@ -162,7 +162,7 @@ class MirrorCoordinator:
         """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.
 
         Errors are those of `decide` and of the runtime, UNKNOWN_TOPIC_ID for a topic that has another id here, and
-        UNKNOWN_MIRROR: the state of an unknown mirror would be removed like that of a deleted one (`remove_orphans`).
+        UNKNOWN_MIRROR: the state of an unknown topic or mirror would be removed as an orphan (`remove_orphans`).
         """
         shard = self.shard_of(write.key)
         if shard is None:

@@ -108,7 +108,7 @@ def merged(one: Uncut, other: Uncut) -> Uncut:
 def epoch_after_stop(leader_epoch: int, last_mirrored_epoch: int) -> int:
     """Return the leader epoch to bump to at the end of a stop that cut or mirrored anything (D36).
 
-    `leader_epoch` is the present one, or the source's if that is known to be higher. The result is above it even if it
-    is above the last mirrored epoch already: an epoch that the cut removed must not be written a second time.
+    `leader_epoch` is the present one, or the source's if that is known to be higher. The result is above it even if
+    that is above the last mirrored epoch already: an epoch that the cut removed must not be written a second time.
     """
     return max(leader_epoch, last_mirrored_epoch) + 1

@@ -76,7 +76,7 @@ class PartitionDriver:
         self._context.broker.at_end(self._look_at_due)
 
     def ask_upstream(self, now: Instant) -> None:
-        """Request the upstream of source logs, for partitions that need it; called when UPSTREAM_TIMER fires."""
+        """Ask sources where their logs are mirrored from, for partitions that need it; called by UPSTREAM_TIMER."""
         self._upstream.ask_wanted(now)
 
     def _look_at_due(self, now: Instant) -> None:

@@ -62,7 +62,7 @@ class FailbackFacts:
 
     @property
     def depends_on_holes(self) -> bool:
-        """Return whether the cut depends on which offsets are missing in our log."""
+        """Whether the cut depends on which offsets are missing in our log."""
         return failback_cut(self) != failback_cut(replace(self, cleaned_offset=0))
 
 
@@ -97,7 +97,10 @@ def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutl
 
 
 def markers_from(facts: FailbackFacts) -> int | None:
-    """Return the offset above which our log must have only markers for the failback to begin; None: it waits (D25)."""
+    """Return the offset from which on our log must have only markers for the failback to begin (D25).
+
+    None if the failback waits in any case.
+    """
     ours, theirs, epoch = facts.ours, facts.theirs, facts.own_epoch
     kept = kept_by(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
     if kept == NOTHING_KEPT:

@@ -41,7 +41,7 @@ class Inquiry:
 
     @property
     def is_about_our_topic(self) -> bool:
-        """Return whether the response whose lineage was recorded is about the mirrored topic (D65).
+        """Whether the response whose lineage was recorded is about the mirrored topic (D65).
 
         If not, the broker must be asked for the topic's id. Without topic ids there is nothing to ask for.
         """

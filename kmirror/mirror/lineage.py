@@ -60,7 +60,7 @@ def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
 
 
 def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
-    """Return the lineage after `cluster_id` copied the log from scratch; the copy holds from its epoch `epoch` on."""
+    """Return the lineage after `cluster_id` copied the log from scratch; it holds from leader epoch `epoch` on."""
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 

@@ -147,7 +147,7 @@ class MirrorPartition:
 
     @property
     def is_touched(self) -> bool:
-        """Return whether this session has cut the log or fed it from the source; else a stop undoes nothing (D33)."""
+        """Whether this session has cut the log or fed it from the source; else a stop undoes nothing (D33)."""
         return SESSION in self.uncut
 
     def is_lag_known(self, now: Instant, max_age_us: int) -> bool:

@@ -68,7 +68,7 @@ class Described:
 
     @property
     def tells_lineages(self) -> bool:
-        """Return whether the response has lineages at all: a source that knows them returns each requested one."""
+        """Whether the response has lineages at all: a source that knows them returns each requested one."""
         return bool(self._lineages)
 
     def topic_id(self, topic: str) -> Uuid:

@@ -41,7 +41,7 @@ class Row(Protocol):
 
     @property
     def size(self) -> int:
-        """Return its approximate size in a request, in bytes."""
+        """Approximate size in a request, in bytes."""
         ...
 
     def is_wanted(self) -> bool:

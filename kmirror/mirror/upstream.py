@@ -34,7 +34,7 @@ class Upstream:
 
     @property
     def true_at(self) -> Instant:
-        """Return a time after which each cluster upstream has reported its part."""
+        """A time after which each cluster upstream has reported its part."""
         return min(*self.told_at, self.ended_at) if self.told_at else self.ended_at
 
     def behind(self, now: Instant, source: str, cluster: str, *, prepares: bool) -> Upstream:

@@ -51,7 +51,7 @@ class Replica:
 
     @property
     def is_equal(self) -> bool:
-        """Return whether both sides have the same content; checks of the common content do not count."""
+        """Whether both sides have the same content; checks of the common content do not count."""
         shares = self.shares
         return all(part.is_empty for part in (shares.differing, shares.only_expected, shares.only_found))
 
@@ -74,12 +74,12 @@ class Verification:
 
     @property
     def partitions(self) -> int:
-        """Return the number of partitions that both sides have."""
+        """The number of partitions that both sides have."""
         return len({replica.tp for replica in self.replicas})
 
     @property
     def common(self) -> Extent:
-        """Return the amount that is equal."""
+        """The amount that is equal."""
         total = Extent()
         for replica in self.replicas:
             total.add(replica.shares.common)
@@ -87,22 +87,22 @@ class Verification:
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that are equal, over all replicas."""
+        """The bytes that are equal, over all replicas."""
         return sum(replica.bytes for replica in self.replicas)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was compared: no partition is on both sides, or none of those holds a batch."""
+        """Whether nothing was compared: no partition is on both sides, or none of those holds a batch."""
         return all(replica.shares.is_empty for replica in self.replicas)
 
     @property
     def is_equal(self) -> bool:
-        """Return whether something was compared, and nothing differs."""
+        """Whether something was compared, and nothing differs."""
         return not (self.rows or self.untold or self.is_empty)
 
     @property
     def differences(self) -> DataFrame:
-        """Return the differences as a DataFrame."""
+        """The differences as a DataFrame."""
         return self._spark.createDataFrame([asdict(row) for row in self.rows], SCHEMA)
 
     def summary(self) -> str:

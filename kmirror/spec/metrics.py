@@ -66,7 +66,7 @@ class MetricRow:
 
     @property
     def page_name(self) -> str:
-        """Return its name on a page for Prometheus: group, type and name in lower case; a meter's is its count.
+        """Its name on a page for Prometheus: group, type and name in lower case; a meter's is its count.
 
         A tag in the type is a label of the page, and no part of the name.
         """

@@ -1,4 +1,4 @@
-"""AlterConfigs with mirrors: a mirror keeps only the configs in the request; other resources are the cluster's.
+"""AlterConfigs with mirrors: the request replaces a mirror's configs; other resources are the cluster's.
 
 The source cluster id that a mirror remembers stays (D16).
 """

@@ -1,4 +1,4 @@
-"""CreatePartitions: only the metadata sync adds partitions to a mirrored topic, so that it has its source's (D7, D17).
+"""CreatePartitions: a mirrored topic has its source's partitions, which only the metadata sync adds (D7, D17).
 
 The sync is recognised as a broker of this cluster that does not forward another client's request.
 """

@@ -75,10 +75,10 @@ class ConfigKey:
 
     @property
     def holds_patterns(self) -> bool:
-        """Return whether the entries of a list are regular expressions, which may contain commas."""
+        """Whether the entries of a list are regular expressions, which may contain commas."""
         return self.rule is patterns
 
     @property
     def is_of_mirroring(self) -> bool:
-        """Return whether KIP-1279 adds it, so that it exists only with feature mirror.version 1 (D1)."""
+        """Whether KIP-1279 adds it, so that it exists only with feature mirror.version 1 (D1)."""
         return self.scope is Scope.MIRROR or self.name.startswith("mirror.")
