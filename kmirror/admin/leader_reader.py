@@ -96,7 +96,7 @@ def _is_known(row: EpochEndOffset) -> bool:
 
 
 class LeaderReader:
-    """Reads one partition through its leader; every method raises KafkaError if it cannot.
+    """Reads one partition through its leader; methods raise KafkaError if the leader cannot be read.
 
     `topic` is known metadata of the topic; it is requested if it is missing or outdated.
     """

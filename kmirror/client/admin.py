@@ -1,7 +1,7 @@
 """The admin client: sends a request to one broker after the other until one of them accepts or rejects it.
 
 It sends the requests that change topics and configs, and those of KIP-1279: every broker forwards them to the
-controller. After a retriable error the request is sent again, as by Kafka's admin client.
+controller. After an error of `REPEATED` the request is sent again, as by Kafka's admin client.
 """
 
 from __future__ import annotations

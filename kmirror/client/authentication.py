@@ -171,7 +171,7 @@ class SecuredLink:
     # -- requests -----------------------------------------------------------------------------
 
     def put(self, now: Instant, chunks: tuple[Chunk, ...], timeout_us: Duration) -> Instant:
-        """Send a request as soon as possible; return when it times out."""
+        """Send a request as soon as possible; return the time at which it ends if there is no response."""
         if self.state is State.CLOSED:
             if now < self.authenticator.not_before(self.link.peer):
                 return now  # It would be rejected again.

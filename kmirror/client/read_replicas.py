@@ -4,7 +4,7 @@ If a consumer has a rack, the leader names the replica to fetch from. As in Kafk
 `metadata.max.age.ms` are over, the leader or its epoch changes, the broker is gone from the metadata, or the replica
 returns an error.
 
-A follower cannot distinguish whether its log lacks a position because it is behind or because the log was cut. So the
+A follower cannot know whether its log lacks a position because it is behind or because the log was cut. So the
 leader must validate the position first, once in each leader epoch, with a fetch that names no rack.
 """
 

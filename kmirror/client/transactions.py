@@ -2,9 +2,9 @@
 
 In a cluster whose transaction.version is below 2 (KIP-98, KIP-360) the producer itself adds partitions, and its epoch
 stays the same from one transaction to the next. From 2 on (KIP-890) leaders add them when they get the first batch, and
-the end of a transaction raises the epoch. A producer switches between two transactions. One request is under way at a
-time; each is repeated until the coordinator has accepted or rejected it, or `max.block.ms` is over. The states and
-transitions are those of Kafka's TransactionManager.
+the end of a transaction raises the epoch. A producer changes its mode only between two transactions. One request is
+under way at a time; each is repeated until the coordinator has accepted or rejected it, or `max.block.ms` is over. The
+states and transitions are those of Kafka's TransactionManager.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Log comparison for sources whose fetches report no divergence (before Kafka 2.7) (D12).
+"""Log comparison for sources whose fetches report no divergence (before Kafka 2.7, D12).
 
 Before a fetch in a new leader epoch of the source, OffsetsForLeaderEpoch is sent to its leader for the end of our last
 epoch. If our log goes further, it is cut, and the request is repeated until the source has our whole log. Within one

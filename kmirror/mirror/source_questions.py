@@ -2,7 +2,7 @@
 
 Everything that one event needs is sent together at its end, for at most `PARTITIONS_MAX` partitions in a request. Of
 each kind, one request at a time is under way to a broker of a mirror's source; later ones wait for the next request,
-since a response proves nothing about the time before its request was sent (D32).
+as a response may describe a state from before they were asked (D32).
 """
 
 from __future__ import annotations

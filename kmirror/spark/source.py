@@ -5,7 +5,8 @@
 
 `kmirror.spark.session()` registers it. Options: see `kmirror.spark.options`. Each scan reads the columns and the
 records that its query needs (see `kmirror.spark.planner`); one that needs only header columns, such as a count, decodes
-no record. Over Spark Connect a query must restrict them itself: `option("columns", "topic,partition")` or a schema.
+no record. Over Spark Connect a query must restrict the columns itself to be fast: with
+`option("columns", "topic,partition")` or a schema.
 """
 
 from __future__ import annotations

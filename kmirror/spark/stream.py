@@ -2,9 +2,9 @@
 
 An offset of the stream is, for each partition folder, the segment and the byte in it up to which everything has been
 delivered. Spark keeps it in its checkpoint and requests the same ranges again after a failure, and segments never
-change below their end: so each batch of records comes exactly once. A torn tail is not complete yet. Segments that a
-broker deleted before they were read cannot be delivered: the stream stops and names them, or continues with the option
-`onCorrupt` set to skip or row.
+change below their end: so each batch of records comes exactly once. A torn tail is left until it is complete. Segments
+that a broker deleted before they were read cannot be delivered: the stream stops and names them, or continues with the
+option `onCorrupt` set to skip or row.
 """
 
 from __future__ import annotations

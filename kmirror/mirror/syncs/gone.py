@@ -18,8 +18,8 @@ CYCLES_MISSING = 2
 def missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str, int]:
     """Return the number of cycles in a row for each topic that the source does not have; `before` is the last result.
 
-    Topics that do not exist here are left out: they may be about to be created in both clusters, and nothing is to
-    stop.
+    Topics that do not exist here are left out: they may be about to be created in both clusters, and there is nothing
+    to stop.
     """
     return {
         topic.name: before.get(topic.name, 0) + 1

@@ -24,7 +24,7 @@ NOBODY = -1
 def coordinated_by(
     broker_id: int, groups: Sequence[str], source: RemoteCluster
 ) -> Generator[Sequence[Question], Sequence[Any], tuple[set[str], bool]]:
-    """Return the `groups` that `broker_id` coordinates according to all witnesses, and whether there are any.
+    """Return the `groups` that `broker_id` coordinates according to all witnesses, and whether witnesses exist.
 
     A part of a script. If the coordinator changes later, the new one continues from the offsets that this one has
     returned.
