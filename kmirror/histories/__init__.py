@@ -1,14 +1,14 @@
-"""Whole histories of two or three clusters, drawn from a seed and judged by named checkers: `kmirror sim`.
+"""Histories: runs of several clusters, drawn from a seed and judged by named checkers (`kmirror sim`).
 
     from kmirror.histories import run_history
 
     outcome = run_history(seed=7, profile="full")        # the same as `kmirror sim --seed 7`
     outcome.exit, outcome.anomalies, outcome.digest
-    run_history(Plan.from_json(text))                    # what `kmirror sim --save` wrote
+    run_history(Plan.from_json(text))                    # a file written by `kmirror sim --save`
 
-`run_history` returns a `kmirror.histories.verdict.Outcome`: anomalies by the names of their checkers, losses that the
-KIP accepts, the account of all that was seen, the story. It raises for no failure of what it runs.
-`kmirror.histories.story.tell` makes text of an outcome, `kmirror.histories.shrink.shrink` a smaller one.
+`run_history` returns a `kmirror.histories.verdict.Outcome`: anomalies with the names of their checkers, losses that the
+KIP accepts, the account of all observations, and the story. A failure inside the run is reported in the outcome and
+raises nothing. `kmirror.histories.story.tell` formats an outcome as text; `kmirror.histories.shrink.shrink` reduces it.
 """
 
 from __future__ import annotations

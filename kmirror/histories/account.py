@@ -1,8 +1,8 @@
-"""What was seen of a history: the account that the checkers judge, written down while it runs.
+"""Account of a history: all observations that the checkers judge, recorded during the run.
 
-Only what clients and operators can observe: answers to requests, records read, answers of DescribeMirrors, and the
-committed logs at chosen moments. Every value that a client writes is unique in the history, so a value names a record.
-Times are virtual microseconds since the clusters were up.
+It has only observations of clients and operators: responses, records read, DescribeMirrors, and the committed logs at
+chosen moments. Every value that a client writes is unique in the history, so a value identifies a record. Times are
+virtual microseconds since the clusters were up.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from kmirror.kernel.values import value
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 OPEN_TRANSACTIONS = "transactions are open"
-"""What a partition waits for whose last stable offset stands still (`Account.unsettled`)."""
+"""Reason in `Account.unsettled` for a partition whose last stable offset does not advance."""
 LOG_END = "log end"
-"""How it begins what a mirrored one waits for that does not end where its source's last stable offset is."""
+"""Prefix of the reason for a mirrored partition whose log end differs from the last stable offset of its source."""
 UNAWARE: Duration = 30 * SECOND
-"""Time for which a leader may not know of the unclean election or the deletion that deposed it, and goes on writing."""
+"""Time that a deposed leader may take to learn of the unclean election or deletion; it keeps writing meanwhile."""
 
 MISSED = "that this replica missed"
-"""How the reason ends of a cut that a replica makes once it leads (D30)."""
+"""Suffix of the reason for a cut that a replica makes when it becomes leader (D30)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A value that a producer sent with acks=all; sent again it stays one row."""
+    """A value that a producer sent with acks=all; one row for all retries."""
 
     value: str
     client: str
@@ -45,9 +45,9 @@ class Write:
     """Key in `Account.transactions`, empty outside one."""
     sent_at: Instant
     key: str = ""
-    """Of the record; others may have the same, and where the topic is compacted the latest of them stays."""
+    """Key of the record. Others may share it; in a compacted topic the latest record of a key stays."""
     is_tombstone: bool = False
-    """The record has no value: it deletes its key. A header has what stands for the value here."""
+    """The record has no value and deletes its key. A header holds `value` instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Ack:
     offset: int
     at: Instant
     sent_at: Instant
-    """When the try that was answered had been sent."""
+    """Time at which the acknowledged attempt was sent."""
     broker: int
 
 
@@ -71,14 +71,14 @@ class Transaction:
     cluster: str
     values: list[str] = field(default_factory=list)
     asked: str = ""
-    """commit or abort, once EndTxn was sent; empty if the client never asked."""
+    """commit or abort, once EndTxn was sent; else empty."""
     answered: bool = False
-    """EndTxn was answered without error."""
+    """The response to EndTxn had no error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A produce or transaction request that was refused for good: the client gave the value up."""
+    """A produce or transaction request that failed permanently: the client gave the value up."""
 
     value: str
     client: str
@@ -87,13 +87,13 @@ class Refusal:
     error: str
     """Name of the error code."""
     first: bool
-    """It was the first batch of a fresh producer id in this partition."""
+    """It was the first batch of a new producer id in this partition."""
     at: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A record that a consumer was given."""
+    """A record that a consumer received."""
 
     client: str
     cluster: str
@@ -107,28 +107,28 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What one answered fetch of a consumer said of a partition."""
+    """Offsets of a partition in one fetch response of a consumer."""
 
     client: str
     cluster: str
     tp: TopicPartition
     broker: int
     leader_epoch: int
-    """Of the leader as the client's Metadata has it."""
+    """Leader epoch in the client's metadata."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
     at: Instant
     is_leader: bool = True
-    """Whether the broker is that leader, else it is a follower (KIP-392)."""
+    """Whether the broker is that leader; otherwise it is a follower (KIP-392)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an operator asked for, and the answer."""
+    """An operator's request and its result."""
 
     number: int
-    """Of the step in the plan."""
+    """Number of the step in the plan."""
     action: str
     mirror: str
     source: str
@@ -136,14 +136,14 @@ class Order:
     topics: tuple[str, ...]
     sent_at: Instant
     answered_at: Instant
-    """-1 if no answer came."""
+    """-1 if no response came."""
     error: str
-    """NONE, another error code's name, or empty if no answer came."""
+    """NONE, the name of another error code, or empty if no response came."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateSeen:
-    """What DescribeMirrors of a leader said of a partition, or a fact that its leader noted; a row for each change."""
+    """Mirror state of a partition from its leader's DescribeMirrors or facts; one row for each change."""
 
     cluster: str
     mirror: str
@@ -158,12 +158,12 @@ class StateSeen:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something was away, down or disturbed: [begin, end); end is -1 while it lasts."""
+    """Time [begin, end) in which a node or line was down or disturbed; end is -1 while it lasts."""
 
     kind: str
-    """broker, controller; of a line: line, slow, lossy."""
+    """broker or controller; for a line: line, slow, lossy."""
     subject: str
-    """`a-1`, `a-100`, or for a line the two ends, `a|b`, `a>b` for one way."""
+    """`a-1`, `a-100`; for a line its two ends, `a|b`, or `a>b` for one direction."""
     begin: Instant
     end: Instant
 
@@ -175,7 +175,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A replica was outside the ISR: [begin, end); of one that still is there is no row."""
+    """Time [begin, end) in which a replica was outside the ISR; there is no row while it still is."""
 
     cluster: str
     tp: TopicPartition
@@ -190,21 +190,21 @@ class LogRow:
 
     offset: int
     epoch: int
-    """Of its batch."""
+    """Leader epoch of its batch."""
     value: str
-    """Of a control record its type in angle brackets, such as `<COMMIT 7>` with the producer id."""
+    """Value, or for a control record its type in angle brackets, such as `<COMMIT 7>` with the producer id."""
     producer_id: int
     visible: bool
-    """A read_committed consumer is given it."""
+    """A read_committed consumer receives it."""
     crc: int = 0
-    """Of its batch: all bytes but offset and epoch."""
+    """Checksum of its batch; it does not cover base offset and epoch."""
     key: str = ""
     is_tombstone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LogSeen:
-    """A leader's log at one moment: all below its high watermark; the rest up to the log end is `tail`."""
+    """A leader's log at one moment: `rows` has all records below the high watermark."""
 
     cluster: str
     tp: TopicPartition
@@ -220,7 +220,7 @@ class LogSeen:
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """The controller named another leader or epoch."""
+    """A change of a partition's leader or leader epoch by the controller."""
 
     cluster: str
     tp: TopicPartition
@@ -233,19 +233,19 @@ class Election:
 
 @dataclass(frozen=True, slots=True)
 class TopicSeen:
-    """The controller named a topic that was not there before, or deleted one; those of the start are rows, too."""
+    """Creation or deletion of a topic in the controller's image; the topics of the start have rows, too."""
 
     cluster: str
     topic: str
     topic_id: str
-    """As clients and mirrors are told it."""
+    """Topic id as clients and mirrors see it."""
     exists: bool
     at: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigsSeen:
-    """What is set for a topic since `at`, as the controller has it; a row for each change, and for each new topic."""
+    """Configs of a topic from `at` on, in the controller's image; one row for each change and each new topic."""
 
     cluster: str
     topic: str
@@ -255,7 +255,7 @@ class ConfigsSeen:
 
 @dataclass(frozen=True, slots=True)
 class CutSeen:
-    """A leader cut its log because of mirroring: [offset, end) was removed."""
+    """A cut of a leader's log caused by mirroring: [offset, end) was removed."""
 
     cluster: str
     tp: TopicPartition
@@ -271,7 +271,7 @@ class CutSeen:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One partition's row of DescribeMirrors, as its leader answers when logs are looked at."""
+    """A partition's row of DescribeMirrors, returned by its leader when logs are looked at."""
 
     cluster: str
     mirror: str
@@ -279,26 +279,26 @@ class Described:
     broker: int
     state: str
     source_offset: int
-    """-1 if it is not known; so is the lag then."""
+    """-1 if not known; then the lag is not known either."""
     destination_offset: int
     lag: int
     last_mirror_epoch: int
     reason: str
-    """Of the partition, or else of the mirror."""
+    """Reason of the partition, or else of the mirror."""
     at: Instant
     persisted: str = ""
-    """The state in `__mirror_state` at this moment, committed; empty if no coordinator has it."""
+    """State committed in `__mirror_state` at this moment; empty if no coordinator has it."""
     proved_within: Duration = 0
-    """The longest time for which a known lag may leave out what the source has acknowledged (D77); 0 if not known."""
+    """Longest time for which a known lag may omit records that the source has acknowledged (D77); 0 if not known."""
 
 
 class Committed(NamedTuple):
-    """What a group has committed for a partition."""
+    """Offset that a group has committed for a partition."""
 
     offset: int
     leader_epoch: int
     metadata: str
-    """Names the commit, if a member of a group sent it (`OffsetSent.token`)."""
+    """Identifies the commit, if a member of a group sent it (`OffsetSent.token`)."""
 
     def __str__(self) -> str:
         return f"{self.offset} of epoch {self.leader_epoch}, {self.metadata!r}"
@@ -306,43 +306,43 @@ class Committed(NamedTuple):
 
 @dataclass(slots=True)
 class PowerLoss:
-    """All nodes of a cluster lost power at once, and with it what they had not flushed: one row for each partition."""
+    """Simultaneous loss of power of all nodes of a cluster, and of their unflushed data: one row for each partition."""
 
     cluster: str
     tp: TopicPartition
     kept: Mapping[int, int]
-    """By replica, of those that ran: all below this offset was flushed."""
+    """Replica to the offset below which its log was flushed, for the replicas that ran."""
     ends: Mapping[int, int]
-    """By the same replicas: where their logs ended."""
+    """Log end offsets of the same replicas."""
     at: Instant
     heir: LogSeen | None = None
-    """The log with which the first leader afterwards began, with all rows up to its end; None if there was none."""
+    """Log of the first leader after the loss, with all rows up to its end; None if there was none."""
 
     @property
     def has_cut(self) -> bool:
-        """Return whether the first leader afterwards had lost records."""
+        """Return whether the first leader after the loss had lost records."""
         return self.heir is not None and self.heir.log_end_offset < self.ends.get(self.heir.broker, -1)
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """What clients and operators are told at one moment, while nothing is written."""
+    """State that clients and operators observe at one moment while nothing is written."""
 
     logs: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
     states: dict[tuple[str, TopicPartition], tuple[str, int]] = field(default_factory=dict)
-    """Of mirrored partitions: the state, and the last mirrored epoch."""
+    """State and last mirrored epoch of each mirrored partition."""
     offsets: dict[tuple[str, str, TopicPartition], Committed] = field(default_factory=dict)
-    """What (cluster, group, partition) has committed."""
+    """Offsets by (cluster, group, partition)."""
     configs: dict[tuple[str, int, str], dict[str, str]] = field(default_factory=dict)
-    """What is set for (cluster, kind of resource, its name)."""
+    """Configs by (cluster, kind of resource, its name)."""
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Of (cluster, topic)."""
+    """Topic ids by (cluster, topic)."""
     at: Instant = -1
-    """When it was taken."""
+    """Time at which it was taken."""
 
 
 NO_NODE = -1
-"""Node id of a rule that a client broke."""
+"""Node id in `Broken` for a rule that a client broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +357,7 @@ class Broken:
 
 @dataclass(slots=True)
 class Account:
-    """All that was seen, each list in the order of time."""
+    """All observations of a history, each list in order of time."""
 
     writes: dict[str, Write] = field(default_factory=dict)
     acks: list[Ack] = field(default_factory=list)
@@ -370,50 +370,53 @@ class Account:
     spans: list[Span] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
-    """Of a topic that comes back after it was deleted its first leaders are in it, too."""
+    """They include the first leaders of a topic that is created again after its deletion."""
     topics: list[TopicSeen] = field(default_factory=list)
     topic_configs: list[ConfigsSeen] = field(default_factory=list)
     cuts: list[CutSeen] = field(default_factory=list)
     logs: list[LogSeen] = field(default_factory=list)
-    """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered
-    that ends a session (MIRRORING, STOPPED)."""
+    """Logs of every partition and cluster, recorded just before each add and remove is sent and when a state is entered
+    that ends a session (MIRRORING, STOPPED).
+    """
     described: list[Described] = field(default_factory=list)
-    """Whenever logs are looked at, of the partitions that are."""
+    """Recorded whenever logs are looked at, for the same partitions."""
     heirs: list[LogSeen] = field(default_factory=list)
-    """The whole log of each leader from outside the ISR when it began to lead: what it lacks, its election lost. All
-    rows up to the log end are there."""
+    """Whole log of each unclean leader when it began to lead, with all rows up to the log end. Records that it lacks
+    were lost by its election.
+    """
     power_losses: list[PowerLoss] = field(default_factory=list)
     final: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
-    """Of every partition when all has come to rest."""
+    """Log of every partition when all has settled."""
     replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
-    """At the end: replicas in the ISR that differ from their leader: cluster, partition, broker, where."""
+    """Replicas in the ISR that differ from their leader at the end: cluster, partition, broker, where."""
     joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
-    """As `replicas`, of those that differ from their leader when they join the ISR, and when that was."""
+    """Replicas that differ from their leader when they join the ISR: as `replicas`, and the time."""
     broken: dict[tuple[str, TopicPartition, str], Broken] = field(default_factory=dict)
-    """By cluster, partition and rule the first node that broke it."""
+    """First node that broke a rule, by cluster, partition and rule."""
     unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
-    """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
+    """Partitions that had not settled within `converge_ms`: cluster, partition, and the reason with that of Describe.
+    """
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)
-    """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
+    """Topic ids at the end, from Metadata: cluster, topic, id. A broker's files that disagree are rows of their own."""
     groups: GroupAccount = field(default_factory=GroupAccount)
     disks: DiskAccount = field(default_factory=DiskAccount)
     before_restart: Snapshot = field(default_factory=Snapshot)
-    """Both are empty where a plan has no restart."""
+    """This and `after_restart` are empty where a plan has no restart."""
     after_restart: Snapshot = field(default_factory=Snapshot)
     heirs_again: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
     """As `heirs`: the last one of each partition during the restart."""
     unsettled_again: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """As `unsettled`, after the restart."""
     refused_again: list[tuple[str, str]] = field(default_factory=list)
-    """After the restart: cluster, and the error of a fresh producer."""
+    """Errors of a new producer after the restart: cluster, error."""
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 
     def lost_states(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether what mirrors wrote down of their partitions may have been lost in this time.
+        """Return whether the persisted states of mirrored partitions may have been lost in this time.
 
-        That is by an unclean election, after which leaders go on from what was written before, or because
-        `__mirror_state` was deleted. Those of up to UNAWARE before `begin` count as well.
+        They are lost by an unclean election of `__mirror_state`, after which leaders continue from older states, or by
+        its deletion. Losses up to UNAWARE before `begin` count as well.
         """
         return any(
             (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC) and begin - UNAWARE <= row.at <= end
@@ -421,16 +424,16 @@ class Account:
         )
 
     def was_led_uncleanly(self, cluster: str, tp: TopicPartition, since: Instant = 0) -> bool:
-        """Return whether a partition was led uncleanly, or is a coordinator's whose topic was deleted."""
+        """Return whether a partition had an unclean leader, or belongs to a coordinator's topic that was deleted."""
         elected = ((row.cluster, row.tp, row.at) for row in self.elections if row.unclean)
         lost = ((row.cluster, row.tp, row.at) for row in self.groups.logs_lost)
         return any(row[:2] == (cluster, tp) and row[2] >= since for row in (*elected, *lost))
 
     def stopped_unknowing(self, place: tuple[str, TopicPartition]) -> bool:
-        """Return whether a leader that was elected since its cluster lost the states stopped the partition.
+        """Return whether a leader elected after its cluster lost the mirror states stopped the partition.
 
-        It does not know whether a mirror touched the log, so it writes no producer reset, and leaves transactions of
-        the source open (D8).
+        Such a leader does not know whether a mirror wrote to the log, so it writes no producer reset and leaves
+        transactions of the source open (D8).
         """
         stops = [row.at for row in self.states if (row.cluster, row.tp) == place and row.state == "STOPPED"]
         elected = [row.at for row in self.elections if (row.cluster, row.tp) == place]
@@ -457,11 +460,11 @@ class Account:
         *,
         after_power: bool = True,
     ) -> bool:
-        """Return whether an unclean election found a transaction's record, but no marker of its producer above it.
+        """Return whether an unclean leader had a transaction's record, but no marker of its producer above it.
 
-        That marker may have been lost: nobody writes it again, and every mirror of the log lacks it, too. So it is with
-        the first leader after a site's loss of power whose log became shorter with it, if `after_power`. And the marker
-        of one that began soon after the election may have gone to the leader that did not know of it.
+        The marker may then be lost: it is not written again, and every mirror of the log lacks it, too. The same holds,
+        if `after_power`, for the first leader after a site's loss of power whose log lost records. The marker of a
+        transaction that began soon after the election may have gone to the deposed leader.
         """
         if self._is_ended_elsewhere(value, until):
             return True
@@ -473,7 +476,7 @@ class Account:
         )
 
     def _is_ended_elsewhere(self, value: str, until: Instant | None) -> bool:
-        """Return whether a leader that was deposed by an unclean election may have taken the marker of a record."""
+        """Return whether a leader deposed by an unclean election may have taken the marker of a record."""
         write = self.writes.get(value)
         return write is not None and any(
             row.unclean

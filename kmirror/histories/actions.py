@@ -1,7 +1,7 @@
-"""Which steps can a plan have? One row of ACTIONS each: orders of an operator, and faults.
+"""Actions of the steps of a plan: orders of an operator and faults, one row of ACTIONS each.
 
-A fault with `for_ms` ends by itself after that time, and every fault ends when the plan says that faults end. A
-step that makes no sense any more, such as killing a broker that is down, is skipped, and the story says so.
+A fault with `for_ms` ends after that time, and every fault ends at `faults_end_ms`. A step that no longer makes sense,
+such as killing a broker that is down, is skipped, and the story notes it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _line_lossy(hands: Hands, args: Args) -> None:
 
 
 def _rest(hands: Hands, args: Args) -> None:
-    """Producers end their batch, transactions stay open and time out."""
+    """Pause all clients. Producers finish their batch; transactions stay open and time out."""
     hands.scene.resting_until = hands.scene.now + _for_ms(args) * MILLISECOND
 
 
@@ -182,14 +182,14 @@ NUMBERS: Mapping[str, tuple[int, int]] = {
     "timeout_ms": (0, INT_MAX),
     "within_ms": (0, LATEST_MS),
 }
-"""Argument to the least and the greatest whole number that it takes."""
+"""Argument to the smallest and largest integer that it accepts."""
 LIMITS: Mapping[tuple[str, str], tuple[int, int]] = {("set_clock", "ppm"): (-CLOCK_PPM_MAX, CLOCK_PPM_MAX)}
-"""The same where an argument is another one in this action."""
+"""Limits of arguments that differ from NUMBERS in one action."""
 assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"
 
 
 def problem_with(plan: Plan) -> str | None:
-    """Say why a plan, such as one from a file, cannot be carried out; None if it can."""
+    """Return why a plan, such as one from a file, cannot be carried out; None if it can."""
     clusters = {cluster.name: cluster for cluster in plan.clusters}
     for client in plan.clients:
         if client.kind not in KINDS or client.cluster not in clusters:

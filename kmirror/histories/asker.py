@@ -1,7 +1,7 @@
-"""A client that asks: what every question draws its arguments from, and how it is put.
+"""Client that sends random requests: choice of arguments and brokers, and sending.
 
-Arguments are drawn from what exists in the cluster and, now and then, from what does not. A question is put to the
-broker that can answer it, or to another one. No answer is judged: a node has to take any question at any time.
+Arguments usually name things that exist in the cluster, and sometimes things that do not. A request goes to the broker
+responsible for it, or to another one. No response is judged: a node must handle any request at any time.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from kmirror.spec.wire_values import ResourceType
 NO_TOPIC, NO_MIRROR, NO_GROUP = "no-such-topic", "no-such-mirror", "no-such-group"
 NO_PARTITION = 99
 TIMEOUT_MS = 5_000
-"""Longer than a broker waits for what its answer depends on, so that the answer is heard."""
+"""Longer than a broker waits before it responds, so that the response is received."""
 
 
 class Asker:
-    """One client that asks the cluster where its application is."""
+    """A client that sends requests to the cluster where its application is."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.rng: Rng = desk.rng.split("questions")
 
-    # -- what there is ------------------------------------------------------------------------
+    # -- existing names -----------------------------------------------------------------------
 
     @property
     def cluster(self) -> str:
@@ -45,7 +45,7 @@ class Asker:
         return self.desk.scene.image(self.cluster)
 
     def one_of(self, known: Sequence[str], unknown: str) -> str:
-        """Return a name that there is, or in one of four cases, or if there is none, the other one."""
+        """Return one of the known names; in one of four cases, or if there is none, return `unknown`."""
         return unknown if not known or self.rng.chance(1, 4) else self.rng.choice(known)
 
     def topic(self) -> str:
@@ -56,23 +56,23 @@ class Asker:
         return self.one_of(sorted(known), NO_MIRROR)
 
     def partition(self) -> TopicPartition:
-        """Return a partition of a topic, or one that does not exist."""
+        """Return a partition of a topic, sometimes one that does not exist."""
         topic = self.topic()
         known = self.image.topics.get(topic)
         index = self.rng.choice(sorted(known.partitions)) if known is not None else 0
         return TopicPartition(topic, NO_PARTITION if self.rng.chance(1, 8) else index)
 
     def topic_id(self, topic: str) -> Uuid:
-        """Return the id of a topic, or for one that does not exist an id that nothing has."""
+        """Return the id of a topic, or an unused id if the topic does not exist."""
         known = self.image.topics.get(topic)
         return Uuid(self.rng.octets(16)) if known is None else known.topic_id
 
     def epoch(self, tp: TopicPartition) -> int:
-        """Return a leader epoch for a request about a partition: the present one, one near it, or none."""
+        """Return a leader epoch for a request about a partition: the current one, one near it, or -1."""
         known = self.image.topics.partition(tp)
         return -1 if known is None else known.leader_epoch + self.rng.choice((-1, 0, 0, 1))
 
-    # -- who is asked -------------------------------------------------------------------------
+    # -- brokers ------------------------------------------------------------------------------
 
     def any_broker(self) -> Endpoint:
         found = self.desk.scene.clusters[self.cluster]
@@ -82,7 +82,7 @@ class Asker:
         return self.desk.scene.clusters[self.cluster].endpoint(CONTROLLER_ID)
 
     def leader(self, tp: TopicPartition) -> Endpoint:
-        """Return the leader's address as the controller has it; in one of three cases any broker's."""
+        """Return the leader's address according to the controller; in one of three cases that of any broker."""
         known = self.image.topics.partition(tp)
         found = self.desk.scene.clusters[self.cluster]
         if known is None or known.leader not in found.broker_ids or self.rng.chance(1, 3):
@@ -90,7 +90,9 @@ class Asker:
         return found.endpoint(known.leader)
 
     def coordinator(self, topic: str, key: str) -> Endpoint:
-        """Return the address of who coordinates `key`, as `leader` does; `topic` is the internal one."""
+        """Return the address of the coordinator of `key`, chosen as in `leader`; `topic` is the coordinator's internal
+        topic.
+        """
         known = self.image.topics.get(topic)
         return self.any_broker() if known is None else self.leader(
             TopicPartition(topic, partition_for(key, len(known.partitions)))
@@ -101,7 +103,10 @@ class Asker:
         return f"{self.desk.plan.name}-{kind}{self.rng.below(count)}"
 
     def ask(self, body: Message, at: Endpoint | None = None, version_max: int | None = None) -> Script[Message | None]:
-        """Ask, by default any broker; the answer, or None. Once producers stop, nobody is asked any more."""
+        """Send a request, by default to any broker, and return the response or None.
+
+        Send nothing after the producers have stopped.
+        """
         if not self.desk.goes_on():
             return None
         endpoint = self.any_broker() if at is None else at
@@ -111,11 +116,11 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One kind of question; it may take several requests."""
+    """A kind of request to send; it may take several requests."""
 
     name: str
     about: str
-    """What it is about: a client's option `about` names those that it asks."""
+    """Category; a client's option `about` selects categories."""
     ask: Callable[[Asker], Script[None]]
     weight: int = 2
-    """How often it is asked, among the others; what is rarely reached otherwise is asked more often."""
+    """Relative frequency; higher for kinds that reach rarely tested code."""

@@ -1,6 +1,6 @@
-"""What does a client ask that is curious, or confused? Rows of QUESTIONS, one after the other, drawn by their weights.
+"""Client that sends unusual or wrong requests: rows of QUESTIONS, drawn by their weights.
 
-The option `about` names the kinds that it asks, of reads, groups, transactions, orders and nodes; without it all.
+The option `about` selects categories, of reads, groups, transactions, orders and nodes; by default all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ABOUT: tuple[str, ...] = tuple(dict.fromkeys(row.about for row in QUESTIONS))
 
 
 def asking(desk: Desk) -> Script[None]:
-    """Ask until producers stop."""
+    """Send requests until producers stop."""
     asker = Asker(desk)
     about = str(desk.plan.options.get("about", ",".join(ABOUT))).split(",")
     deck = [row for row in QUESTIONS if row.about in about for _ in range(row.weight)]

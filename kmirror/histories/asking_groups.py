@@ -1,4 +1,4 @@
-"""Questions about groups, and members that do it wrong, in groups of which nobody else is a member."""
+"""Requests about groups, also from members that break the protocol, in groups that only this client uses."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
 
 IDS_FROM = {"OffsetFetch": 10, "OffsetCommit": 10}
-"""The first versions that name topics by their ids."""
+"""First versions that identify topics by id."""
 MEMBERS_FROM = {"JoinGroup": 5, "LeaveGroup": 3, "TxnOffsetCommit": 3}
-"""The first versions that know static members."""
+"""First versions that have static members."""
 STALE = "a-member-of-before"
 SESSION_MS = 6_000
 REBALANCE_MS = 1_000
@@ -44,7 +44,7 @@ STAY_MS = 3_000
 
 
 def _group(asker: Asker) -> str:
-    """Return a group of this client's, or one that there is not."""
+    """Return a group of this client, or one that does not exist."""
     return NO_GROUP if asker.rng.chance(1, 4) else asker.own("group")
 
 
@@ -53,7 +53,7 @@ def _at(asker: Asker, group: str) -> Endpoint:
 
 
 def knows_static(asker: Asker) -> bool:
-    """Return whether the cluster's brokers know static members in every request that may name one."""
+    """Return whether the cluster's brokers support static members in every request of MEMBERS_FROM."""
     last = asker.desk.scene.last_version
     return all(last(asker.cluster, api) >= version for api, version in MEMBERS_FROM.items())
 
@@ -79,7 +79,7 @@ def _delete_offset(asker: Asker) -> Script[None]:
 
 
 def _offsets(asker: Asker) -> Script[None]:
-    """Ask for a group's offsets, of a topic named by its id."""
+    """Fetch a group's offsets of a topic identified by id."""
     group, topic = _group(asker), asker.topic()
     if asker.desk.scene.last_version(asker.cluster, "OffsetFetch") < IDS_FROM["OffsetFetch"]:
         return
@@ -88,7 +88,7 @@ def _offsets(asker: Asker) -> Script[None]:
 
 
 def _commit(asker: Asker) -> Script[None]:
-    """Commit without being a member; now and then of a generation that there is not, or for a topic's id."""
+    """Commit without being a member; sometimes with an unknown generation, or for a topic identified by id."""
     group, tp, rng = asker.own("group"), asker.partition(), asker.rng
     row = OffsetCommitRequestPartition(
         partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
@@ -105,7 +105,7 @@ def _commit(asker: Asker) -> Script[None]:
 
 
 def _stranger(asker: Asker) -> Script[None]:
-    """Be a member that the group does not know (any more)."""
+    """Send requests as a member that the group does not know, or no longer knows."""
     group = _group(asker)
     found: list[Message] = [
         HeartbeatRequest(group_id=group, generation_id=1, member_id=STALE),
@@ -120,9 +120,9 @@ def _stranger(asker: Asker) -> Script[None]:
 
 
 def _member(asker: Asker) -> Script[None]:
-    """Be a static member that is started a second time, and say as the first one and as the second what is refused.
+    """Act as a static member that starts twice, and send requests that are refused, as the first and as the second.
 
-    It does not always send SyncGroup, and it leaves, or is forgotten.
+    It does not always send SyncGroup; it leaves, or its session ends.
     """
     group, rng = asker.own("group"), asker.rng
     at = _at(asker, group)
@@ -130,7 +130,7 @@ def _member(asker: Asker) -> Script[None]:
     if twice is None:
         return
     first, second, instance = twice
-    # In COMPLETING_REBALANCE nobody may commit; the present member first, for it has not sent SyncGroup.
+    # No member may commit in COMPLETING_REBALANCE. The current member comes first, as it has not sent SyncGroup.
     for member, generation in (
         (second.member_id, second.generation_id), (first.member_id, first.generation_id),
         (second.member_id, second.generation_id - 1),
@@ -150,7 +150,7 @@ def _member(asker: Asker) -> Script[None]:
 def joined_twice(
     asker: Asker, group: str, at: Endpoint
 ) -> Script[tuple[JoinGroupResponse, JoinGroupResponse, str] | None]:
-    """Join as a static member, and again as the same one; return both answers and its name, None if one was refused."""
+    """Join twice as the same static member; return both responses and the instance id, or None if a join failed."""
     if not knows_static(asker):
         return None
     instance = f"{asker.desk.plan.name}-instance"
@@ -166,7 +166,7 @@ def joined_twice(
 
 
 def _said(asker: Asker, group: str, member: str, instance: str, generation: int) -> list[tuple[Message, int | None]]:
-    """Return what a member says: that it lives, its offsets, and that it wants its assignment."""
+    """Return requests of a member: OffsetCommit, Heartbeat, JoinGroup and SyncGroup."""
     tp = asker.partition()
     row = OffsetCommitRequestPartition(
         partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
@@ -212,7 +212,7 @@ def _syncing(group: str, member: str, instance: str, generation: int) -> SyncGro
 
 
 def _find(asker: Asker) -> Script[None]:
-    """Ask who coordinates a group; the first such question creates the topic that groups are kept in."""
+    """Send FindCoordinator for a group; the first such request creates `__consumer_offsets`."""
     yield from asker.desk.find_coordinator(asker.cluster, CoordinatorType.GROUP, asker.own("group"))
 
 

@@ -1,6 +1,6 @@
-"""Requests that nodes send each other, as from a broker that was registered before, or that knows what is not so.
+"""Requests that nodes send each other, as from a deposed broker or with outdated state.
 
-None of them may be accepted: each names a broker epoch, a member, a topic or a state that there is not.
+None of them may be accepted: each has a broker epoch, member, topic or state that does not exist.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_EPOCH = 10**6
 
 
 def _broker(asker: Asker) -> tuple[int, int] | None:
-    """Return id and epoch of a broker that is registered; None if there is none."""
+    """Return id and epoch of a registered broker; None if there is none."""
     brokers = asker.image.brokers
     if not brokers:
         return None
@@ -49,7 +49,7 @@ def _broker(asker: Asker) -> tuple[int, int] | None:
 
 
 def _former(asker: Asker) -> Script[None]:
-    """Be a broker of before: its epoch is another broker's now, or nobody's."""
+    """Send a request with a broker epoch that no broker has."""
     broker = _broker(asker)
     if broker is None:
         return
@@ -68,7 +68,7 @@ def _former(asker: Asker) -> Script[None]:
 
 
 def _proposal(asker: Asker) -> Script[None]:
-    """Propose an ISR of members that have restarted since, of this partition epoch or of one that is still to come."""
+    """Propose an ISR whose members have restarted since, with the current partition epoch or a future one."""
     tp = asker.partition()
     known, topic_id = asker.image.topics.partition(tp), asker.topic_id(tp.topic)
     leader = None if known is None else asker.image.brokers.get(known.leader)
@@ -85,7 +85,7 @@ def _proposal(asker: Asker) -> Script[None]:
 
 
 def _directories(asker: Asker) -> Script[None]:
-    """Say where a replica lies that the broker does not have, or of a partition that does not exist."""
+    """Report the directory of a replica that the broker does not have, or of a partition that does not exist."""
     broker = _broker(asker)
     tp = asker.partition()
     topic = asker.image.topics.get(tp.topic)
@@ -98,14 +98,14 @@ def _directories(asker: Asker) -> Script[None]:
 
 
 def _snapshot(asker: Asker) -> Script[None]:
-    """Ask for a snapshot of the metadata log that was never written."""
+    """Fetch a snapshot of the metadata log that does not exist."""
     row = PartitionSnapshot(partition=0, current_leader_epoch=0, snapshot_id=SnapshotId(1, 0), position=0)
     request = FetchSnapshotRequest(replica_id=-1, max_bytes=1_000, topics=[SnapshotOf(METADATA_TOPIC, [row])])
     yield from asker.ask(request, asker.controller())
 
 
 def _states(asker: Asker) -> Script[None]:
-    """Read the states of a topic, or write a state that there is not, or of a topic or mirror that there is not."""
+    """Read the states of a topic, or write an invalid state, or a state of an unknown topic or mirror."""
     tp, rng = asker.partition(), asker.rng
     if rng.chance(1, 2):
         read = ReadTopic(name=tp.topic, partitions=[ReadPartition(tp.partition)])
@@ -125,7 +125,7 @@ def _states(asker: Asker) -> Script[None]:
 
 
 def _bumps(asker: Asker) -> Script[None]:
-    """Want a leader epoch for a partition, or for a topic, that does not exist."""
+    """Ask for a leader epoch of a partition or topic that does not exist."""
     topic = asker.topic()
     rows = [LeaderEpochState(partition_index=NO_PARTITION, min_leader_epoch=0)]
     request = BumpLeaderEpochsRequest(topics=[TopicState(asker.topic_id(topic), rows)])
@@ -133,7 +133,7 @@ def _bumps(asker: Asker) -> Script[None]:
 
 
 def _markers(asker: Asker) -> Script[None]:
-    """End a transaction in a partition that does not exist."""
+    """Write a transaction marker to a partition that does not exist."""
     marker = WritableTxnMarker(
         producer_id=0,
         producer_epoch=0,

@@ -1,4 +1,4 @@
-"""Orders that are refused: about what is not there, is there already, or may not be."""
+"""Admin requests that are refused: about things that do not exist, exist already, or are not allowed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_CONFIG = "no.such.config"
 
 
 def _configs(asker: Asker) -> Script[None]:
-    """Set a config that a topic does not have."""
+    """Set a config that does not exist."""
     topic = asker.topic()
     row = LegacyResource(
         resource_type=ResourceType.TOPIC, resource_name=topic, configs=[LegacyConfig(name=NO_CONFIG, value="1")]
@@ -39,7 +39,7 @@ def _configs(asker: Asker) -> Script[None]:
 
 
 def _partitions(asker: Asker) -> Script[None]:
-    """Want one more partition, on no broker."""
+    """Add a partition with an empty assignment."""
     topic = asker.topic()
     known = asker.image.topics.get(topic)
     count = 1 if known is None else len(known.partitions) + 1
@@ -48,7 +48,7 @@ def _partitions(asker: Asker) -> Script[None]:
 
 
 def _topics(asker: Asker) -> Script[None]:
-    """Want a topic with the default number of partitions, with some, or with fewer than there can be."""
+    """Create a topic with the default number of partitions, a valid number, or an invalid one."""
     count = asker.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
     row = CreatableTopic(name=NO_TOPIC, num_partitions=count, replication_factor=USE_DEFAULT)
     yield from asker.ask(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
@@ -60,7 +60,7 @@ def _features(asker: Asker) -> Script[None]:
 
 
 def _mirror_topics(asker: Asker) -> Script[None]:
-    """Order something of a topic that there is not, or of a mirror that there is not."""
+    """Change a topic that does not exist, or a mirror that does not exist."""
     mirror, topic = asker.mirror(), NO_TOPIC
     if mirror == NO_MIRROR:
         topic = asker.topic()
@@ -71,7 +71,7 @@ def _mirror_topics(asker: Asker) -> Script[None]:
 
 
 def _removed_topics(asker: Asker) -> Script[None]:
-    """Want topics that were removed from a mirror in another one that there is not: they may not have stopped yet."""
+    """Add topics that were removed from a mirror, and may not be STOPPED yet, to a mirror that does not exist."""
     image = asker.image
     wishes = {name: parse(image.configs.topic(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
     removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]

@@ -1,4 +1,4 @@
-"""Questions about topics, logs, configs and brokers, as tools and consumers ask them; none changes anything."""
+"""Read-only requests about topics, logs, configs and brokers, as tools and consumers send them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
 METADATA_IDS_FROM = 12
-"""The first version of Metadata that asks by ids."""
+"""First version of Metadata that identifies topics by id."""
 ONLY_ALIVE_LAST = 0
-"""The last version of Metadata that leaves out replicas which do not live."""
+"""Last version of Metadata that omits replicas that are down."""
 UNSETTLED_LAST = 4
-"""The last version of ListOffsets that has no OFFSET_NOT_AVAILABLE."""
+"""Last version of ListOffsets without OFFSET_NOT_AVAILABLE."""
 FETCH_IDS = 13
 BYTES_MAX = 1 << 16
 
 
 def _metadata(asker: Asker) -> Script[None]:
-    """Ask by id, by name, or for all topics in the oldest version."""
+    """Fetch metadata by id, by name, or for all topics in the oldest version."""
     topic, rng = asker.topic(), asker.rng
     if asker.desk.scene.last_version(asker.cluster, "Metadata") >= METADATA_IDS_FROM and rng.chance(1, 2):
         row = MetadataRequestTopic(topic_id=asker.topic_id(topic), name=None)
@@ -74,7 +74,7 @@ def _producers(asker: Asker) -> Script[None]:
 
 
 def _list_offsets(asker: Asker) -> Script[None]:
-    """Ask where a log begins or ends, or which offset a time has; now and then as a client of an early release."""
+    """List the start, end or an offset by timestamp of a log; sometimes in an early version."""
     tp, rng = asker.partition(), asker.rng
     is_early, some_time = rng.chance(1, 2), asker.desk.scene.simulation.now_ms - rng.between(0, 20_000)
     row = ListOffsetsPartition(
@@ -98,7 +98,7 @@ def _epoch_end(asker: Asker) -> Script[None]:
 
 
 def _fetch_session(asker: Asker) -> Script[None]:
-    """Begin a fetch session, go on in it rightly or wrongly, and end it."""
+    """Open a fetch session, continue it with a right or wrong epoch or version, and close it."""
     tp = asker.partition()
     endpoint = asker.leader(tp)
     reply = yield from asker.ask(_fetch(tp, 0, 0), endpoint, NAMED_TOPICS_LAST["FetchRequest"])

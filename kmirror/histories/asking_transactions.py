@@ -1,4 +1,4 @@
-"""Questions about transactions, and producers that do it wrong, under transactional ids that nobody else uses."""
+"""Requests about transactions, with transactional ids of this client only; some break the protocol."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
 TRANSACTION_MS = 3_000
 STAY_MS = 3_000
 BEFORE_FENCED = {"InitProducerId": 3, "AddPartitionsToTxn": 1, "AddOffsetsToTxn": 1}
-"""The last versions that do not know PRODUCER_FENCED."""
+"""Last versions without PRODUCER_FENCED."""
 WITH_PRODUCER_FROM = 3
-"""The first version of InitProducerId in which a producer goes on with its id."""
+"""First version of InitProducerId in which a producer keeps its id."""
 BATCHED_FROM = 4
-"""The first version of AddPartitionsToTxn, which brokers send, that may only verify."""
+"""First version of AddPartitionsToTxn for brokers, which has `verify_only`."""
 STATIC = 3
-"""The first version of TxnOffsetCommit that names a member."""
+"""First version of TxnOffsetCommit that names a member."""
 
 Producer = tuple[int, int]
 """Producer id and epoch."""
@@ -46,7 +46,7 @@ def _at(asker: Asker, name: str) -> Endpoint:
 
 
 def _last(asker: Asker, api: str) -> int | None:
-    """Return a version of an API: now and then one that does not know PRODUCER_FENCED, else the last for clients."""
+    """Return a version of an API: sometimes one without PRODUCER_FENCED, else the last for clients."""
     return BEFORE_FENCED[api] if asker.rng.chance(1, 4) else TRANSACTIONS_V1_LAST.get(f"{api}Request")
 
 
@@ -73,7 +73,7 @@ def _adding(asker: Asker, name: str, producer: Producer, *, exists: bool) -> Add
 
 
 def _verifying(asker: Asker, name: str, producer: Producer) -> AddPartitionsToTxnRequest:
-    """Return what a leader asks before it takes a batch of a transaction."""
+    """Return the request by which a leader verifies a transaction before it appends a batch."""
     tp = asker.partition()
     row = AddPartitionsToTxnTransaction(
         name, producer[0], producer[1], verify_only=True, topics=[AddPartitionsToTxnTopic(tp.topic, [tp.partition])]
@@ -82,7 +82,7 @@ def _verifying(asker: Asker, name: str, producer: Producer) -> AddPartitionsToTx
 
 
 def _stranger(asker: Asker) -> Script[None]:
-    """Name a producer id and an epoch that the transactional id does not have."""
+    """Send a producer id and an epoch that the transactional id does not have."""
     name, rng = asker.own("id"), asker.rng
     nobody = rng.below(3) - 1, rng.below(3)
     init = InitProducerIdRequest(
@@ -101,9 +101,9 @@ def _stranger(asker: Asker) -> Script[None]:
 
 
 def _producer(asker: Asker) -> Script[None]:
-    """Be a producer that is started a second time, and ask as the first one and as the second.
+    """Act as a producer that starts twice, and send requests as the first and as the second.
 
-    Its transactions have no records: it adds a group's offsets, and nothing is committed.
+    Its transactions have no records: they add a group's offsets, and nothing is committed.
     """
     name, rng = asker.own("id"), asker.rng
     at, group = _at(asker, name), asker.own("group")
@@ -131,7 +131,7 @@ def _producer(asker: Asker) -> Script[None]:
         yield from asker.ask(_verifying(asker, name, second), at)
     yield from _commit_offsets(asker, name, second)
     yield from asker.ask(EndTxnRequest(name, *second, committed=False), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
-    # Its markers are on their way.
+    # The markers of the transaction are being written.
     yield from asker.ask(AddOffsetsToTxnRequest(name, *second, group), at)
     yield from asker.ask(
         _adding(asker, name, second, exists=True), at, TRANSACTIONS_V1_LAST["AddPartitionsToTxnRequest"]
@@ -148,7 +148,7 @@ def _begin(asker: Asker, name: str, at: Endpoint) -> Script[Producer | None]:
 
 
 def _commit_offsets(asker: Asker, name: str, producer: Producer) -> Script[None]:
-    """Commit offsets as members of a group that they are not: before the transaction has the group, and after."""
+    """Commit offsets with wrong members of a group, before and after the group is added to the transaction."""
     group, rng = asker.own("group"), asker.rng
     at, known = asker.coordinator(GROUP_TOPIC, group), TRANSACTIONS_V1_LAST["TxnOffsetCommitRequest"]
     yield from asker.ask(_committing(asker, group, name, producer), at, rng.choice((STATIC, known)))

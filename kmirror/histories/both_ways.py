@@ -1,6 +1,6 @@
-"""A client that commits one group's offset in a transaction and outside of it, before the transaction ends.
+"""Client that commits one group's offset in a transaction and also outside it, before the transaction ends.
 
-The later record of the two counts, whenever the marker comes. No client reads with this group.
+The later of the two records counts, whenever the marker is written. No client reads with this group.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
 OPTION = "both_ways"
-"""Name of the option of an application that has such a client beside it."""
+"""Option of an application that runs such a client beside it."""
 PAUSE_MS = (500, 3_000)
 TRANSACTION_MS = 3_000
 
 
 def commit_both_ways(desk: Desk, group: str) -> Script[None]:
-    """Commit repeatedly while applications write; a commit that has begun is ended."""
+    """Commit repeatedly while applications write; a commit that has begun is completed."""
     rng = desk.scene.rng(f"both ways {desk.plan.name}")
     yield Sleep(rng.between(*PAUSE_MS))
     while desk.goes_on():
@@ -52,7 +52,7 @@ def _commit_to_one(desk: Desk, name: str, rng: Rng) -> Script[None]:
         return
     tp = rng.choice(partitions)
     commits = rng.chance(3, 4)
-    plain = rng.below(2)  # Of the two commits the one that is outside of the transaction.
+    plain = rng.below(2)  # Index of the commit outside the transaction, of the two.
     yield from _commit(cluster, name, tp, groups, transactions, plain=plain, commits=commits)
 
 

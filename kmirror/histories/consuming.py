@@ -1,15 +1,15 @@
-"""How does a consumer read on through it all? With a kept position, and Kafka's check whether the log was cut.
+"""Consumer that reads during the whole history, keeps its position, and checks whether the log was truncated.
 
-A position is an offset and the leader epoch of the last batch read. When the leader epoch changes, or the
-application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
-that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
+A position is an offset and the leader epoch of the last batch read. When the leader epoch changes, or the application
+moves to another cluster, the consumer asks the leader for the end of that epoch (KIP-320). An end below the position
+means that the log was truncated, and the consumer resets to it. `auto.offset.reset` is earliest.
 
-With the option `group` it commits its positions for that group, without being a member. With `rests` it commits each
-of them once in each cluster to which it has turned: nothing hides what a late commit of a mirror's sync overwrites.
-With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
-fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same
-broker leads. `bytes_max` is how much of a partition it fetches at once; with 1 it gets one batch, and falls behind.
-It catches up when the producers have stopped, so that its commits come to an end.
+With the option `group` it commits its positions for that group, without being a member. With `rests` it commits each of
+them once in each cluster to which it has moved, so that a late commit of a mirror's sync would stay visible. With the
+option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its fetches have no
+leader epoch, as in librdkafka before 2.1, and it stays with that replica while the same broker leads. `bytes_max`
+limits the bytes per partition of a fetch; with 1 it gets one batch and falls behind. It catches up when the producers
+have stopped, so that its last commits are complete.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20
 PREFERRED_MS = 8_000
-"""So long a consumer fetches from a follower before it asks the leader again."""
+"""Time for which a consumer fetches from a follower before it asks the leader again."""
 
 
 class Consumer:
@@ -59,13 +59,13 @@ class Consumer:
         self._names_epochs = bool(desk.plan.options.get("names_epochs", True))
         group = str(desk.plan.options.get("group", ""))
         self._group = GroupDesk(desk, group, desk.plan.name) if group else None
-        """For which it commits; None if for none."""
+        """Group for which it commits, or None."""
         self._rests = bool(desk.plan.options.get("rests", False))
         self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
-        """By cluster and partition the offset and leader epoch that were committed last."""
+        """Last committed offset and leader epoch by cluster and partition."""
 
     def run(self) -> Script[None]:
-        """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
+        """Read until the history ends, and move to other clusters as planned; yield each request and pause."""
         scene = self.desk.scene
         while scene.reading:
             cluster = self.desk.cluster
@@ -75,7 +75,7 @@ class Consumer:
             yield self.desk.pause()
 
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
-        """Fetch once from each broker that has some of the partitions, and take what comes."""
+        """Send one fetch to each broker that has some of the partitions, and process the records."""
         directory = self.desk.scene.directories[cluster]
         by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for tp in partitions:
@@ -92,7 +92,7 @@ class Consumer:
                 yield from self._fetch(cluster, endpoint, ready)
 
     def _replica(self, cluster: str, tp: TopicPartition, leader: Leader) -> Endpoint:
-        """Return where the replica listens that the leader prefers, as long as that holds, or else the leader."""
+        """Return the endpoint of the preferred replica while the preference is valid, else that of the leader."""
         position = self.positions.setdefault(tp, Position())
         preferred = position.preferred
         if preferred is not None:
@@ -105,10 +105,10 @@ class Consumer:
         return leader.endpoint
 
     def given(self, tp: TopicPartition, row: ValueRow) -> None:
-        """Take a record that the application is given."""
+        """Process a record that the application receives."""
 
     def _commit(self, group: GroupDesk, cluster: str) -> Script[None]:
-        """Commit the positions that have moved since they were committed in this cluster, as nobody's member."""
+        """Commit the positions that changed since the last commit in this cluster, without a member id."""
         moved = {
             tp: replace(position)
             for tp, position in self.positions.items()
@@ -125,7 +125,7 @@ class Consumer:
     # -- positions ----------------------------------------------------------------------------
 
     def _validate(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
-        """Make sure that the position is one in this leader's log; False if that is not known yet."""
+        """Check that the position is in this leader's log; return False if that is not known yet."""
         position = self.positions.setdefault(tp, Position())
         if position.checked == (cluster, leader.epoch):
             return True
@@ -152,7 +152,7 @@ class Consumer:
         return True
 
     def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
-        """Go to the earliest offset; False if the leader did not answer with it."""
+        """Reset to the earliest offset; return False if the leader did not return it."""
         asked = ListOffsetsPartition(
             partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )
@@ -179,7 +179,7 @@ class Consumer:
         yield from self._take_all(cluster, dict(ready), reply)
 
     def _failed(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
-        """Ask who leads, and fetch from there."""
+        """Refresh the metadata, and fetch from the leaders again."""
         self.desk.scene.directories[cluster].refresh()
         for tp, _ in ready:
             self.positions[tp].preferred = None

@@ -1,6 +1,6 @@
-"""Moves that end in cuts: of logs with a history of their own, past replicas that are away, through open transactions.
+"""Moves that end in cuts: of diverged logs, with replicas that are down, and through open transactions.
 
-They are moves as those in moves.py, which has the table of all.
+The table of all moves is in moves.py.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from kmirror.histories.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.topic_moves import flag
 
 ALONE_MS = (500, 1_500)
-"""How long a cluster writes records that the other one does not get."""
+"""Time for which a cluster writes records that the other one does not receive."""
 ELECTED_MS = (2_600, 3_300)
-"""Longer than a session: a broker that was killed has left the ISR, and another one leads."""
+"""Longer than a session timeout: the killed broker has left the ISR, and another one leads."""
 AWAY_MS = (8_000, 13_000)
-"""How long a replica is away: long enough for two cuts."""
+"""Time for which a replica is down: long enough for two cuts."""
 
 
 def _write_apart(story: Story, line: Line, *, elects: bool) -> bool:
-    """Fail over while the source has records of its own, mostly in an epoch whose number the destination has, too.
+    """Fail over while the source has more records, usually in an epoch whose number the destination has, too.
 
-    Returns False, and orders nothing, if the topics could not be failed back.
+    Return False, without any order, if the topics could not be failed back.
     """
     if story.rival(line) is not None or story.rival(line, line.source) is not None:
         return False
@@ -41,7 +41,7 @@ def _write_apart(story: Story, line: Line, *, elects: bool) -> bool:
 
 @on_line(flips=True)
 def _missed_cuts(story: Story, line: Line) -> bool:
-    """A replica of the old source misses two cuts in a row, comes back, and now and then leads (D30)."""
+    """Let a replica of the old source miss two cuts in a row, come back, and sometimes become leader (D30)."""
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2 or not _write_apart(story, line, elects=True):
         return False
@@ -67,7 +67,7 @@ def _missed_cuts(story: Story, line: Line) -> bool:
 
 @on_line(flips=True)
 def _dies_listed(story: Story, line: Line) -> bool:
-    """The leader dies when it is written down who owes a cut, and now and then the next one as well (D30)."""
+    """Kill the leader when the list of replicas that owe a cut is persisted; sometimes also the next leader (D30)."""
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2 or not _write_apart(story, line, elects=True):
         return False
@@ -85,7 +85,7 @@ def _dies_listed(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _short_of_replicas(story: Story, line: Line) -> bool:
-    """A topic that supports unclean elections gets to PREPARING while one of its replicas is away."""
+    """Bring a topic that supports unclean elections to PREPARING while one of its replicas is down."""
     back = line.flips and story.rng.chance(2, 3) and story.rival(line, line.source) is None
     cluster = line.source if back else line.destination
     if story.clusters[cluster].brokers < 2:
@@ -106,7 +106,7 @@ def _short_of_replicas(story: Story, line: Line) -> bool:
 
 @on_line(flips=True)
 def _cut_transactions(story: Story, line: Line) -> bool:
-    """A failback cuts through transactions, and is itself stopped before the source has ended them (D29, D42)."""
+    """Cut through transactions by a failback, and stop it before the source has ended them (D29, D42)."""
     rng, old = story.rng, line.source
     if not _write_apart(story, line, elects=rng.chance(1, 2)):
         return False
@@ -126,7 +126,7 @@ def _cut_transactions(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _other_mirror(story: Story, line: Line) -> bool:
-    """The topics go over to a mirror of another name, in the same direction or back, and mostly stay there (D45)."""
+    """Move the topics to a mirror of another name, in either direction; usually they stay there (D45)."""
     if line.phase == ADDED:
         story.remove(line)
         story.wait(800, 3_000)

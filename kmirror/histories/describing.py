@@ -1,7 +1,7 @@
-"""What DescribeMirrors says at one moment, as an operator has it who asks every living broker.
+"""DescribeMirrors at one moment, as an operator would get it from all running brokers.
 
-A broker that was deposed without knowing it describes the partition, too. Which of two rows counts is decided as an
-admin client of ours does (D62); what it says is judged as the leader's.
+A broker that was deposed without knowing it describes the partition, too. The row that counts is chosen as in kmirror's
+admin client (D62) and judged as the leader's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 @dataclass(slots=True)
 class _Question:
-    """A DescribeMirrors request that is asked and answered in one event, outside the network."""
+    """A DescribeMirrors request that is answered in the same event, outside the network."""
 
     body: DescribeMirrorsRequest = field(default_factory=DescribeMirrorsRequest)
     rights: Rights = field(default_factory=lambda: Rights(ALLOW_ALL, Principal("User", "ANONYMOUS"), ""))
@@ -39,14 +39,14 @@ class _Question:
 
 
 def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
-    """Return what one broker answers to DescribeMirrors of all mirrors."""
+    """Return a broker's response to DescribeMirrors of all mirrors."""
     question = _Question()
     describe_mirrors.handle(context, now, cast(Inbound[DescribeMirrorsRequest], question))
     return question.answer
 
 
 def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
-    """Yield what is said of partitions that have leaders."""
+    """Yield the rows of partitions that have leaders."""
     leaders = {tp: leader.broker_id for tp in partitions if (leader := scene.leader(cluster, tp)) is not None}
     if not leaders:
         return
@@ -78,7 +78,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
 
 
 def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], str]:
-    """Return the states that are persisted, by mirror and partition, as the coordinators of a cluster have them."""
+    """Return the persisted states by mirror and partition, from the coordinators of a cluster."""
     names = {topic.topic_id: topic.name for topic in scene.image(cluster).topics.values()}
     return {
         (key.mirror, TopicPartition(names[key.topic_id], key.partition)): state.state.name
@@ -88,9 +88,9 @@ def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], s
 
 
 def persisted_states(scene: Scene, cluster: str) -> Iterator[tuple[StateKey, PartitionState]]:
-    """Yield the states that are persisted, as the coordinators of a cluster have them.
+    """Yield the persisted states, from the coordinators of a cluster.
 
-    Of two that believe to lead, one has been deposed: the later leader epoch counts.
+    If two brokers believe to lead a shard, the one with the later leader epoch counts.
     """
     found: dict[int, tuple[int, MirrorShard]] = {}
     for broker_id in scene.clusters[cluster].living():

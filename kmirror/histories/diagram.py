@@ -1,7 +1,7 @@
-"""Where do the logs of a partition differ? The leaders' logs side by side, a few rows around an offset.
+"""Diagram of a partition's logs: the leaders' logs side by side, a few rows around an offset.
 
-One column for each cluster at the end, and one before it if an earlier look saw other rows there. In a cell stand the
-epoch, the value and `~` if a read_committed consumer is not given the record.
+Each cluster has one column for the end of the history, and one before it if an earlier look saw other rows there. A
+cell has the epoch, the value, and `~` if a read_committed consumer does not receive the record.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kmirror.kernel.ids import TopicPartition
 
 WIDTH = 80
 AROUND = 4
-"""Rows above and below the offset in question."""
+"""Number of rows above and below the offset in question."""
 VALUE_MAX = 14
 SHORT = {"<MIRROR_PID_RESET -1>": "<PID_RESET>"}
-"""Values that stand in many logs and would take the room of another column."""
+"""Short forms of values that occur in many logs."""
 MARK = ">"
 HIDDEN = "~"
 BELOW, NONE, TAIL, END = "(below start)", "", "(above HW)", "(log end)"
@@ -32,10 +32,10 @@ class Column(NamedTuple):
 
 
 def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant = -1) -> list[str]:
-    """Return the lines of the diagram, 80 columns at most.
+    """Return the lines of the diagram, at most 80 columns wide.
 
-    Without an offset (-1) it is the first one at which two leaders differ, else where what is decided ends. `at` is
-    when the anomaly was seen: looks before it are shown beside the end; -1 for the end itself.
+    Without an offset (-1) it is centred on the first offset at which two leaders differ, or else on the smallest last
+    stable offset. `at` is the time of the anomaly: looks before it are shown beside the end; -1 for the end itself.
     """
     logs = [(cluster, seen) for (cluster, other), seen in account.final.items() if other == tp]
     if not logs:
@@ -62,7 +62,7 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
 
 
 def first_difference(logs: Sequence[LogSeen]) -> int:
-    """Return the first offset at which these logs have other rows; where they have none, the least LSO."""
+    """Return the first offset at which these logs have different rows, or else their smallest last stable offset."""
     end = max(seen.log_end_offset for seen in logs)
     tables = [{row.offset: (row.epoch, row.value) for row in seen.rows} for seen in logs]
     start = max(seen.log_start_offset for seen in logs)
@@ -84,9 +84,9 @@ def _before(account: Account, cluster: str, final: LogSeen, offsets: range, at: 
 
 
 def _contradict(before: Sequence[str], now: Sequence[str]) -> bool:
-    """Say whether a row that was there is another one now, hidden or gone.
+    """Return whether a row that existed before is now different, hidden or gone.
 
-    A log that only grew contradicts nothing, and neither does a row that has become visible.
+    A log that only grew does not contradict, nor does a row that has become visible.
     """
     said = (BELOW, NONE, TAIL, END)
     return any(old not in (*said, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))

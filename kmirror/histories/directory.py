@@ -1,7 +1,7 @@
-"""Where do clients of a cluster find their leaders? In the answers to Metadata, as Kafka's clients keep them.
+"""Metadata cache of a cluster's clients: brokers, leaders and topic ids, as in Kafka's clients.
 
-One directory serves all clients of a cluster. It asks one broker after the other, whenever a client found it wrong,
-and never takes an older leader epoch for a newer one. Brokers that lost their controller answer with what they knew.
+One directory serves all clients of a cluster. When a client finds it outdated, it asks the next broker. It never
+replaces a leader epoch by an older one. Brokers that lost their controller respond with outdated metadata.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Leader:
 
 
 class Directory:
-    """What Metadata last said of one cluster."""
+    """Latest Metadata response of one cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -44,33 +44,33 @@ class Directory:
         self._not_before: Instant = 0
 
     def leader(self, tp: TopicPartition) -> Leader | None:
-        """Return the leader as far as it is known; where none is, ask again."""
+        """Return the leader, or None and request a refresh if it is not known."""
         broker_id, epoch = self._leaders.get(tp, (-1, -1))
         endpoint = self.endpoint(broker_id)
         return None if endpoint is None else Leader(broker_id, endpoint, epoch)
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
-        """Return where a broker listens; None, and ask again, if it is not known."""
+        """Return the endpoint of a broker, or None and request a refresh if it is not known."""
         endpoint = self._brokers.get(broker_id)
         if endpoint is None:
             self.refresh()
         return endpoint
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """Return the partitions of a topic; none, and ask again, if it is not known."""
+        """Return the partitions of a topic; empty, with a refresh requested, if it is not known."""
         found = self._partitions.get(topic, [])
         if not found:
             self.refresh()
         return found
 
     def any_broker(self) -> Endpoint:
-        """Return a bootstrap server, another one each time."""
+        """Return a bootstrap server, a different one each time."""
         self._turn += 1
         ids = self._cluster.broker_ids
         return self._cluster.endpoint(ids[self._turn % len(ids)])
 
     def refresh(self) -> None:
-        """Ask a broker, unless one is being asked or was a moment ago."""
+        """Send Metadata to a broker, unless a request is in flight or ended within BACKOFF_MS."""
         if self._asking or self._world.now < self._not_before:
             return
         self._asking = True
@@ -89,7 +89,7 @@ class Directory:
         self._brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
         told = {topic.name for topic in reply.topics}
         for name in [name for name in self._partitions if name not in told]:
-            del self._partitions[name]  # It was deleted; who asks for it has Metadata asked for again.
+            del self._partitions[name]  # It was deleted; the next look-up requests a refresh.
         for topic in reply.topics:
             name = topic.name or ""
             if topic.error_code:

@@ -1,7 +1,7 @@
-"""What can be seen on the disks of nodes: which bytes and files each replica keeps, and what is left of others.
+"""Observation of the nodes' disks: bytes and files of each replica, and leftovers of others.
 
-Old segments go when a broker looks for them, every `log.retention.check.interval.ms`. So replicas are looked at several
-times from the end of the faults on, to know for how long each has been as it is.
+Brokers remove old segments every `log.retention.check.interval.ms`. So replicas are looked at several times after the
+faults have ended, to record since when each of them is unchanged.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.topics import METADATA_TOPIC
 
 SLACK: Duration = 1_000 * MILLISECOND
-"""Added to the time in which a broker must have looked: timers run by clocks that drift, and looks lie apart."""
+"""Added to the interval of retention checks, because clocks drift and looks are some time apart."""
 Replica = tuple[str, int, TopicPartition]
 """Cluster, broker and partition."""
 StateOf = Callable[[str, TopicPartition], str]
-"""Return the state of a partition in a mirror as its leader in a cluster has it; empty if it is in none."""
+"""Returns the state of a partition in a mirror according to its leader in a cluster; empty if it is in none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Since:
-    """Since when a replica is as it is."""
+    """Time since which a replica is unchanged."""
 
     process: object
     present: object
     """Mirror state and configs."""
     at: Instant
     starts: list[tuple[Instant, int]]
-    """Log starts since then, each with the first moment at which it was seen."""
+    """Log starts seen since then, each with the first time it was seen."""
 
 
 class DiskLooks:
-    """Writes down what the brokers of a scene keep."""
+    """Records the files and sizes of the replicas of a scene."""
 
     def __init__(self, scene: Scene, state_of: StateOf) -> None:
         self._scene = scene
         self._state_of = state_of
         self._since: dict[Replica, _Since] = {}
         self._bases: dict[Replica, tuple[object, dict[int, None]]] = {}
-        """Where segments were seen to begin, by the process that had them."""
+        """Base offsets of segments seen in the current process of each broker."""
 
     def look(self) -> None:
-        """Note since when each replica is as it is."""
+        """Record since when each replica is unchanged, and where its segments begin."""
         for cluster, broker_id, partition in self._replicas():
             self._look_at(cluster, broker_id, partition)
             self._look_at_segments(cluster, broker_id, partition)
 
     def look_at_segments(self, cluster: str, tp: TopicPartition) -> None:
-        """Note where the segments of a partition begin now, at each replica."""
+        """Record where the segments of a partition begin now, at each replica."""
         if self._scene.image(cluster).topics.partition(tp) is not None:
             for broker_id, partition in self._scene.clusters[cluster].replicas(tp).items():
                 self._look_at_segments(cluster, broker_id, partition)
@@ -71,7 +71,7 @@ class DiskLooks:
         return seen[1]
 
     def look_at_the_end(self) -> None:
-        """Write down what each replica keeps, and what lies beside them in the log directories."""
+        """Record the files and sizes of each replica, and the leftovers in the log directories."""
         disks = self._scene.account.disks
         disks.replicas = [self._kept(*row) for row in self._replicas()]
         disks.leftovers = list(self._leftovers())

@@ -1,7 +1,7 @@
-"""`draw`: which history does a seed name? Clusters, clients and steps, each part from a stream of its own.
+"""Drawing of plans: `draw` maps a seed and a profile to clusters, clients and steps.
 
-The same seed and profile draw the same plan on every Python. Timeouts are short, so that a history in which sessions
-end and transactions time out takes about a virtual minute.
+Each part is drawn from its own random stream. The same seed and profile give the same plan on every Python. Timeouts
+are short, so that a history with expired sessions and transactions takes about a virtual minute.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ SHORT_LIVED = {
     "producer.id.expiration.ms": "30000",
     "producer.id.expiration.check.interval.ms": "1000",
 }
-"""So that what is forgotten in days is forgotten in a pause of a minute, but not while a batch is repeated."""
+"""Short enough to expire in a pause of a minute, long enough to outlast the retries of a batch."""
 TRIES_MAX = 1_000
 LIBRARY: Mapping[str, tuple[str, ...]] = {
     "idempotent": ("library",),
     "short": ("library_transactions",),
     "read_committed": ("library_read", "session_read"),
 }
-"""Kinds of clients that do what others do by other means."""
+"""Kinds of clients with the same behaviour, implemented in another way."""
 
 
 def draw(seed: int, profile: str = "full") -> Plan:
-    """Return the plan that `seed` names in `profile`; UsageError if there is no such profile, or the seed is none."""
+    """Return the plan that `seed` gives in `profile`.
+
+    Raise UsageError if there is no such profile, or the seed is out of range.
+    """
     whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
     row = themed(checked_profile(profile), rng.split("theme"))
@@ -80,7 +83,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
 
 
 def _with_unflushed(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with topics that flush after some records, or when a segment is rolled; mirrors copy that."""
+    """Return the plan with topics that flush after some records, or not by record count; mirrors copy that."""
     steps = [
         Step(
             0,
@@ -94,7 +97,7 @@ def _with_unflushed(rng: Rng, row: Profile, plan: Plan) -> Plan:
 
 
 def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
-    """Return one of the names, each as often as its weight says."""
+    """Return a random name, in proportion to the weights."""
     left = rng.below(sum(weights.values()))
     for name, weight in weights.items():
         left -= weight
@@ -104,7 +107,7 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
 
 
 def _shape(rng: Rng, row: Profile, shapes: Mapping[str, int]) -> Shape | None:
-    """Return what further clusters are for; None if there are but two."""
+    """Return the shape of three or four clusters; None if there are only two."""
     return SHAPES[weighted(rng, shapes)] if rng.chance(row.third_cluster, 100) else None
 
 
@@ -116,16 +119,17 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
         some = (2, 3, 3) if count < 4 else (1, 2, 2)
         brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice(some)
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
-        # An old source knows no mirrors; one that is to mirror something itself has to be new.
+        # An old source has no mirrors; only `a` may be old, because every other cluster mirrors something.
         old = name == "a" and rng.chance(4, 100)
         configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
         if "retention" in row.moves:
             configs["log.initial.task.delay.ms"] = "1000"
-            # Each replica compacts when it likes, so their bytes would differ by right, and nobody could compare them.
+            # Each replica compacts at its own times, so the replicas' bytes would differ and could not be compared.
             configs["log.cleaner.min.compaction.lag.ms"] = "3600000"
             configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         configs.update(_segments(rng.split(f"segments {name}")))
-        # Kafka's fifty would be most of the partitions that nodes handle, and reach nothing that three do not.
+        # Kafka's default of 50 would add most of the partitions of a history, and reach nothing that three do not
+        # reach.
         configs["offsets.topic.num.partitions"] = str(rng.split(f"group partitions {name}").between(1, 3))
         own = rng.split(f"snapshots {name}")
         if "strike_at" in row.moves and own.chance(1, 2):
@@ -145,7 +149,7 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
 
 
 def _old(rng: Rng, plan: ClusterPlan) -> ClusterPlan:
-    """Return the plan of a cluster of a release before 4.0, half of them with elections that lose records."""
+    """Return the plan of a cluster of a release before 4.0; half of them have elections that lose records."""
     release = rng.choice(("2.1", "2.1", *RELEASES[:-1]))
     unclean = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"} if rng.chance(1, 2) else {}
     configs = {**plan.configs, **unclean}
@@ -174,7 +178,7 @@ def _configs(rng: Rng, factor: int) -> dict[str, str]:
 
 
 def _segments(rng: Rng) -> dict[str, str]:
-    """Return configs of half of all clusters, by which a segment holds a few batches, so that cuts cross borders."""
+    """Return configs with segments of a few batches for half of the clusters, so that cuts cross segment boundaries."""
     if rng.chance(1, 2):
         return {}
     interval = rng.choice((0, 200, 4_096))
@@ -182,7 +186,7 @@ def _segments(rng: Rng) -> dict[str, str]:
 
 
 def _delivery(rng: Rng) -> dict[str, Value]:
-    """Return options of a client: how many batches it has in flight, and how many of its answers are lost."""
+    """Return options of a client: the number of batches in flight, and the rate of lost responses."""
     found: dict[str, Value] = {}
     if rng.chance(1, 2):
         found["in_flight"] = rng.between(1, 5)
@@ -202,7 +206,7 @@ def _network(rng: Rng) -> dict[str, int]:
 
 
 def _local_network(rng: Rng, row: Profile) -> dict[str, int]:
-    """Return delays inside a site that widen each window between a request and its answer, for some histories."""
+    """Return delays inside a site that widen the time between request and response, for some histories."""
     if not rng.chance(row.slow_sites, 100):
         return {}
     most = rng.between(8, 60)
@@ -210,7 +214,7 @@ def _local_network(rng: Rng, row: Profile) -> dict[str, int]:
 
 
 def _lines(rng: Rng, shape: Shape | None) -> tuple[dict[str, str], list[Line], list[str]]:
-    """Return the topics that exist from the start, what is to be mirrored, and names of topics to come."""
+    """Return the topics that exist from the start, the lines to mirror, and names of topics to create later."""
     topics = {"t0": f"{rng.between(1, 2)}@a"}
     lines = [Line("m", "t0", "a", "b")]
     if rng.chance(1, 2):
@@ -265,7 +269,7 @@ def _clients(
 
 
 def _with_library(rng: Rng, row: Profile, kind: str) -> str:
-    """Return the kind of client that does the same with `kmirror.client`, or in fetch sessions, for some of them."""
+    """Return the kind of an equivalent client that uses `kmirror.client` or fetch sessions, for some of the clients."""
     others = LIBRARY.get(kind, ())
     return rng.choice(others) if others and rng.chance(row.library, 100) else kind
 
@@ -294,7 +298,7 @@ def _story(
     )
     story.wait(300, 2_500)
     wanted = rng.between(*row.steps)
-    if rng.chance(9, 10):  # Else nothing might ever be mirrored.
+    if rng.chance(9, 10):  # Otherwise nothing might ever be mirrored.
         story.go_on(lines[0])
         story.wait(800, 3_500)
     begins = rng.split("shape")

@@ -1,4 +1,4 @@
-"""Which groups does a history have? Applications with members, and what their clusters need for them."""
+"""Applications with consumer groups, and the cluster configs that they need."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kmirror.kernel.rng import Rng
 SHORT_REBALANCE_MS = 800
 """Rebalance timeout of half of all groups, shorter than most of their sessions."""
 OUTPUT = "o0"
-"""The topic that transforming applications write to."""
+"""Topic that transforming applications write to."""
 
 
 def with_groups(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> tuple[ClusterPlan, ...]:
-    """Return the clusters with coordinators that rebalance within moments."""
+    """Return the clusters with coordinators that rebalance quickly."""
     configs = {
         "group.initial.rebalance.delay.ms": str(rng.choice((0, 100, 500))),
         "group.min.session.timeout.ms": "500",
@@ -29,7 +29,7 @@ def with_groups(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> tuple[ClusterPla
 def group_clients(
     rng: Rng, clusters: tuple[ClusterPlan, ...], lines: list[Line], topics: dict[str, str]
 ) -> list[ClientPlan]:
-    """Return one or two applications; the topic that one writes to is created and mirrored with the others."""
+    """Return one or two applications; the output topic is added to `topics` and to the first line."""
     first = lines[0]
     inputs = tuple(first.topics.split(","))
     both = rng.chance(1, 3)
@@ -50,7 +50,7 @@ def _transform(rng: Rng, clusters: tuple[ClusterPlan, ...], where: str, inputs: 
     options = _members(rng, "gx")
     del options["deletes"]
     if any(cluster.release for cluster in clusters):
-        options["members"] = 1  # An early TxnOffsetCommit names no generation, so two members would not be parted.
+        options["members"] = 1  # An early TxnOffsetCommit has no generation, so two members could not be distinguished.
     options["output"] = OUTPUT
     options["transaction_version"] = rng.choice((0, 2))
     return ClientPlan("x0", "transform", where, inputs, rng.between(400, 900), options)

@@ -1,7 +1,7 @@
-"""Keys that repeat, tombstones and compacted topics, put into a plan that is drawn.
+"""Addition of repeated keys, tombstones and compacted topics to a drawn plan.
 
-A cleaner acts within seconds here: segments are short, logs are dirty soon, and `delete.retention.ms` is over before
-the history is.
+Cleaners act within seconds: segments are short, logs become dirty soon, and `delete.retention.ms` ends before the
+history.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from kmirror.histories.profiles import Profile
 from kmirror.kernel.rng import Rng
 
 TOPIC = "k0"
-"""A compacted topic that no mirror has."""
+"""A compacted topic that is in no mirror."""
 KINDS = ("plain", "idempotent", "short", "overlapping", "abandoned")
 
 
 def with_keys(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with a compacted topic that no mirror has, and with mirrored ones that are, as the row says."""
+    """Return the plan with a compacted topic in no mirror, and with compacted mirrored topics, each by chance of the
+    profile.
+    """
     if rng.chance(row.compacted, 100):
         plan = _with_compacted_mirrors(rng.split("mirrors"), plan)
     if rng.chance(row.keyed, 100):
@@ -51,7 +53,7 @@ def _with_compacted_mirrors(rng: Rng, plan: Plan) -> Plan:
 
 
 def _with_cleaner(rng: Rng, plan: Plan) -> Plan:
-    """Return the plan with clusters whose cleaners look for work every second or so."""
+    """Return the plan with cleaners that run about once a second."""
     clusters = (
         replace(row, configs={**row.configs, "log.cleaner.backoff.ms": str(rng.between(300, 1_500))})
         for row in plan.clusters
@@ -64,7 +66,7 @@ def _keys(rng: Rng) -> dict[str, Value]:
 
 
 def compacted(rng: Rng, topic: str, cluster: str) -> list[Step]:
-    """Return the orders by which a topic is compacted from the beginning on."""
+    """Return the orders that make a topic compacted from the beginning."""
     configs = {
         "min.compaction.lag.ms": "0",
         "min.cleanable.dirty.ratio": "0.01",

@@ -1,7 +1,7 @@
-"""What ends a history of lost power? Clusters that keep eligible leader replicas lose two brokers of three, and more.
+"""Final loss of power in clusters with eligible leader replicas: all three replicas are lost, one after the other.
 
-One broker is away, a second one loses its power and what it had not flushed, the last one dies. The second one comes
-back first: it may not lead, for it lacks what the last one has (KIP-966).
+One broker is down, a second one loses its power and its unflushed data, then the last one dies. The second one comes
+back first: it may not lead, because it lacks records of the last one (KIP-966).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which consumers read from followers (KIP-392)? Brokers in racks, and clients with a rack, put into a drawn plan."""
+"""Addition of racks to a drawn plan, so that consumers read from followers (KIP-392)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SELECTOR = {"replica.selector.class": "org.apache.kafka.common.replica.RackAware
 
 
 def with_racks(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with racks, as often as the row says."""
+    """Return the plan with racks, by chance of the profile."""
     if not rng.chance(row.racks, 100):
         return plan
     clusters = tuple(_in_racks(rng.split(f"cluster {cluster.name}"), cluster) for cluster in plan.clusters)
@@ -22,13 +22,13 @@ def with_racks(rng: Rng, row: Profile, plan: Plan) -> Plan:
 
 
 def _in_racks(rng: Rng, cluster: ClusterPlan) -> ClusterPlan:
-    """Return the cluster with as many racks as brokers, or one less: then two brokers share a rack."""
+    """Return the cluster with as many racks as brokers, or one less, so that two brokers share a rack."""
     racks = max(1, cluster.brokers - (1 if rng.chance(1, 4) else 0))
     return replace(cluster, racks=racks, configs={**cluster.configs, **SELECTOR})
 
 
 def _in_rack(rng: Rng, client: ClientPlan) -> ClientPlan:
-    """Return the client in a rack; some consumers read slowly, or name no leader epoch in their fetches."""
+    """Return the client in a rack; some consumers read slowly, or send no leader epoch in their fetches."""
     if client.kind not in READERS or not rng.chance(4, 5):
         return client
     options: dict[str, Value] = {**client.options, "rack": f"r{rng.between(1, 3)}"}

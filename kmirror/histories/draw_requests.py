@@ -1,4 +1,4 @@
-"""Which clients does a seed draw that ask whatever can be asked, and batches that are written in rare ways?"""
+"""Addition of clients that send arbitrary requests, and of rare kinds of batches, to a drawn plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmirror.histories.profiles import Profile
 from kmirror.kernel.rng import Rng
 
 SMALL, COMPACTED = "w", "kc"
-"""Topics that no mirror has: one that takes only small batches, and a compacted one."""
+"""Topics that are in no mirror: one that accepts only small batches, and a compacted one."""
 SMALL_MAX = 1_000
 LARGE = 3_000
 CODECS = ("gzip", "snappy", "lz4", "zstd")
@@ -21,11 +21,11 @@ COORDINATORS = {
     "offsets.topic.num.partitions": "3",
 }
 SHORTENED = {"metadata.log.max.record.bytes.between.snapshots": "3000", "metadata.max.retention.bytes": "6000"}
-"""So that the metadata log is shortened, and a broker that comes back may need a snapshot."""
+"""Short enough that the metadata log is truncated, and a broker that comes back may need a snapshot."""
 
 
 def with_requests(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with such clients, as often as the row says."""
+    """Return the plan with such clients, by chance of the profile."""
     if not rng.chance(row.asks, 100):
         return plan
     home = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
@@ -50,7 +50,9 @@ def _step(name: str, cluster: str) -> Step:
 
 
 def _other(rng: Rng, client: ClientPlan) -> ClientPlan:
-    """Return a producer that compresses, that does not wait for all replicas, or that leaves out keys and values."""
+    """Return the client, a producer possibly with compression, with acks other than all, or without some keys and
+    values.
+    """
     options: dict[str, Value] = dict(client.options)
     if client.kind in ("plain", "idempotent", "short", "overlapping", "long") and rng.chance(1, 2):
         options["compression"] = rng.choice(CODECS)
@@ -63,7 +65,7 @@ def _other(rng: Rng, client: ClientPlan) -> ClientPlan:
 
 
 def _writers(rng: Rng, home: str) -> list[ClientPlan]:
-    """Return producers whose every batch is refused: it is too large, has no key, or is in no transaction."""
+    """Return producers whose batches are all refused: too large, without a key, or in no transaction."""
     unadded: dict[str, Value] = {"produce_version": 10} if rng.chance(1, 2) else {}
     return [
         ClientPlan("w0", "plain", home, (SMALL,), 1_500, {"padding": LARGE}),
@@ -73,7 +75,9 @@ def _writers(rng: Rng, home: str) -> list[ClientPlan]:
 
 
 def _askers(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> list[ClientPlan]:
-    """Return for each cluster one client that asks anything, and for one of them some that ask about one thing."""
+    """Return one client per cluster that sends any request, and for one cluster some that send requests of one
+    category.
+    """
     new = [cluster.name for cluster in clusters if not cluster.release]
     found = [ClientPlan(f"q{n}", "asks", name, (), rng.between(60, 200)) for n, name in enumerate(new)]
     where = rng.choice(new)

@@ -1,7 +1,7 @@
-"""Rare ways in which a mirror of a topic begins, put into a plan that is drawn.
+"""Addition of rare starts of a topic's mirror to a drawn plan.
 
-The source's log begins above 0 and its topic is flushed after some records, so followers of the first copy start with
-an empty log above 0; or a client of the destination has the topic created before the mirror has done so (D26).
+The source's log begins above 0 and its topic is flushed after some records, so that followers of the first copy start
+with an empty log above 0; or a client of the destination creates the topic before the mirror does (D26).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kmirror.kernel.rng import Rng
 
 
 def with_starts(rng: Rng, row: Profile, plan: Plan) -> Plan:
-    """Return the plan with such beginnings, each as often as the row says."""
+    """Return the plan with such starts, each by chance of the profile."""
     if any(step.action == "add" for step in plan.steps):
         if rng.chance(row.starts_above_0, 100):
             plan = _above_0(rng.split("above 0"), plan)
@@ -29,7 +29,7 @@ def _added(rng: Rng, plan: Plan) -> int:
 
 
 def _above_0(rng: Rng, plan: Plan) -> Plan:
-    """Return the plan in which records are deleted at the source before a topic is added."""
+    """Return the plan with records deleted at the source before a topic is added."""
     index = _added(rng, plan)
     at_ms, args = plan.steps[index].at_ms, plan.steps[index].args
     steps = list(plan.steps)
@@ -44,7 +44,7 @@ def _above_0(rng: Rng, plan: Plan) -> Plan:
 
 
 def _created_early(rng: Rng, plan: Plan) -> Plan:
-    """Return the plan in which a topic is created at the destination right after it was added to a mirror."""
+    """Return the plan with a topic created at the destination right after it was added to a mirror."""
     index = _added(rng, plan)
     at_ms, args = plan.steps[index].at_ms, plan.steps[index].args
     made: dict[str, Value] = {"cluster": args["destination"], "topic": str(args["topics"]).partition(",")[0]}

@@ -1,8 +1,8 @@
-"""Faults beyond nodes that die and lines that fail at a moment of the plan: traps that spring at an event.
+"""Faults at events: traps that act when a partition reaches a state or shows a sight, and other special faults.
 
-`when` sets a trap: what it waits for is a state of a mirror, CUT, or a row of sights.SIGHTS, and what it then does a
-row of STRIKES. A trap with `after` is set when the trap of that name springs, so that a second failure comes in the
-window that the first one has opened.
+`when` sets a trap. It waits for a state of a mirror, CUT, or a row of sights.SIGHTS, and then carries out a row of
+STRIKES. A trap with `after` is set when the trap of that name springs, so that a second failure follows soon after the
+first one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 CUT = "CUT"
 FLUSH = "log.flush.interval.messages"
 WITHIN_MS = 10_000
-"""So long a trap waits, unless it says otherwise."""
+"""Default time after which a trap is removed."""
 COORDINATORS = {"mirror_coordinator": MIRROR_STATE_TOPIC, "transaction_coordinator": TRANSACTION_TOPIC}
 ROLES = ("leader", "follower", "controller", *COORDINATORS)
-"""Who can be struck, here or, with `source_` in front, at the mirror's source."""
+"""Nodes that can be struck, in the cluster of the trap or, with the prefix `source_`, at the mirror's source."""
 
 
 def kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
@@ -33,7 +33,10 @@ def kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms:
 
 
 def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
-    """Return the id of the node that has a role now; Skipped if none has."""
+    """Return the id of the node that has a role now.
+
+    Raise StepSkipped if there is none.
+    """
     if role == "controller":
         return CONTROLLER_ID
     wanted = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
@@ -50,12 +53,12 @@ def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
 
 
 def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short: bool = False) -> None:
-    """Cut a broker's power while others have all that it has: acks=all promises that much, and no more.
+    """Cut a broker's power if other replicas have all its data: acks=all promises no more than that.
 
-    In a cluster that is `short` of brokers one other in the ISR is enough.
+    With `short`, for a cluster with too few brokers, one other running replica in the ISR is enough.
     """
     found = hands.scene.clusters[cluster]
-    # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
+    # A killed broker stays in the ISR until its old session ends, even if it lost data.
     away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
     if away and not short:
         raise StepSkipped(f"brokers {away} of {cluster} are away")
@@ -71,7 +74,7 @@ def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short
 
 
 def turn(hands: Hands, args: Args) -> None:
-    """Have clients go to another cluster."""
+    """Move clients to another cluster."""
     cluster = str(args["cluster"])
     names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
     if not names:
@@ -85,12 +88,12 @@ def turn(hands: Hands, args: Args) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """What a trap does when it springs."""
+    """Action of a trap when it springs."""
 
     name: str
     doc: str
     needs: str
-    """Names of the arguments that the step must have for it."""
+    """Names of the arguments that the step must have."""
     carry_out: Callable[[Hands, Args, TopicPartition], None]
 
 
@@ -99,7 +102,7 @@ def _for_ms(args: Args) -> int:
 
 
 def _place(args: Args) -> tuple[str, str]:
-    """Return the cluster and the role that `victim` names."""
+    """Return the cluster and the role given by `victim`."""
     victim = str(args["victim"])
     return str(args["source" if victim.startswith("source_") else "cluster"]), victim.removeprefix("source_")
 
@@ -157,7 +160,7 @@ STRIKES: dict[str, Strike] = {row.name: row for row in STRIKE_ROWS}
 
 
 def problem_with_trap(args: Args) -> str | None:
-    """Say why a trap of a plan cannot be set, or None."""
+    """Return why a trap of a plan cannot be set, or None."""
     on, strike, victim = str(args["on"]), STRIKES.get(str(args["do"])), str(args.get("victim", "leader"))
     if on != CUT and on not in SIGHTS and on not in MirrorState.__members__:
         return f"a trap springs on CUT, a state of a mirror, or one of {', '.join(SIGHTS)}, not on {on!r}"
@@ -209,7 +212,7 @@ def _set_trap(hands: Hands, args: Args) -> None:
 
 
 def _give_up(hands: Hands, trap: Trap) -> None:
-    # By identity: two traps may be alike.
+    # By identity: two traps may be equal.
     hands.scene.traps[:] = [other for other in hands.scene.traps if other is not trap]
 
 
@@ -227,7 +230,7 @@ def _set_clock(hands: Hands, args: Args) -> None:
 
 
 def _lose_site_power(hands: Hands, args: Args) -> None:
-    """Cut the power of all nodes of a cluster at once; of topics with `flush.messages` above 1 records may be lost."""
+    """Cut the power of all nodes of a cluster at once; topics with `flush.messages` above 1 may lose records."""
     cluster = str(args["cluster"])
     found = hands.scene.clusters[cluster]
     if found.configs.get(FLUSH) != "1":
@@ -241,7 +244,7 @@ def _lose_site_power(hands: Hands, args: Args) -> None:
 
 
 def _stop_broker(hands: Hands, args: Args) -> None:
-    """Have a broker end in order: it hands its leaderships over, as long as its controller lets it."""
+    """Stop a broker in an orderly way: it hands over its leaderships while its controller allows it."""
     cluster, broker_id = str(args["cluster"]), int(args["broker"])
     hands.stop(cluster, broker_id, _for_ms(args))
 

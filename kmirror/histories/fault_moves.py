@@ -1,6 +1,6 @@
-"""Moves that set traps: what happens at an event of replication, and what happens in the window that it opened.
+"""Moves that set traps: failures at an event of replication, and second failures soon after.
 
-They are moves as those in moves.py, which has the table of all.
+The table of all moves is in moves.py.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from kmirror.histories.plan import Value
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
 WINDOW_MS = (0, 300)
-"""So long after the event that opened a window the second failure comes."""
+"""Delay of the second failure after the event that triggers it."""
 
 
-# -- what brings a sight about ----------------------------------------------------------------
+# -- causes of sights -------------------------------------------------------------------------
 
 
 def _nothing(story: Story, line: Line, cluster: str) -> None:
-    """It comes by itself."""
+    """Do nothing: the event happens by itself."""
 
 
 def _lose_a_follower(story: Story, line: Line, cluster: str) -> None:
-    """A follower is away for longer than it may lag, so it leaves the ISR and comes back."""
+    """Stop a follower's fetches for longer than replica.lag.time.max.ms, so that it leaves the ISR and comes back."""
     if story.rng.chance(1, 2):
         story.kill_replica(line, cluster, "follower", for_ms=story.drawn(LONG_MS))
         return
@@ -52,14 +52,14 @@ ANYWHERE = {
     "COORDINATOR_LOADS": _lose_a_broker, "COORDINATOR_LOADED": _lose_a_broker,
     "ROLLED": _nothing, "PREPARED": _nothing, "SNAPSHOT": _nothing,
 }  # fmt: skip
-"""Sights of any cluster, and what brings each about."""
+"""Sights of any cluster, and the cause of each."""
 AT_THE_MIRROR = {
     "BUMPING": _go_on, "LISTED": _go_on, "LINEAGE": _go_on, "CUT": _go_on,
     "LOAD_BEGINS": _lose_the_leader, "LOAD_ENDS": _lose_the_leader,
 }  # fmt: skip
-"""Sights of the cluster that mirrors."""
+"""Sights of the destination cluster, and the cause of each."""
 WINDOWS = ("ELECTED", "ELECTED", "CUT", "FOLLOWER_CUT", "EPOCH_COMMITTED", "LOAD_BEGINS")
-"""What may open after a first failure."""
+"""Events for a second failure after a first one."""
 VICTIMS = (
     "leader", "leader", "follower", "controller", "mirror_coordinator", "transaction_coordinator",
     "source_leader", "source_controller",
@@ -67,7 +67,7 @@ VICTIMS = (
 
 
 def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]:
-    """Return the arguments that say what a trap does."""
+    """Return the arguments for a trap's action."""
     rng = story.rng
     kind = rng.choice(("kill", "kill", "kill", "kill", "line", "isolate", "turn", "order"))
     for_ms = story.drawn(LONG_MS if rng.chance(1, 2) else SHORT_MS)
@@ -95,7 +95,7 @@ def set_trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> 
 def _set_off(
     story: Story, line: Line, cluster: str, on: str, cause: Callable[[Story, Line, str], None], *, follows: bool
 ) -> bool:
-    """Set a trap, with another one behind it if `follows`, and bring about what it waits for."""
+    """Set a trap, and a second one after it if `follows`; then cause the event that the first one waits for."""
     name = set_trap(story, line, cluster, on, **_strike(story, line, may_order=True))
     if follows:
         delay_ms = story.drawn(WINDOW_MS) if story.rng.chance(2, 3) else 0
@@ -108,9 +108,9 @@ def _set_off(
 
 @on_line()
 def _strike_at(story: Story, line: Line) -> bool:
-    """Something fails at an event of replication; now and then something else in the window that this opens."""
+    """Fail something at an event of replication, and sometimes something else at a later event."""
     cluster, causes = line.destination, {**ANYWHERE, **AT_THE_MIRROR}
-    if line.phase == NEW:  # The topic is not there yet: nobody can lead it.
+    if line.phase == NEW:  # The topic does not exist there yet, so it has no leader.
         causes = {on: cause for on, cause in AT_THE_MIRROR.items() if cause is _go_on}
     elif story.rng.chance(1, 3):
         cluster, causes = line.source, ANYWHERE
@@ -122,7 +122,7 @@ def _strike_at(story: Story, line: Line) -> bool:
 
 @on_line()
 def _second_failure(story: Story, line: Line) -> bool:
-    """The leader dies when the ISR has shrunk or is about to grow, and then the new one, or the controller."""
+    """Kill the leader when the ISR has shrunk or is about to grow, and then the next leader or the controller."""
     cluster = line.destination if line.phase != NEW and story.rng.chance(2, 3) else line.source
     if story.clusters[cluster].brokers < 3:
         return False
@@ -142,7 +142,7 @@ def _second_failure(story: Story, line: Line) -> bool:
 
 @on_line()
 def _isolated_leader(story: Story, line: Line) -> bool:
-    """A leader that its controller does not reach goes on by itself; another one leads, and then fails as well."""
+    """Cut a leader off from its controller, so that another one is elected, which then fails as well."""
     cluster = line.source if line.phase == NEW else story.rng.choice([line.source, line.destination])
     if story.clusters[cluster].brokers < 2:
         return False
@@ -155,14 +155,14 @@ def _isolated_leader(story: Story, line: Line) -> bool:
 
 @on_line()
 def _slow_controller(story: Story, line: Line) -> bool:
-    """Brokers and their controller hear late from one another while replicas come and go, and the leader changes."""
+    """Delay messages between brokers and their controller while replicas come and go and the leader changes."""
     rng = story.rng
     cluster = line.source if line.phase == NEW else rng.choice([line.source, line.destination])
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
         return False
     slow = [broker for broker in range(1, brokers + 1) if rng.chance(2, 3)] or [story.broker(cluster)]
-    for broker in slow:  # More than 450 ms each way, and a broker's session ends between two heartbeats.
+    for broker in slow:  # With more than 450 ms each way a broker's session would end between two heartbeats.
         one, ms, for_ms = f"{cluster}-{broker}", rng.between(60, 450), rng.between(6_000, 10_000)
         story.step("line_slow", one=one, other=f"{cluster}-{CONTROLLER_ID}", ms=ms, for_ms=for_ms)
     for _ in range(rng.between(1, 2)):
@@ -178,7 +178,7 @@ def _slow_controller(story: Story, line: Line) -> bool:
 
 @on_line()
 def _power_at(story: Story, line: Line) -> bool:
-    """A broker or the controller loses power at an event of what is ordered next; nothing else dies."""
+    """Cut the power of a broker or the controller at an event of the next order; no other node fails."""
     on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
     victim = story.rng.choice(("leader", "leader", "follower", "mirror_coordinator", "controller"))
     set_trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
@@ -189,7 +189,7 @@ def _power_at(story: Story, line: Line) -> bool:
 
 @on_line()
 def _lose_site_power(story: Story, line: Line) -> bool:
-    """A whole site loses power, now and then in the midst of what is ordered next."""
+    """Cut the power of a whole site, sometimes during the next order."""
     cluster = story.rng.choice([line.source, line.destination])
     if story.rng.chance(1, 2):
         story.go_on(line)
@@ -199,7 +199,7 @@ def _lose_site_power(story: Story, line: Line) -> bool:
 
 
 def _fail_log_dir(story: Story) -> bool:
-    """One log directory of a broker fails, and comes back with a restart."""
+    """Fail a log directory of a broker; it comes back with a restart."""
     found = [name for name, cluster in story.clusters.items() if cluster.log_dirs > 1]
     if not found:
         return False
@@ -212,11 +212,11 @@ def _fail_log_dir(story: Story) -> bool:
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 CLOCKS_MS = ((-20 * HOUR_MS, -HOUR_MS), (-10 * MINUTE_MS, -1_000), (1_000, 10 * MINUTE_MS), (HOUR_MS, 20 * HOUR_MS))
-"""How wrong a clock may be: less than the day after which a producer is forgotten."""
+"""Range of clock errors: less than the day after which a producer id expires."""
 
 
 def _wrong_clock(story: Story) -> bool:
-    """A node's clock leaps, is set back and shows that after a restart, or drifts; now and then it is put right."""
+    """Make a node's clock leap or drift, or set it back before a restart; sometimes correct it later."""
     cluster = story.cluster()
     node = CONTROLLER_ID if story.rng.chance(1, 5) else story.broker(cluster)
     ahead_ms = story.drawn(story.rng.choice(CLOCKS_MS))
@@ -234,12 +234,12 @@ def _wrong_clock(story: Story) -> bool:
     return True
 
 
-# -- orders that no mirror gives --------------------------------------------------------------
+# -- requests that no mirror sends --------------------------------------------------------------
 
 
 @on_line(ADDED, REMOVED)
 def _delete_records(story: Story, line: Line) -> bool:
-    """Records are deleted at the source, or at the destination, which refuses as long as it is a mirror."""
+    """Delete records at the source, or at the destination, which refuses that while it mirrors the topic."""
     cluster = line.source if story.rng.chance(2, 3) else line.destination
     offset = -1 if story.rng.chance(1, 3) else story.rng.between(1, 60)
     story.step("delete_records", cluster=cluster, topic=line.topic, partition=story.rng.below(2), offset=offset)
@@ -248,12 +248,12 @@ def _delete_records(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _throttle(story: Story, line: Line) -> bool:
-    """The destination throttles what it mirrors, at another rate some time later, and mostly no more in the end."""
+    """Throttle mirroring at the destination, change the rate later, and usually remove the throttle in the end."""
     where: dict[str, Value] = {"cluster": line.destination, "topic": line.topic}
     rate: dict[str, Value] = {"cluster": line.destination, "name": "mirror.replication.throttled.rate"}
     listed = story.rng.choice(("*", "0:1", "0:1,0:2,1:1"))
     story.step("alter_topic", **where, name="mirror.replication.throttled.replicas", value=listed)
-    if story.rng.chance(1, 3):  # Kept, and without effect: replication inside a cluster knows no quota.
+    if story.rng.chance(1, 3):  # Stored without effect: replication inside a cluster has no quota.
         story.step("alter_topic", **where, name="follower.replication.throttled.replicas", value="*")
     for _ in range(story.rng.between(1, 2)):
         story.step("alter_cluster", **rate, value=story.rng.choice(("3000", "10000", "100000")))
@@ -263,12 +263,12 @@ def _throttle(story: Story, line: Line) -> bool:
     return True
 
 
-# -- what a source knows that has lost its controller -------------------------------------------
+# -- sources with outdated metadata -----------------------------------------------------------
 
 
 @on_line(ADDED)
 def _stale_source(story: Story, line: Line) -> bool:
-    """A source broker without its controller tells the mirror of what was; others know better, or cannot be reached."""
+    """Cut a source broker off from its controller while a topic changes; other brokers are current or unreachable."""
     brokers, rng = story.clusters[line.source].brokers, story.rng
     if brokers < 2:
         return False
@@ -278,7 +278,7 @@ def _stale_source(story: Story, line: Line) -> bool:
     story.wait(0, 1_500)
     where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
     match rng.below(4):
-        case 0 if story.spare_topics:  # The broker that is cut off has never heard of the topic.
+        case 0 if story.spare_topics:  # The broker that is cut off does not know the topic.
             topic = story.spare_topics.pop()
             story.step("create_topic", cluster=line.source, topic=topic, partitions=1)
             story.wait(100, 800)

@@ -1,6 +1,6 @@
-"""What was seen of consumer groups: a part of the account of a history.
+"""Observations of consumer groups: a part of the account of a history.
 
-Every commit carries a text of its own as metadata, so an offset that is read anywhere names the commit that it is from.
+Every commit has a unique text as metadata, so an offset that is read anywhere identifies its commit.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from kmirror.kernel.ids import TopicPartition
 
 @dataclass(slots=True)
 class OffsetSent:
-    """One offset of one OffsetCommit or TxnOffsetCommit; each try is a row."""
+    """One offset of one OffsetCommit or TxnOffsetCommit; each attempt is a row."""
 
     token: str
-    """The metadata: unique in the history."""
+    """Metadata of the commit: unique in the history."""
     group: str
     cluster: str
     tp: TopicPartition
     offset: int
     member_id: str
     instance: str
-    """Of a static member; empty for a dynamic one."""
+    """Instance id of a static member; empty for a dynamic one."""
     generation: int
-    """-1 if the request named none."""
+    """-1 if the request had none."""
     transaction: str
     """Key in `Account.transactions`, empty outside one."""
     sent_at: Instant
     answered_at: Instant = -1
-    """-1 if no answer came."""
+    """-1 if no response came."""
     error: str = ""
-    """NONE, another error code's name, or empty if no answer came."""
+    """NONE, the name of another error code, or empty if no response came."""
     ended_at: Instant = -1
-    """Of a transaction: when EndTxn was answered NONE to a commit; -1 if it was not."""
+    """Time at which EndTxn returned NONE for a commit of the transaction; else -1."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsSeen:
-    """What the leader of a group's shard answered to OffsetFetch, or what it held at the end of the history."""
+    """OffsetFetch response of a broker, or the offsets at the end of the history."""
 
     group: str
     cluster: str
     asked: tuple[TopicPartition, ...] | None
-    """None for all partitions for which the group has committed."""
+    """Requested partitions; None for all partitions for which the group has committed."""
     offsets: Mapping[TopicPartition, tuple[int, str]]
     """Offset and token by partition."""
     unstable: tuple[TopicPartition, ...]
-    """Partitions about which nothing is said, as a transaction is open."""
+    """Partitions without an offset in the response, because a transaction is open."""
     is_stable: bool
-    """A transaction that has ended counts, though its marker may be under way."""
+    """The request had `require_stable`: a transaction that has ended counts, even if its marker is not written yet."""
     sent_at: Instant
     at: Instant
 
@@ -66,12 +66,12 @@ class OffsetsDeleted:
     """None for the whole group."""
     sent_at: Instant
     answered_at: Instant
-    """-1 if no answer came."""
+    """-1 if no response came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What SyncGroup assigned to a member."""
+    """Partitions that SyncGroup assigned to a member."""
 
     group: str
     cluster: str
@@ -84,9 +84,9 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLogLost:
-    """A partition in which groups, transactions or mirrors are kept may have lost records that were committed.
+    """A partition of a coordinator's topic (groups, transactions, mirror states) that may have lost committed records.
 
-    It got a leader from outside its ISR, or its topic was deleted.
+    It had an unclean leader election, or its topic was deleted.
     """
 
     cluster: str
@@ -96,44 +96,45 @@ class CoordinatorLogLost:
 
 @dataclass(frozen=True, slots=True)
 class TransactionsLost:
-    """A leader of `__transaction_state` from outside the ISR lacked the latest records of some transactional ids."""
+    """An unclean leader of `__transaction_state` that lacked the latest records of some transactional ids."""
 
     cluster: str
     producers: Mapping[int, Instant]
-    """The producer ids in those records, and when the first one that it lacked of each was written, by the clock of its
-    coordinator."""
+    """Producer ids in the missing records, and the time of the first missing record of each, by its coordinator's
+    clock.
+    """
     at: Instant
-    """When that leader began, or the one that was deposed stopped."""
+    """Time at which that leader began, or at which the deposed one stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transformed:
-    """What one transaction took from an input partition: all records of [begin, end)."""
+    """Input records [begin, end) of a partition that one transaction processed."""
 
     group: str
     cluster: str
     tp: TopicPartition
     begin: int
-    """Where the group stood before."""
+    """The group's previous position."""
     end: int
-    """What was committed in the transaction."""
+    """Offset committed in the transaction."""
     token: str
-    """Of that commit."""
+    """Token of that commit."""
     transaction: str
     outputs: Mapping[int, str]
-    """Input offset to the value that was written for it."""
+    """Input offset to the value written for it."""
     at: Instant
 
 
 @dataclass(slots=True)
 class GroupAccount:
-    """Each list is in the order of time."""
+    """Observations of groups, each list in order of time."""
 
     sent: dict[str, OffsetSent] = field(default_factory=dict)
     """By token."""
     seen: list[OffsetsSeen] = field(default_factory=list)
     deposed_answers: list[OffsetsSeen] = field(default_factory=list)
-    """Answers of brokers that did not lead the group's shard throughout the request."""
+    """Responses of brokers that did not lead the group's shard during the whole request."""
     deleted: list[OffsetsDeleted] = field(default_factory=list)
     owned: list[Owned] = field(default_factory=list)
     logs_lost: list[CoordinatorLogLost] = field(default_factory=list)
@@ -141,7 +142,7 @@ class GroupAccount:
     lost: list[TransactionsLost] = field(default_factory=list)
 
     def lost_transactions(self, cluster: str, producer_ids: Collection[int], begin: Instant, end: Instant) -> bool:
-        """Return whether an unclean election took what a coordinator knew of these producers in this time."""
+        """Return whether an unclean election lost a coordinator's records of these producers in this time."""
         return any(
             since <= end and begin <= row.at
             for row in self.lost

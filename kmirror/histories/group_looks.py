@@ -1,4 +1,4 @@
-"""What can be seen of coordinators: elections of the partitions that they keep their state in, and groups' offsets."""
+"""Observation of coordinators: elections of their partitions, and groups' offsets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOP
 
 
 class CoordinatorLooks:
-    """Writes down what coordinators are and hold."""
+    """Records elections of coordinators' partitions and committed offsets."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -22,7 +22,7 @@ class CoordinatorLooks:
         self._ids: dict[tuple[str, str], Uuid] = {}
 
     def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
-        """Write down which of coordinators' partitions were led uncleanly, or deleted with their topic."""
+        """Record which partitions of coordinators had an unclean election, or were deleted with their topic."""
         scene = self._scene
         for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
             topic = image.topics.get(name)
@@ -47,7 +47,7 @@ class CoordinatorLooks:
             self._scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, self._scene.now))
 
     def look_at_offsets(self) -> None:
-        """Write down what every group that was seen has committed, in each cluster."""
+        """Record the committed offsets of every group that was seen, in each cluster."""
         scene = self._scene
         groups = scene.account.groups
         for cluster in scene.clusters:
@@ -61,9 +61,10 @@ class CoordinatorLooks:
 
 
 def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
-    """Return whether the leader was elected from outside the ISR, and was not eligible either (KIP-966).
+    """Return whether the leader was elected from outside the ISR and the eligible leader replicas (KIP-966).
 
-    Where all died right after an election, its one trace is an ISR, or eligible replicas, without a former member.
+    If all replicas died right after an election, the only trace is an ISR, or eligible replicas, without a former
+    member.
     """
     clean, left = (*before.isr, *before.eligible), (*after.isr, *after.eligible)
     is_outside = after.leader != NO_LEADER and after.leader not in clean

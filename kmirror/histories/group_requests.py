@@ -1,4 +1,4 @@
-"""The requests of one group's members and operators to its coordinator, written into the account."""
+"""Requests of a group's members and operators to its coordinator, recorded in the account."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
 
 STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
-"""The first versions that name a static member; TxnOffsetCommit names no generation before."""
+"""First versions with static members; earlier versions of TxnOffsetCommit have no generation either."""
 STABLE_FROM = 7
-"""The first version of OffsetFetch that may leave out what an open transaction is about to change."""
+"""First version of OffsetFetch with `require_stable`."""
 ELSEWHERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who a member says that it is."""
+    """Identity that a member puts into its requests."""
 
     member_id: str = ""
     instance: str = ""
@@ -60,13 +60,13 @@ NOBODY = Sender()
 
 
 class GroupDesk:
-    """One process that speaks to the coordinator of a group, in the cluster that it is told."""
+    """A process that sends requests to the coordinator of a group, in the cluster given with each request."""
 
     def __init__(self, desk: Desk, group: str, name: str) -> None:
         self.desk = desk
         self.group = group
         self.name = name
-        """The process; tokens begin with it."""
+        """Name of the process; the prefix of its tokens."""
         self._coordinators: dict[str, Endpoint | None] = {}
         self._tokens = count()
 
@@ -77,7 +77,7 @@ class GroupDesk:
     def ask(
         self, cluster: str, request: Message, version_max: int | None = None, timeout_ms: int = 2_500
     ) -> Script[Message | None]:
-        """Ask the coordinator once; None if it is not known, or did not answer."""
+        """Send a request to the coordinator once; return None if it is not known, or does not respond."""
         endpoint = self._coordinators.get(cluster)
         if endpoint is None:
             kind = CoordinatorType.GROUP
@@ -91,12 +91,12 @@ class GroupDesk:
         return reply
 
     def look_elsewhere(self, cluster: str, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
-        """Find the coordinator anew before the next request, if the error says that it is another one."""
+        """Look the coordinator up again before the next request, if the error says that it moved."""
         if error in ELSEWHERE:
             self._coordinators[cluster] = None
 
     def _leader(self, cluster: str) -> Endpoint | None:
-        """Return where the leader of the group's shard listens, as the controller has it."""
+        """Return the endpoint of the leader of the group's shard, according to the controller."""
         found = self.desk.scene.clusters[cluster]
         topic = self.desk.scene.image(cluster).topics.get(GROUP_TOPIC)
         if topic is None:
@@ -109,10 +109,10 @@ class GroupDesk:
     def offsets(
         self, cluster: str, partitions: Sequence[TopicPartition] | None = None, *, stable: bool
     ) -> Script[dict[TopicPartition, Position] | None]:
-        """Return what the group has committed for some partitions, or for all for which it has.
+        """Return the offsets that the group has committed for some partitions, or for all with an offset.
 
-        None if that is not known now, or not stable though it has to be. The account tells what the shard's leader says
-        from what others say: one that was deposed may not know it.
+        Return None if they are not known now, or required but not stable. The account separates responses of the
+        shard's leader from those of other brokers, as a deposed leader may have outdated offsets.
         """
         scene = self.desk.scene
         stable = stable and self.offers(cluster, "OffsetFetch", STABLE_FROM)
@@ -151,7 +151,7 @@ class GroupDesk:
     def commit(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NOBODY
     ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
-        """Commit with OffsetCommit, once; return None if no answer came, else the worst error, and what was noted."""
+        """Send OffsetCommit once; return the worst error, or None without a response, and the recorded rows."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
         rows = self._note(cluster, positions, sender, "")
         for row in rows:
@@ -180,7 +180,7 @@ class GroupDesk:
     def commit_in(
         self, producer: Producer, positions: Mapping[TopicPartition, Position], sender: Sender
     ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
-        """Commit with TxnOffsetCommit in the producer's transaction, once; return as `commit`, and what was noted."""
+        """Send TxnOffsetCommit once in the producer's transaction; return the same as `commit`."""
         cluster = producer.cluster
         if not self.offers(cluster, "TxnOffsetCommit", STATIC_FROM["TxnOffsetCommit"]):
             sender = NOBODY
@@ -255,7 +255,7 @@ class GroupDesk:
     # -- deleting -----------------------------------------------------------------------------
 
     def delete(self, cluster: str, tp: TopicPartition | None) -> Script[None]:
-        """Delete the group's offset for one partition, or the group; it is refused while that is in use."""
+        """Delete the group's offset of one partition, or the whole group; the broker refuses while it is in use."""
         scene = self.desk.scene
         sent_at = scene.now
         request: Message = DeleteGroupsRequest(groups_names=[self.group])

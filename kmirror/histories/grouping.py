@@ -1,8 +1,8 @@
-"""Applications of consumer groups: members that come and go, and members that write what they read somewhere else.
+"""Applications of consumer groups: members that come and go, and members that write their results to a topic.
 
-An application has several members, each a process of its own. A member joins, reads on from what the group has
-committed, commits, and after a while leaves, vanishes without a word, or is started again. Somebody else asks every
-cluster for the group's offsets from time to time, and an operator deletes some, or the group, while nobody is in it.
+An application has several members, each a process. A member joins, reads from the committed offsets, commits, and after
+a while leaves, stops without LeaveGroup, or restarts. Another client fetches the group's offsets from every cluster,
+and an operator deletes some offsets, or the group, while it has no member.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.error_codes import ErrorCode
 
 STAY_MS = (6_000, 16_000)
-"""So long a process is a member before it goes."""
+"""Time for which a process stays a member."""
 AWAY_MS = (300, 4_000)
 LOOK_MS = 1_500
 RETRY_MS = 250
 BACK_MAX = 6
-"""So many offsets a member goes back at most when it commits an older one on purpose."""
+"""Largest number of offsets by which a member goes back when it commits an older one on purpose."""
 PROTOCOLS = ("range", "roundrobin")
 
 
 class App:
-    """An application in a group, and whether its members are to stay away for a moment."""
+    """An application in a group; `is_closed` keeps its members away."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -39,10 +39,10 @@ class App:
         self.is_closed = False
 
     def scripts(self) -> list[tuple[str, Script[None]]]:
-        """Return the processes that a plan's client consists of."""
+        """Return the processes of the plan's client, by name."""
         options = self.desk.plan.options
         names = [f"{self.desk.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
-        # No script waits for the end of these three.
+        # These three run until the history ends; no script waits for them.
         self.desk.scene.scripts.start(f"{self.desk.plan.name}-looks", self._look())
         if options.get(OPTION, False):
             self.desk.scene.scripts.start(f"{self.desk.plan.name}-both", commit_both_ways(self.desk, self.group))
@@ -51,11 +51,11 @@ class App:
         return [(name, self.process(name)) for name in names]
 
     def process(self, name: str) -> Script[None]:
-        """Return what one process does."""
+        """Return the script of one process."""
         return Process(self, name).run()
 
     def _look(self) -> Script[None]:
-        """Ask every cluster for the group's offsets, one after the other."""
+        """Fetch the group's offsets from every cluster, one after the other."""
         desk = self.desk
         requests = GroupDesk(desk, self.group, f"{desk.plan.name}-looks")
         while desk.scene.reading:
@@ -64,7 +64,7 @@ class App:
             yield Sleep(LOOK_MS)
 
     def _delete(self) -> Script[None]:
-        """Have all members leave now and then, and delete the group or one of its offsets."""
+        """Let all members leave from time to time, and delete the group or one of its offsets."""
         desk = self.desk
         requests = GroupDesk(desk, self.group, f"{desk.plan.name}-operator")
         while desk.goes_on():
@@ -79,7 +79,7 @@ class App:
 
 
 class Process(Consumer):
-    """A member that reads, and commits what it has read."""
+    """A member that reads, and commits its positions."""
 
     def __init__(self, app: App, name: str, *, committed_only: bool = False) -> None:
         super().__init__(app.desk, committed_only=committed_only)
@@ -95,10 +95,10 @@ class Process(Consumer):
         rebalance_ms = int(options.get("rebalance_ms", REBALANCE_TIMEOUT_MS))
         self.member = Member(self.requests, instance, self.session_ms, protocols, rebalance_ms)
         self._told: dict[tuple[str, TopicPartition], int] = {}
-        """By cluster and partition the offset that was committed last."""
+        """Last committed offset by cluster and partition."""
 
     def run(self) -> Script[None]:
-        """Be a member again and again until the history ends."""
+        """Join again and again until the history ends."""
         while self.goes_on():
             cluster = self.desk.cluster
             joined = not self.app.is_closed and (yield from self.member.join(cluster))
@@ -107,14 +107,14 @@ class Process(Consumer):
             yield Sleep(self.rng.between(*AWAY_MS) if self.desk.goes_on() else RETRY_MS)
 
     def goes_on(self) -> bool:
-        """Return whether the process goes on: a reader does until the very end."""
+        """Return whether the process continues: a reader does until the end."""
         return self.desk.scene.reading
 
     def _is_here(self, cluster: str) -> bool:
         return self.goes_on() and self.desk.cluster == cluster and not self.app.is_closed
 
     def _stay(self, cluster: str) -> Script[None]:
-        """Be a member through as many generations as there are, then leave, vanish, or be started again."""
+        """Stay a member for any number of generations; then leave, stop without LeaveGroup, or restart."""
         scene = self.desk.scene
         until: Instant = scene.now + self.rng.between(*STAY_MS) * MILLISECOND
         self.positions.clear()
@@ -134,23 +134,23 @@ class Process(Consumer):
 
     def _go(self, cluster: str) -> Script[None]:
         if self.member.instance and self._is_here(cluster):
-            self.member.forget()  # It is started again: its successor says the same name.
+            self.member.forget()  # It restarts, and its successor has the same instance id.
         elif self.rng.chance(1, 4):
             yield from self._vanish()
         else:
             yield from self.member.leave(cluster)
 
     def _vanish(self) -> Script[None]:
-        """Say nothing, and be back after the session has ended, or before."""
+        """Stop without LeaveGroup, and return before or after the session has ended."""
         self.member.forget()
         yield Sleep(self.rng.between(200, 5_000))
 
     def _has_grown(self) -> bool:
-        """Return whether the topics have other partitions than the ones that were assigned."""
+        """Return whether the topics have partitions that were not assigned."""
         return bool(self.member.known) and self.desk.partitions() != self.member.known
 
     def _begin(self, cluster: str) -> Script[bool]:
-        """Go to what the group has committed, where nothing was read yet in this generation; False if unknown."""
+        """Set the positions of newly assigned partitions to the committed offsets; return False if they are unknown."""
         fresh = [tp for tp in self.member.partitions if tp not in self.positions]
         if fresh:
             committed = yield from self.requests.offsets(cluster, fresh, stable=True)
@@ -161,7 +161,7 @@ class Process(Consumer):
         return True
 
     def work(self, cluster: str) -> Script[None]:
-        """Read, and commit every now and then; rarely an older offset, from which it reads again."""
+        """Read, and commit sometimes; rarely commit an older offset and read from it again."""
         yield from self.read(cluster, self.member.partitions)
         if not self.rng.chance(1, 3):
             return
@@ -173,7 +173,7 @@ class Process(Consumer):
         yield from self._commit_read(cluster, self.member.partitions)
 
     def stall(self) -> Script[None]:
-        """Be stopped now and then, for longer than the session may last, and go on as if nothing had happened."""
+        """Sometimes pause for longer than the session timeout, and continue as if nothing had happened."""
         if self.desk.goes_on() and self.rng.chance(1, 25):
             yield Sleep(self.session_ms + self.rng.between(500, 3_000))
 

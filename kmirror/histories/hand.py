@@ -1,6 +1,6 @@
-"""What was ordered so far, and what makes sense next? The hand that draws steps.
+"""State of a story while its steps are drawn: the orders so far, and the moves that fit.
 
-What stands is what was ordered, not what became of it: the draw is over before anything runs.
+The state has the orders, not their results, because the draw ends before anything runs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ NEW, ADDED, REMOVED = "new", "added", "removed"
 
 @dataclass(slots=True)
 class Line:
-    """Topics that are mirrored, or were, or are going to be."""
+    """Topics that are, were or will be mirrored."""
 
     mirror: str
     topics: str
-    """Names with commas between."""
+    """Names separated by commas."""
     source: str
     destination: str
     phase: str = NEW
     flips: bool = True
-    """The way back may be ordered; not where a mirror of that name has another source over there."""
+    """The reverse direction may be ordered; false if a mirror of that name has another source there."""
 
     @property
     def topic(self) -> str:
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(slots=True)
 class Story:
-    """The steps drawn so far, and how things stand after them."""
+    """The steps drawn so far, and the state after them."""
 
     rng: Rng
     clusters: Mapping[str, ClusterPlan]
@@ -45,7 +45,7 @@ class Story:
     steps: list[Step] = field(default_factory=list)
     at_ms: int = 0
     mirrors: dict[tuple[str, str], None] = field(default_factory=dict)
-    """(cluster, mirror) that were created."""
+    """(cluster, mirror) of mirrors that were created."""
     spare_topics: list[str] = field(default_factory=list)
 
     def step(self, action: str, **args: Value) -> None:
@@ -55,7 +55,7 @@ class Story:
         self.at_ms += self.rng.between(least_ms, most_ms)
 
     def drawn(self, span_ms: tuple[int, int]) -> int:
-        """Return a number of milliseconds between the two, both inclusive."""
+        """Return a number of milliseconds in the range, both ends inclusive."""
         return self.rng.between(*span_ms)
 
     def kill_replica(self, line: Line, cluster: str, victim: str, *, for_ms: int) -> None:
@@ -63,7 +63,7 @@ class Story:
         self.step("kill_replica", cluster=cluster, topic=line.topic, partition=0, victim=victim, for_ms=for_ms)
 
     def line(self, *phases: str) -> Line | None:
-        """Return one of the lines in these phases, the first ones rather; None if there is none."""
+        """Return one of the lines in these phases, with a preference for the first ones; None if there is none."""
         found = [line for line in self.lines if not phases or line.phase in phases]
         return found[min(self.rng.below(len(found)), self.rng.below(len(found)))] if found else None
 
@@ -76,7 +76,7 @@ class Story:
     # -- orders -------------------------------------------------------------------------------
 
     def add(self, line: Line, *, servers: str = "") -> None:
-        """Create the mirror if it is not there, and add the line's topics."""
+        """Create the mirror if it does not exist, and add the line's topics."""
         where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
         if (line.destination, line.mirror) not in self.mirrors:
             self.mirrors[line.destination, line.mirror] = None
@@ -85,11 +85,13 @@ class Story:
             )
             self.wait(20, 400)
         self.step("add", **where, topics=line.topics)
-        if self.rival(line) is None:  # Else the order is refused.
+        if self.rival(line) is None:  # Otherwise the order is refused.
             line.phase = ADDED
 
     def rival(self, line: Line, destination: str = "") -> Line | None:
-        """Return the other line that has a topic of this one at its destination, or at the one named; None for none."""
+        """Return another line that mirrors a topic of this one into its destination, or into the given one; None if
+        none.
+        """
         at, topics = destination or line.destination, line.topics.split(",")
         found = (
             other
@@ -110,19 +112,19 @@ class Story:
         self.step("resume", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
 
     def delete_mirror(self, line: Line) -> None:
-        """Delete the line's mirror; to add the topics again creates it anew."""
+        """Delete the line's mirror; the next `add` creates it again."""
         self.step("delete_mirror", mirror=line.mirror, destination=line.destination)
         self.mirrors.pop((line.destination, line.mirror), None)
 
     def turn(self, line: Line, cluster: str) -> None:
-        """Let the applications of the line's topics go to another cluster."""
+        """Move the applications of the line's topics to another cluster."""
         names = [name for topic in line.topics.split(",") for name in self.writers.get(topic, [])]
         names += [name for name in self.readers if self.rng.chance(1, 2)]
         if names:
             self.step("turn", clients=",".join(dict.fromkeys(names)), cluster=cluster)
 
     def fail_over(self, line: Line) -> None:
-        """Remove the topics; mostly the applications come along."""
+        """Remove the topics; usually the applications move, too."""
         self.remove(line)
         if line.flips and self.rng.chance(4, 5):
             self.wait(100, 1_500)
@@ -133,7 +135,7 @@ class Story:
         self.add(line)
 
     def go_on(self, line: Line) -> None:
-        """Order what comes next."""
+        """Give the next sensible order for the line."""
         rival = None if line.phase == ADDED else self.rival(line)
         if rival is not None and self.rng.chance(3, 4):
             self.remove(rival)
@@ -152,9 +154,10 @@ Move = Callable[[Story], bool]
 
 
 def on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
-    """Make a move of what is done with one line: one in these phases (none: any), with `flips` one that may go back.
+    """Make a move of an action on one line, in one of these phases (any if empty); with `flips` the line must be
+    reversible.
 
-    It does not fit a story that has no such line, and it may have reasons of its own not to fit.
+    The move does not fit a story without such a line; the action may reject a line, too.
     """
 
     def move_of(act: Callable[[Story, Line], bool]) -> Move:

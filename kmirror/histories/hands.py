@@ -1,4 +1,4 @@
-"""Hands: what carries out the steps of a plan, and what every action shares: nodes that die, lines that fail.
+"""Execution of a plan's steps, and operations that the actions share: killing nodes, cutting lines.
 
 Each action is a row of actions.ACTIONS; this module knows none of them.
 """
@@ -19,40 +19,40 @@ from kmirror.sim.lines import Line
 
 Args = Mapping[str, Value]
 DISK = "disk"
-"""The kind of span in which a broker lacks a log directory."""
+"""Kind of span in which a broker lacks a log directory."""
 SLOW_DISK = "slow disk"
-"""The kind of span in which the disks of a broker are slow."""
+"""Kind of span in which the disks of a broker are slow."""
 
 
 class StepSkipped(Exception):
-    """The step makes no sense as things are."""
+    """The step makes no sense in the current state."""
 
 
 @dataclass(slots=True)
 class Hands:
-    """Carries steps out: orders of operators, faults, and their end."""
+    """Carries out steps: orders of operators, faults, and their end."""
 
     scene: Scene
     observer: Observer
     actions: Mapping[str, Action] = field(default_factory=dict)
-    """By name; see actions.ACTIONS."""
+    """Actions by name; see actions.ACTIONS."""
     left: dict[int, Step] = field(default_factory=dict)
-    """The steps of the plan that were not begun yet, by number."""
+    """Steps of the plan that have not begun, by number."""
     desks: dict[str, Desk] = field(default_factory=dict)
     operators: dict[str, Operator] = field(default_factory=dict)
     struck: dict[str, None] = field(default_factory=dict)
     """Names of traps that have sprung."""
     chained: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
-    """By the name of a trap what sets those that wait for it."""
+    """Name of a trap to functions that set the traps after it."""
     stopping: dict[tuple[str, int], None] = field(default_factory=dict)
-    """Cluster and id of brokers that were told to end in order, and were not started since."""
+    """(cluster, id) of brokers that were asked to stop, and have not started since."""
     wrong_clocks: dict[tuple[str, int], None] = field(default_factory=dict)
-    """Cluster and node of clocks that were set."""
+    """(cluster, node) of clocks that were set."""
     over: bool = False
     """Faults have ended."""
 
     def do(self, number: int) -> None:
-        """Carry out a step of the plan now, unless a trap has brought it forward."""
+        """Carry out a step of the plan now, unless a trap has already done so."""
         step = self.left.pop(number, None)
         if step is None:
             return
@@ -68,12 +68,12 @@ class Hands:
             self.scene.note(f"step {number} skipped: {skipped}")
 
     def next_order(self) -> int | None:
-        """Return the number of the next order of the plan that was not given yet; None if all were."""
+        """Return the number of the next order of the plan that was not given yet, or None."""
         orders = (number for number, step in self.left.items() if self.actions[step.action].carry_out is None)
         return next(orders, None)
 
     def end_faults(self) -> None:
-        """Start the nodes that are down, bring up the lines that are."""
+        """Start all nodes that are down, bring up all lines, and undo all other faults."""
         self.over = True
         scene = self.scene
         scene.traps.clear()
@@ -101,9 +101,9 @@ class Hands:
     # -- nodes --------------------------------------------------------------------------------
 
     def kill(self, cluster: str, node_id: int, for_ms: int, *, power_cut: bool = False) -> None:
-        """Kill a node, and start it after a while; Skipped if it is down.
+        """Kill a node, and start it after a while.
 
-        At a `power_cut` its disk also loses what was not flushed.
+        With `power_cut` its disk also loses unflushed data. Raise StepSkipped if the node is down or faults have ended.
         """
         scene = self.scene
         found = scene.clusters[cluster]
@@ -119,9 +119,9 @@ class Hands:
         self.later(for_ms, lambda: self.start(cluster, node_id))
 
     def stop(self, cluster: str, broker_id: int, for_ms: int) -> None:
-        """Have a broker end in order, and start it after a while; Skipped if it is down, or about to end.
+        """Stop a broker in an orderly way, and start it after a while; kill it if it has not ended by then.
 
-        One that has not ended by then is killed: nobody waits any longer.
+        Raise StepSkipped if it is down, or stopping.
         """
         scene, place = self.scene, (cluster, broker_id)
         found = scene.clusters[cluster]
@@ -155,7 +155,7 @@ class Hands:
     # -- disks --------------------------------------------------------------------------------
 
     def fail_log_dir(self, cluster: str, broker_id: int, number: int, for_ms: int) -> None:
-        """Have a log directory of a broker fail; Skipped if the broker is down or has one that failed."""
+        """Fail a log directory of a broker; raise StepSkipped if the broker is down or has a failed one."""
         subject = f"{cluster}-{broker_id}"
         found = self.scene.clusters[cluster]
         if not found.runs(broker_id) or (DISK, subject) in self.scene.open_spans:
@@ -166,7 +166,7 @@ class Hands:
         self.later(for_ms, lambda: self.mend(subject))
 
     def slow_disk(self, subject: str, ms: int, for_ms: int) -> None:
-        """Make each job of a broker's disks take `ms` longer; Skipped if they are slow."""
+        """Make each job of a broker's disks take `ms` longer; raise StepSkipped if they are slow."""
         scene = self.scene
         if (SLOW_DISK, subject) in scene.open_spans:
             raise StepSkipped(f"the disks of {subject} are slow")
@@ -179,7 +179,7 @@ class Hands:
         self.scene.end_span(SLOW_DISK, subject)
 
     def mend(self, subject: str) -> None:
-        """Mend the log directories of a broker, and restart it: only so it takes them back."""
+        """Repair the log directories of a broker, and restart it: it takes them back only at a start."""
         if (DISK, subject) not in self.scene.open_spans:
             return
         cluster, _, node = subject.rpartition("-")
@@ -196,14 +196,14 @@ class Hands:
             self.scene.note(f"broker {subject} is restarted")
 
     def later(self, for_ms: int, undo: Callable[[], None]) -> None:
-        """End a fault after a while, unless all faults have ended by then; 0 is not before."""
+        """End a fault after `for_ms`, unless all faults have ended by then; never, if it is 0."""
         if for_ms > 0:
             self.scene.after_ms(for_ms, lambda: None if self.over else undo())
 
     # -- lines --------------------------------------------------------------------------------
 
     def take_down(self, subject: str, for_ms: int) -> None:
-        """Take down the line `a|b` both ways, or `a>b` one way; Skipped if it is down already."""
+        """Take down the line `a|b` both ways, or `a>b` one way; raise StepSkipped if it is down."""
         scene = self.scene
         if ("line", subject) in scene.open_spans:
             raise StepSkipped(f"the line {subject} is down")
@@ -220,13 +220,13 @@ class Hands:
         line.bring_up()
         scene.end_span("line", subject)
         scene.note(f"network: line {subject} up")
-        # What another step took down between the same ends, one way or both, stays down.
+        # Directions that another step took down between the same ends stay down.
         for kind, other in scene.open_spans:
             if kind == "line" and set(_line(scene, other).directions) & set(line.directions):
                 _line(scene, other).take_down()
 
     def disturb(self, kind: str, subject: str, amount: int, for_ms: int) -> None:
-        """Make a line slow (milliseconds more) or lossy (packets per million); Skipped if it is so already."""
+        """Make a line slow (milliseconds added) or lossy (packets per million); raise StepSkipped if it already is."""
         scene = self.scene
         if (kind, subject) in scene.open_spans:
             raise StepSkipped(f"{subject} is {kind}")
@@ -254,7 +254,7 @@ class Hands:
 
 
 def _line(scene: Scene, subject: str) -> Line:
-    """Return the line that `a|b`, `a>b` or `a-1|a-100` names."""
+    """Return the line for `a|b`, `a>b` or `a-1|a-100`."""
     one, other = subject.replace(">", "|").split("|")
     return scene.simulation.line(_place(scene, one), _place(scene, other), one_way=">" in subject)
 
@@ -266,15 +266,15 @@ def _place(scene: Scene, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One row: what a step of this name does."""
+    """Action of the steps of one name."""
 
     name: str
     doc: str
     needs: str
-    """Names of the arguments that a step must have."""
+    """Names of the required arguments."""
     carry_out: Callable[[Hands, Args], None] | None = None
     """None for an order of an operator."""
     where: str = "destination"
-    """Of an order: the argument that names the cluster that it goes to."""
+    """For an order: the argument with the cluster that receives it."""
     takes: str = ""
-    """Names of the arguments that a step may have besides."""
+    """Names of the optional arguments."""

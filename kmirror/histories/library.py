@@ -1,7 +1,7 @@
-"""Applications that use `kmirror.client`: its producer, its transactions and its consumer, judged as all others are.
+"""Applications that use `kmirror.client`: its producer, transactions and consumer, judged like all other clients.
 
-The machines decide what they send and when; here is only what an application does with them. Batches go into the
-account as they go out, so it holds the producer ids and sequence numbers that leaders get.
+The client decides when it sends which requests; this module has the applications. Batches are recorded when they are
+sent, with the producer ids and sequence numbers that leaders receive.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ REFUSED_PAUSE_MS = 600
 LOOK_MS = 100
 FETCH_WAIT_MS = 100
 UNDER_WAY_MAX = 5
-"""So many batches an application hands over before the first of them is delivered."""
+"""Most batches in flight of one application."""
 OPEN = (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How a batch went out last."""
+    """Last attempt to send a batch."""
 
     at: Instant
     sequence: int
@@ -47,10 +47,10 @@ class Sent:
 
 
 class ListenedProducer(producer.Producer):
-    """A producer that says what goes out."""
+    """A producer that reports each batch it sends."""
 
     on_sent: Callable[[TopicPartition, Sequence[RecordData], int, int, int], None]
-    """Gets the partition, the records, producer id, epoch, and the first sequence number."""
+    """Called with the partition, the records, producer id, epoch, and the first sequence number."""
 
     def _encode(self, batch: producer._Batch) -> bytes:
         self.on_sent(batch.tp, batch.records, *batch.identity, batch.sequence)
@@ -58,21 +58,21 @@ class ListenedProducer(producer.Producer):
 
 
 class LibraryProducer:
-    """A producer of `kmirror.client`, bound to a cluster, whose batches are written down."""
+    """A producer of `kmirror.client`, bound to a cluster, whose batches are recorded."""
 
     def __init__(self, desk: Desk, name: str, *, transactional_id: str | None) -> None:
         self.desk = desk
         self.cluster = desk.cluster
         self.under_way = 0
-        """Batches that are not delivered yet."""
+        """Number of batches that are not delivered yet."""
         self.failed = False
-        """A batch was not written, or nobody knows."""
+        """A batch was not written, or its result is unknown."""
         self.transaction: Transaction | None = None
         self._turns = desk.turns
         self._sent: dict[str, Sent] = {}
         self._next: dict[tuple[TopicPartition, int, int], int] = {}
-        """The sequence number after the last one sent, by partition, producer id and epoch."""
-        # A batch that is in flight when its time is up is waited for.
+        """Next sequence number by partition, producer id and epoch."""
+        # A batch in flight at the delivery timeout still waits for its response.
         self._deliveries = DeliveryLook(
             desk.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
         )
@@ -98,7 +98,7 @@ class LibraryProducer:
         return self._machine.transactions.state
 
     def init(self) -> Script[bool]:
-        """Get a producer id; False if there was none to be had."""
+        """Get a producer id; return False if that failed."""
         error = yield self._doing(lambda done: self._machine.init(self._now, lambda _, error: done(error)))
         return error is ErrorCode.NONE
 
@@ -108,7 +108,7 @@ class LibraryProducer:
         self.transaction = self.desk.scene.account.transactions[key] = Transaction(key, self.cluster)
 
     def send(self, tp: TopicPartition, values: Sequence[str]) -> None:
-        """Hand a batch over; what becomes of it is written down when it is known."""
+        """Send a batch; its result is recorded when it is known."""
         scene, transactions = self.desk.scene, self._machine.transactions
         key = "" if self.transaction is None else self.transaction.key
         ids = transactions.producer_id, transactions.epoch
@@ -139,10 +139,10 @@ class LibraryProducer:
         self._client.perform()
 
     def end(self, *, commit: bool) -> Script[ErrorCode]:
-        """Commit or abort once everything is delivered; the error if that did not work out."""
+        """Commit or abort once everything is delivered; return NONE or the error."""
         transaction = self.transaction
         assert transaction is not None, "begun"
-        if not (commit and self.failed):  # Else the producer refuses by itself.
+        if not (commit and self.failed):  # Otherwise the producer itself refuses.
             transaction.asked = "commit" if commit else "abort"
         error: ErrorCode = yield self._doing(
             lambda done: self._machine.end(self._now, lambda _, error: done(error), commit=commit)
@@ -194,7 +194,7 @@ class LibraryProducer:
                 offset = delivery.base_offset + n if delivery.base_offset >= 0 else -1
                 scene.account.acks.append(Ack(value, self.cluster, tp, offset, scene.now, sent.at, sent.broker))
             elif sent is not None and not error.retriable:
-                # Where a later batch was sent, a leader that restarted may know of that one only, and refuse this one.
+                # If a later batch was sent, a restarted leader may know only that one, and refuse this one.
                 write = scene.account.writes[value]
                 alone = self._next[tp, write.producer_id, write.producer_epoch] == len(values)
                 first = sent.sequence == 0 and n == 0 and alone
@@ -209,11 +209,11 @@ def servers(desk: Desk, cluster: str) -> tuple[Endpoint, ...]:
     return tuple(found.endpoint(broker_id) for broker_id in found.broker_ids)
 
 
-# -- what applications do ---------------------------------------------------------------------
+# -- applications ----------------------------------------------------------------------------
 
 
 def library_stream(desk: Desk) -> Script[None]:
-    """Hand idempotent batches over, some at a time."""
+    """Send idempotent batches, some at a time."""
     made: LibraryProducer | None = None
     while desk.goes_on():
         if made is None or made.has_turned or made.state is State.FATAL_ERROR:
@@ -235,7 +235,7 @@ def library_stream(desk: Desk) -> Script[None]:
 
 
 def library_transactions(desk: Desk) -> Script[None]:
-    """Write in one transaction after the other, each with some batches to some partitions."""
+    """Write one transaction after the other, each with some batches to some partitions."""
     made: LibraryProducer | None = None
     number = 0
     while desk.goes_on():
@@ -258,7 +258,7 @@ def library_transactions(desk: Desk) -> Script[None]:
 
 
 def _close(made: LibraryProducer) -> Script[None]:
-    """Commit, or now and then abort; abort what cannot be committed."""
+    """Commit, or sometimes abort; abort a transaction that cannot be committed."""
     if made.state not in OPEN:
         yield from made.delivered()
         return
@@ -280,7 +280,7 @@ class LibraryReader:
         self._look = ReadingLook(desk.scene, desk.plan.name)
 
     def run(self) -> Script[None]:
-        """Read until the history ends, turning to another cluster as the plan says."""
+        """Read until the history ends, and move to other clusters as planned."""
         scene = self.desk.scene
         while scene.reading:
             yield from self._read_from(self.desk.cluster)

@@ -1,6 +1,6 @@
-"""A member of a classic group: it joins, is assigned partitions, says that it lives, and leaves or vanishes.
+"""Member of a classic group: joining, assignment, heartbeats, and leaving.
 
-The leader assigns all partitions of the group's topics by range or round robin, whichever the group has agreed on.
+The leader assigns all partitions of the group's topics by range or round robin, as the group has agreed.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from kmirror.spec.error_codes import ErrorCode
 
 PROTOCOL_TYPE = "consumer"
 STATIC_FROM = 5
-"""The first version of JoinGroup that knows static members."""
+"""First version of JoinGroup with static members."""
 MEMBERS_FROM = 3
-"""The first version of LeaveGroup that names several members."""
+"""First version of LeaveGroup with several members."""
 REBALANCE_TIMEOUT_MS = 3_000
 JOIN_TIMEOUT_MS = 8_000
 """A JoinGroup waits for the other members."""
 RETRY_MS = 200
 TRIES = 6
 FORGET = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
-"""The member has to begin anew, without an id."""
+"""Errors after which the member joins again without an id."""
 
 
 class Beat(Enum):
-    """What a heartbeat says."""
+    """Result of a heartbeat."""
 
     GOES_ON = "goes on"
     REJOIN = "rejoin"
 
 
 class Member:
-    """One member; `partitions` are those of its generation."""
+    """A member; `partitions` are those of its current generation."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Member:
     ) -> None:
         self.requests = requests
         self.instance = instance
-        """Name of a static member, empty for a dynamic one."""
+        """Instance id of a static member, empty for a dynamic one."""
         self.partitions: tuple[TopicPartition, ...] = ()
         self.known: list[TopicPartition] = []
-        """The partitions that were there to be assigned."""
+        """Partitions that existed at the last assignment."""
         self._session_ms = session_ms
         self._rebalance_ms = rebalance_ms
         self._protocols = protocols
@@ -71,17 +71,17 @@ class Member:
 
     @property
     def sender(self) -> Sender:
-        """Return how the member names itself when it commits."""
+        """Return the member's identity for commits."""
         return Sender(self._member_id, self.instance, self._generation)
 
     def forget(self) -> None:
-        """Be a process that was started again: it knows neither id nor generation."""
+        """Act as a restarted process: it knows neither member id nor generation."""
         self._member_id, self._generation, self.partitions = "", -1, ()
 
     # -- joining ------------------------------------------------------------------------------
 
     def join(self, cluster: str) -> Script[bool]:
-        """Join, and wait for the assignment; False if that did not work out after some tries."""
+        """Join, and wait for the assignment; return False if some attempts failed."""
         for _ in range(TRIES):
             reply = yield from self.requests.ask(cluster, self._joining(cluster), timeout_ms=JOIN_TIMEOUT_MS)
             if isinstance(reply, JoinGroupResponse):
@@ -161,7 +161,7 @@ class Member:
     # -- being a member -----------------------------------------------------------------------
 
     def beat(self, cluster: str) -> Script[Beat]:
-        """Say that the member lives; an answer that does not come changes nothing."""
+        """Send a heartbeat; a missing response changes nothing."""
         request = HeartbeatRequest(
             group_id=self.requests.group, generation_id=self._generation, member_id=self._member_id
         )
@@ -176,12 +176,12 @@ class Member:
         return Beat.GOES_ON if moved else Beat.REJOIN
 
     def leave(self, cluster: str) -> Script[None]:
-        """Tell the coordinator that the member goes, once."""
+        """Send LeaveGroup once."""
         request = LeaveGroupRequest(group_id=self.requests.group)
         if self.requests.offers(cluster, "LeaveGroup", MEMBERS_FROM):
             request.members = [MemberIdentity(self._member_id, self.instance or None)]
             yield from self.requests.ask(cluster, request)
-        else:  # Of nodes that do not run no version is known.
+        else:  # It is also the version for brokers that do not run, as their versions are unknown.
             request.member_id = self._member_id
             yield from self.requests.ask(cluster, request, version_max=MEMBERS_FROM - 1)
         self.forget()
@@ -193,7 +193,7 @@ class Member:
 def assign(
     protocol: str, members: Sequence[str], partitions: Sequence[TopicPartition]
 ) -> Mapping[str, list[TopicPartition]]:
-    """Return who is to read what: `range` goes topic by topic, `roundrobin` deals all partitions out."""
+    """Return the assignment: `range` assigns topic by topic, `roundrobin` distributes all partitions in turn."""
     ordered = sorted(members)
     found: dict[str, list[TopicPartition]] = {member: [] for member in ordered}
     if protocol == "roundrobin":

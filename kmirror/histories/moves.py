@@ -1,4 +1,4 @@
-"""How does a story go on? Each move is a few steps that belong together, drawn so that they make sense as things stand.
+"""Moves: short sequences of steps, drawn so that they make sense in the current state of the story.
 
 A move that does not fit returns False and adds no step.
 """
@@ -18,10 +18,10 @@ from kmirror.histories.topology_moves import TOPOLOGY_MOVES
 
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
-"""Longer than a session, and than a replica may lag."""
+"""Longer than a session timeout and than `replica.lag.time.max.ms`."""
 
 
-# -- the course of things ---------------------------------------------------------------------
+# -- orders ---------------------------------------------------------------------------------
 
 
 @on_line()
@@ -56,7 +56,7 @@ def _back_at_once(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _again(story: Story, line: Line) -> bool:
-    """Remove and add again in the same direction, now and then while the source is away."""
+    """Remove and add again in the same direction, sometimes while the source is unreachable."""
     if line.phase == ADDED:
         story.remove(line)
         story.wait(100, 2_500)
@@ -68,7 +68,7 @@ def _again(story: Story, line: Line) -> bool:
 
 @on_line(NEW, REMOVED)
 def _hasty(story: Story, line: Line) -> bool:
-    """Add, and remove before much can have happened; now and then the source is away all the while."""
+    """Add, and remove soon afterwards; sometimes the source is unreachable all the time."""
     if story.rng.chance(1, 2):
         story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
         story.wait(0, 200)
@@ -83,14 +83,14 @@ def _hasty(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, flips=True)
 def _both_ways(story: Story, line: Line) -> bool:
-    """By mistake the source mirrors the topics from the destination, too; mostly that is taken back."""
+    """Mirror the topics back to the source by mistake, and usually correct that."""
     wrong = Line(line.mirror, line.topics, line.destination, line.source)
     story.add(wrong)
     story.wait(500, 3_500)
     if story.rng.chance(3, 4):
         story.remove(wrong)
     else:
-        story.remove(line)  # Then the mistake is the way back.
+        story.remove(line)  # The mistake becomes the new direction.
         line.source, line.destination = wrong.source, wrong.destination
         line.phase = ADDED
     return True
@@ -98,7 +98,7 @@ def _both_ways(story: Story, line: Line) -> bool:
 
 @on_line(NEW, flips=True)
 def _back_to_nothing(story: Story, line: Line) -> bool:
-    """The mirror stops before it had anything, and then the topics are failed back."""
+    """Remove the topics before the mirror has copied anything, then fail them back."""
     story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
     story.wait(0, 200)
     story.add(line)
@@ -111,7 +111,7 @@ def _back_to_nothing(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _pause(story: Story, line: Line) -> bool:
-    """Topics are paused for a while; now and then a leader dies meanwhile, or they are removed, or stay paused."""
+    """Pause the topics; sometimes a leader dies meanwhile, or they are removed, or they stay paused."""
     story.pause(line)
     story.wait(20, 3_000)
     cluster = story.rng.choice([line.source, line.destination])
@@ -127,7 +127,7 @@ def _pause(story: Story, line: Line) -> bool:
 
 @on_line(NEW, REMOVED)
 def _pause_early(story: Story, line: Line) -> bool:
-    """Topics are paused while they prepare, and resumed while they are still on their way."""
+    """Pause the topics while they prepare, and resume them before they are PAUSED."""
     story.add(line)
     story.wait(10, 800)
     story.pause(line)
@@ -138,7 +138,7 @@ def _pause_early(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _delete_mirror(story: Story, line: Line) -> bool:
-    """The mirror is deleted, now and then before its topics are STOPPED, and mostly made anew some time later."""
+    """Delete the mirror, sometimes before its topics are STOPPED; sometimes create a mirror again later."""
     if line.phase == ADDED:
         story.remove(line)
         story.wait(50, 4_000)
@@ -153,7 +153,7 @@ def _delete_mirror(story: Story, line: Line) -> bool:
 
 @on_line(NEW, ADDED)
 def _wrong_servers(story: Story, line: Line) -> bool:
-    """The mirror points to servers that do not exist, or to the wrong cluster; then it is put right."""
+    """Point the mirror to servers that do not exist or to the wrong cluster; then correct it."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
@@ -167,7 +167,7 @@ def _wrong_servers(story: Story, line: Line) -> bool:
 
 
 def _local_topic(story: Story) -> bool:
-    """A topic of the same name is created where it is going to be mirrored to."""
+    """Create a topic at the destination of a mirror that will be added later."""
     found = [line for line in story.lines[1:] if line.phase == NEW]
     if not found:
         return False
@@ -184,7 +184,7 @@ def _local_topic(story: Story) -> bool:
 
 @on_line()
 def _no_such_thing(story: Story, line: Line) -> bool:
-    """An order that names what is not there, or is there already."""
+    """Send an order about a mirror or topic that does not exist, or exists already."""
     where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
     other: dict[str, Value] = {**where, "destination": line.source, "source": line.destination}
     match story.rng.below(4):
@@ -203,7 +203,7 @@ def _no_such_thing(story: Story, line: Line) -> bool:
 
 
 def _more_topics(story: Story) -> bool:
-    """A topic is created at the source, and added to the mirror just before or after."""
+    """Create a topic at the source, and add it to the mirror just before or after."""
     if not story.spare_topics or story.lines[0].phase != ADDED:
         return False
     first = story.lines[0]
@@ -282,7 +282,7 @@ VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "sourc
 
 @on_line()
 def _kill_at(story: Story, line: Line) -> bool:
-    """A node dies right when a partition comes to a state, in the midst of what is ordered next."""
+    """Kill a node when a partition enters a state, while the next order is carried out."""
     before = story.at_ms
     on = ON.get(line.phase, ON[NEW])
     first = len(story.steps)
@@ -343,7 +343,7 @@ def _lossy(story: Story, line: Line) -> bool:
 
 
 def _controller_unreachable(story: Story) -> bool:
-    """A broker goes on serving what it knew when it lost its controller."""
+    """Cut a broker off from its controller; it serves its last known metadata."""
     cluster = story.cluster()
     story.step(
         "line_down",
@@ -356,7 +356,7 @@ def _controller_unreachable(story: Story) -> bool:
 
 
 def _replica_unreachable(story: Story) -> bool:
-    """Two brokers of a cluster do not reach each other: a follower leaves the ISR, and both live on."""
+    """Cut two brokers of a cluster off from each other: a follower leaves the ISR while both run."""
     found = [name for name, cluster in story.clusters.items() if cluster.brokers > 1]
     if not found:
         return False
@@ -372,7 +372,7 @@ def _replica_unreachable(story: Story) -> bool:
 
 @on_line()
 def _away_during(story: Story, line: Line) -> bool:
-    """A replica is away while the topics come to their next state, and misses the cut."""
+    """Kill a replica while the topics enter their next state, so that it misses the cut."""
     flips = line.phase == REMOVED and line.flips
     cluster = line.source if flips and story.rng.chance(3, 4) else line.destination
     if story.clusters[cluster].brokers < 2:
@@ -385,9 +385,10 @@ def _away_during(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, flips=True)
 def _two_histories(story: Story, line: Line) -> bool:
-    """Both clusters write in epochs of one number; then the old source fails back while one of its replicas is away.
+    """Let both clusters write in leader epochs of equal numbers, then fail back while a replica of the old source is
+    down.
 
-    The numbers of epochs alone do not show that this replica has other records than its leader (D30).
+    Epoch numbers alone do not show that this replica has other records than its leader (D30).
     """
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2:
@@ -415,7 +416,7 @@ def _two_histories(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _unclean_election(story: Story, line: Line) -> bool:
-    """All followers are away and come back when the leader is dead: one of them leads with what it has."""
+    """Kill all followers; they return when the leader is dead, and one of them leads with its shorter log."""
     cluster = story.rng.choice([line.source, line.destination])
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
@@ -436,7 +437,7 @@ def _unclean_election(story: Story, line: Line) -> bool:
 
 @on_line(REMOVED, ADDED)
 def _stale_leader(story: Story, line: Line) -> bool:
-    """A broker without its controller still names the old leader, another one leads, and the topics are failed back."""
+    """Fail back while a broker without its controller still names the old leader."""
     if story.clusters[line.destination].brokers < 2:
         return False
     cluster = line.destination

@@ -1,4 +1,4 @@
-"""Moves about nodes that are slow, that end in order, or that are too few, so that clients get rare answers."""
+"""Moves with slow, stopping or too few nodes, so that clients get rare responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AWAY_MS = (3_000, 6_000)
 
 
 def _stop_broker(story: Story) -> bool:
-    """A broker ends in order, and is started again; now and then while its controller hears of it late."""
+    """Stop a broker in an orderly way and start it again, sometimes with a slow line to its controller."""
     cluster = story.cluster()
     broker, rng = story.broker(cluster), story.rng
     if rng.chance(1, 3):
@@ -24,7 +24,7 @@ def _stop_broker(story: Story) -> bool:
 
 
 def _slow_disk(story: Story) -> bool:
-    """A broker's disks are slow; now and then it loses power meanwhile."""
+    """Make a broker's disks slow, sometimes with a loss of power meanwhile."""
     cluster, rng = story.cluster(), story.rng
     broker = story.broker(cluster)
     story.step("slow_disk", cluster=cluster, broker=broker, ms=rng.between(50, 2_500), for_ms=story.drawn(SLOW_MS))
@@ -35,7 +35,7 @@ def _slow_disk(story: Story) -> bool:
 
 
 def _slow_replica(story: Story) -> bool:
-    """Brokers hear from each other late, and one of them dies: its successors know late what is committed."""
+    """Make the lines between brokers slow, and kill one: the next leaders learn late how much is committed."""
     cluster, rng = story.cluster(), story.rng
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
@@ -49,7 +49,7 @@ def _slow_replica(story: Story) -> bool:
 
 
 def _few_replicas(story: Story) -> bool:
-    """All brokers of a cluster but one are away: less than `min.insync.replicas` may be left."""
+    """Kill all brokers of a cluster except one, possibly leaving fewer than `min.insync.replicas`."""
     cluster = story.cluster()
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
@@ -62,7 +62,7 @@ def _few_replicas(story: Story) -> bool:
 
 
 def _broker_config(story: Story) -> bool:
-    """A config of all brokers is set, and taken back."""
+    """Set a config of all brokers, and reset it."""
     where = {"cluster": story.cluster(), "name": "follower.replication.throttled.rate"}
     story.step("alter_cluster", **where, value="1000000")
     story.wait(200, 2_000)

@@ -1,7 +1,7 @@
-"""What can be seen of a running history, and when is it looked at? Facts, elections, and logs at chosen moments.
+"""Observation of a running history: facts, elections, and logs at chosen moments.
 
-Nothing walks over all partitions at every event: facts come by themselves, elections are looked for when the
-controller's image has moved, logs when an order is sent or a state is entered that ends a session.
+No code iterates over all partitions at every event. Nodes report facts; elections are looked for when the controller's
+image has changed; logs are read when an order is sent, or a state that ends a session is entered.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PROPOSED_FOR_MAX: Duration = 5 * SECOND
 
 
 class Observer:
-    """Writes down what happens in a scene."""
+    """Records the events of a scene."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -63,26 +63,26 @@ class Observer:
         self._offsets: dict[str, int] = {}
         self._controllers: dict[str, Process] = {}
         self._looked_at: dict[str, int] = {}
-        """By cluster the number of events that its controller had been given when its image was looked at."""
+        """Cluster to its controller's event count when its image was last looked at."""
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
         self._topics: dict[str, dict[str, Uuid]] = {}
-        """By cluster the topics that there are, with their ids."""
+        """Cluster to its current topics with their ids."""
         self._configs: dict[tuple[str, str], dict[str, str]] = {}
-        """By (cluster, topic) what was last seen to be set for it."""
+        """Last seen configs by (cluster, topic)."""
         self._deleted: dict[tuple[str, str], None] = {}
-        """(cluster, topic) of those that were deleted at least once."""
+        """(cluster, topic) of topics that were deleted at least once."""
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
-        """Leader epochs named by unclean elections, until somebody leads in them."""
+        """Leader epochs of unclean elections whose leaders have not begun yet."""
         self._absent: dict[tuple[str, TopicPartition, int], Instant] = {}
-        """By cluster, partition and replica: since when it is outside the ISR."""
+        """Time since which a replica is outside the ISR, by cluster, partition and replica."""
         self._coordinators = CoordinatorLooks(scene)
         self.disks = DiskLooks(scene, self._mirror_state)
         self._insides = InsideLooks(scene)
         self.power = PowerLooks(scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset))
 
     def attach(self) -> None:
-        """Begin to watch; elections of before are not noted."""
+        """Begin to observe; earlier elections are not recorded."""
         world = self._scene.simulation.world
         world.on_fact.append(self._on_fact)
         for name in self._scene.clusters:
@@ -128,9 +128,9 @@ class Observer:
             self._insides.on_fact(process, fact)
 
     def _leader_was_cut(self, cut: CutSeen) -> None:
-        """Remove what a leader cuts when it makes the cuts that it missed from the looks at it in this epoch (D30).
+        """Remove records from earlier looks of this epoch if the leader removes them by the cuts that it missed (D30).
 
-        Until then it serves no reads (D57), so the records that go are not lost.
+        Until those cuts it serves no reads (D57), so the removed records are not lost.
         """
         account, leader = self._scene.account, self._scene.leader(cut.cluster, cut.tp)
         if leader is None or leader.broker_id != cut.broker:
@@ -143,7 +143,7 @@ class Observer:
                     looks[number] = replace(shown(seen, cut.offset), log_end_offset=end)
 
     def state_seen(self, seen: StateSeen) -> None:
-        """Write a state down if it is news."""
+        """Record a state if it has changed."""
         key = (seen.cluster, seen.tp)
         before = self._states.get(key)
         if before is not None and _same(before, seen):
@@ -157,12 +157,12 @@ class Observer:
                 f"last mirrored epoch {seen.last_mirror_epoch}, log end {seen.destination_offset}"
             )
             if seen.state in ENDS_A_SESSION:
-                # The event that brought the fact has not carried out all that it wants yet.
+                # The event that reported the fact has more actions to carry out first.
                 prepared = before is not None and before.state == MirrorState.PREPARING.name
                 scene.after(0, lambda: self._look_at_replicas(seen, prepared=prepared))
 
     def _look_at_replicas(self, seen: StateSeen, *, prepared: bool) -> None:
-        """Look at the logs of a partition, and at its replicas: those of the ISR have cut, the others will."""
+        """Look at the logs of a partition, and at its replicas: those in the ISR have cut, the others will."""
         scene, cluster = self._scene, seen.cluster
         self.look_at_logs([seen.tp])
         leader = scene.leader(cluster, seen.tp)
@@ -184,7 +184,7 @@ class Observer:
     def _after_event(self, now: Instant) -> None:
         looked_at = self._looked_at
         for name, controller in self._controllers.items():
-            if controller.events != looked_at.get(name):  # Else its image is as it was.
+            if controller.events != looked_at.get(name):  # Otherwise its image is unchanged.
                 looked_at[name] = controller.events
                 if self._scene.image(name).offset != self._offsets[name]:
                     self._look_for_elections(name, is_news=True)
@@ -235,7 +235,7 @@ class Observer:
                 scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
 
     def _look_at_joiners(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
-        """Write down where replicas that join the ISR differ from their leader at this moment."""
+        """Record where replicas that join the ISR differ from their leader at this moment."""
         joiners = [broker_id for broker_id in after.isr if broker_id not in before.isr and broker_id != after.leader]
         leader = self._scene.leader(name, tp) if joiners else None
         if leader is None or leader.leader_epoch != after.leader_epoch:
@@ -250,7 +250,7 @@ class Observer:
             if (is_cutting or has_cut) and replica.log.log_end_offset > leader.log.log_end_offset:
                 continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
             if mp is not None and replica.log.log_end_offset < leader.log.log_start_offset:
-                continue  # Meanwhile the leader began again where its source's log begins now.
+                continue  # Meanwhile the leader began again at the log start of its source.
             where = difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
                 where = (
@@ -260,7 +260,7 @@ class Observer:
                 account.joiners.append((name, tp, broker_id, where, now))
 
     def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
-        """Write down for how long replicas were outside the ISR that join it."""
+        """Record for how long replicas that join the ISR were outside it."""
         for broker_id in after.replicas:
             replica = (name, tp, broker_id)
             if broker_id in before.isr and broker_id not in after.isr:
@@ -270,7 +270,7 @@ class Observer:
                 self._scene.account.absences.append(Absence(*replica, since, self._scene.now))
 
     def _look_for_topics(self, name: str) -> None:
-        """Write down the topics that came and went, and what is set for them."""
+        """Record created and deleted topics, and changed configs."""
         scene, known = self._scene, self._topics.setdefault(name, {})
         found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
         for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
@@ -299,7 +299,7 @@ class Observer:
             scene.note(f"{name} {topic}: {f'created with id {told}' if exists else 'deleted'}")
 
     def _told_id(self, name: str, topic: str, topic_id: Uuid) -> str:
-        """Return a topic's id as mirrors of it have it: one whose id nobody is told has a made one (D53)."""
+        """Return a topic's id as mirrors see it: a derived id if the release reports none (D53)."""
         scene = self._scene
         told = scene.has_topic_ids(name)
         return str(topic_id if told else made_topic_id(scene.clusters[name].cluster_id, topic))
@@ -307,7 +307,7 @@ class Observer:
     # -- logs ---------------------------------------------------------------------------------
 
     def look_at_logs(self, partitions: list[TopicPartition]) -> None:
-        """Write down the leaders' logs of some partitions, in every cluster that has them."""
+        """Record the leaders' logs of some partitions, in every cluster that has them."""
         for cluster in self._scene.clusters:
             for tp in partitions:
                 seen = self.log_seen(cluster, tp)
@@ -317,7 +317,7 @@ class Observer:
             self._scene.account.described.extend(described(self._scene, cluster, partitions))
 
     def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
-        """Return the log at the leader, or None if there is no leader."""
+        """Return the log of the leader, or None if there is no leader."""
         leader = self._scene.leader(cluster, tp)
         return None if leader is None else self._seen(cluster, leader, leader.log.high_watermark)
 
@@ -360,7 +360,7 @@ class Observer:
     # -- the last look ------------------------------------------------------------------------
 
     def look_at_everything(self) -> None:
-        """Fill what the account says of the end."""
+        """Fill the fields of the account about the end of the history."""
         account = self._scene.account
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
@@ -390,11 +390,11 @@ class Observer:
                     account.replicas.append((name, tp, broker_id, where))
 
     def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
-        """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
+        """Return where a replica differs from its leader by more than compaction explains; empty if it does not.
 
-        A replica that was away for longer than tombstones stay may have missed some, as with Kafka: the records that
-        they delete are left in its log alone. So it may have missed a marker; then its last stable offset stands
-        still, while the other one cleans by the records above it, until another marker of the producer decides.
+        A replica that was away for longer than tombstones stay may have missed some, as in Kafka: only its log keeps
+        the records that they delete. It may also have missed a marker. Then its last stable offset does not advance,
+        while the other replica cleans by the records above it, until another marker of the producer decides.
         """
         logs, until = (leader.log, replica.log), leader.log.high_watermark
         stable = min(until, max(log.last_stable_offset for log in logs))
@@ -411,7 +411,7 @@ class Observer:
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
     def _rows_of(self, name: str, replica: Partition, stable: int, until: int) -> list[LogRow]:
-        """Return a replica's records below `until`, those below `stable` as they are decided."""
+        """Return a replica's records below `until`, with the decided state of those below `stable`."""
         scene, log = self._scene, replica.log
         rows = self._rows(log, stable, until)
         if log.last_stable_offset >= stable:
@@ -420,7 +420,7 @@ class Observer:
         return with_open_hidden(rows, log.producers.ongoing) if away else rows
 
     def look_at_ids(self) -> None:
-        """Write down the topic ids as they are now."""
+        """Record the current topic ids."""
         self._scene.account.topic_ids.clear()
         for name in self._scene.clusters:
             self._ids_of(name)
@@ -443,7 +443,7 @@ class Observer:
         return "" if mp is None else MirrorState.UNKNOWN.name if mp.state is None else mp.state.name
 
     def mirror_partition(self, cluster: str, tp: TopicPartition) -> MirrorPartition | None:
-        """Return what the leader knows of a mirrored partition, or None without a leader."""
+        """Return the leader's state of a mirrored partition, or None without a leader."""
         leader = self._scene.leader(cluster, tp)
         if leader is None:
             return None
@@ -452,7 +452,7 @@ class Observer:
 
 
 def shown(seen: LogSeen, until: int) -> LogSeen:
-    """Return a log without what is visible from `until` on."""
+    """Return a log without the records from `until` on."""
     return replace(
         seen,
         rows=tuple(row for row in seen.rows if row.offset < until),

@@ -1,8 +1,8 @@
-"""How does an operator have something done? Orders of one cluster go out one after the other, each until answered.
+"""Operators: the orders of a cluster are sent one after the other, each until it is answered.
 
-An order is repeated at other brokers until one answers or the operator's patience ends. If an earlier try went
-unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it. What is said of one
-topic of an order is an answer about this one.
+An order is sent to other brokers until one responds or PATIENCE_MS is over. If an earlier attempt had no response,
+"exists already" counts as success, as in scripts around Kafka's tools. The result for one topic of an order is recorded
+as the result for that topic only.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ PATIENCE_MS = 8_000
 RETRY_MS = 250
 TRY_MS = 3_000
 NOBODY = "nobody"
-"""In place of a cluster's name: bootstrap servers that do not exist."""
+"""Used instead of a cluster's name: bootstrap servers that do not exist."""
 LOOKED_AT_BEFORE = ("add", "remove", "pause", "resume", "delete_topic")
-"""Before these all logs of their topics are looked at."""
+"""Actions before which all logs of their topics are looked at."""
 ALREADY_DONE = {
     "create_mirror": ErrorCode.MIRROR_ALREADY_EXISTS,
     "add": ErrorCode.TOPIC_ALREADY_IN_MIRROR,
@@ -68,7 +68,7 @@ ALREADY_DONE = {
 }
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
 FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
-"""Retriable for a client that produces; an operator has to look what is wrong."""
+"""Retriable for a client that produces; an operator has to find the cause."""
 WITH_TOPICS = (
     AddTopicsToMirrorResponse,
     PauseMirrorTopicsResponse,
@@ -76,16 +76,16 @@ WITH_TOPICS = (
     ResumeMirrorTopicsResponse,
 )
 DELETED_BY_ROWS_FROM = 6
-"""The first version of DeleteTopics that has rows in place of names."""
+"""First version of DeleteTopics with rows instead of names."""
 MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
-"""Makes the request of one kind of order to a cluster, of a step's arguments."""
+"""Makes the request of one kind of order to a cluster from a step's arguments."""
 WhyNot = Callable[[str, int, Step], str]
-"""Says why the order to a cluster is not given; empty if it is."""
+"""Returns why the order to a cluster is not given; empty if it is."""
 
 
 @dataclass(slots=True)
 class Operator:
-    """Gives one cluster its orders."""
+    """Sends the orders of one cluster."""
 
     scene: Scene
     observer: Observer
@@ -95,14 +95,14 @@ class Operator:
     _works: bool = False
 
     def order(self, number: int, step: Step) -> None:
-        """Have a step done, after those before it."""
+        """Queue a step, to run after those before it."""
         self._waiting.append((number, step))
         if not self._works:
             self._works = True
             self.scene.scripts.start("operator", self._work())
 
     def leaves(self) -> bool:
-        """Give no more orders; return whether any waited, or still waits for its answer."""
+        """Drop all waiting orders; return whether an order is still in progress."""
         for number, _ in self._waiting:
             self.scene.note(f"order {number} is not given: time is up")
         self._waiting.clear()
@@ -119,7 +119,9 @@ class Operator:
         self._works = False
 
     def _ends_eligibility(self, step: Step) -> str:
-        """Return which partition would have no leader any more, as the manual warns (D71); empty if none."""
+        """Return why the order would leave a partition without any eligible leader, as the manual warns (D71); else
+        empty.
+        """
         if step.args.get("name") != "min.insync.replicas":
             return ""
         for name, topic in ((name, topic) for name in self.scene.clusters for topic in topics_of(step.args)):
@@ -162,7 +164,7 @@ class Operator:
         scene.note(f"order {number} answered: {told[0] if alike else ', '.join(told)}")
 
     def _ask(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:
-        """Return the answer by topic, or for an order about none by an empty name; empty where there was none."""
+        """Return the error name by topic, with one empty topic for an order about none; empty if no response came."""
         scene, request = self.scene, ORDERS[action]
         subjects = topics_of(args) or ("",)
         until = scene.now + PATIENCE_MS * MILLISECOND
@@ -179,15 +181,17 @@ class Operator:
                         for name, error in errors.items()
                     }
                 if all(not error.retriable or error in FINAL for error in errors.values()):
-                    # What a repeated order is refused for may be what the first try has done.
+                    # The first attempt may have caused the error of a repeated one.
                     return {name: "" if tried and error else error.name for name, error in errors.items()}
                 heard = any(error not in REPEATED for error in errors.values())
-            tried = tried or heard  # A broker that was down cannot have done it, nor one that says so.
+            tried = tried or heard  # A broker that was down, or says that it did nothing, has not carried it out.
             yield Sleep(RETRY_MS)
         return dict.fromkeys(subjects, "")
 
     def _is_done(self, action: str, args: Mapping[str, Value], topic: str, error: ErrorCode) -> bool:
-        """Return whether what a repeated order is refused for is what it orders: not a topic in another mirror."""
+        """Return whether the error of a repeated order shows that it was carried out; a topic in another mirror does
+        not.
+        """
         if error is not ALREADY_DONE.get(action):
             return False
         assignment = parse(self.scene.image(self.cluster).configs.topic(topic).get(MIRROR_NAME, ""))
@@ -195,13 +199,13 @@ class Operator:
 
 
 def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the topics that a step names."""
+    """Return the topics of a step."""
     text = str(args.get("topics", args.get("topic", "")))
     return tuple(name for name in text.split(",") if name)
 
 
 def _error_of(reply: Message, topic: str) -> ErrorCode:
-    """Return what an answer says of a topic, or at all if it has no row for it."""
+    """Return the error code for a topic, or that of the whole response if it has no row for it."""
     if isinstance(reply, DescribeMirrorsResponse):
         return ErrorCode(reply.error_code)
     if isinstance(reply, AlterConfigsResponse):
@@ -222,7 +226,7 @@ def _partitions(scene: Scene) -> list[TopicPartition]:
 
 
 def servers(scene: Scene, cluster: str) -> str:
-    """Return the bootstrap servers of a cluster of the plan, or addresses at which nothing listens."""
+    """Return the bootstrap servers of a cluster of the plan, or addresses where no server listens."""
     return "nowhere:9092" if cluster == NOBODY else scene.clusters[cluster].bootstrap_servers
 
 
@@ -293,7 +297,7 @@ def _delete_records(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Me
 
 
 def _alter(kind: int, name: str, key: str, value: str | None) -> Message:
-    """Return the request that sets a config, or without a value takes back what was set."""
+    """Return the request that sets a config, or deletes it if `value` is None."""
     operation = ConfigOp.DELETE if value is None else ConfigOp.SET
     config = AlterableConfig(name=key, config_operation=operation, value=value)
     return IncrementalAlterConfigsRequest(
@@ -312,7 +316,7 @@ def _reset_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Messa
 def _altered_topic(scene: Scene, cluster: str, topic: str, name: str, value: str | None) -> Message:
     if scene.last_version(cluster, "IncrementalAlterConfigs") > NOT_SERVED:
         return _alter(ResourceType.TOPIC, topic, name, value)
-    # Tools of such a release read what is set, and say all of it anew.
+    # Tools of such a release read all configs and send the complete new set.
     values = {key: old for key, old in scene.image(cluster).configs.topic(topic).items() if key != name}
     values |= {} if value is None else {name: value}
     rows = [LegacyConfig(name=key, value=text) for key, text in values.items()]
@@ -355,4 +359,4 @@ ORDERS: dict[str, MakeRequest] = {
     "alter_mirror": _alter_mirror,
     "point_mirror": _point_mirror,
 }
-"""How an action becomes a request."""
+"""Action to the function that makes its request."""

@@ -1,7 +1,7 @@
-"""Outages of a client: for moments it does not reach one broker, or the broker does not reach it.
+"""Outages of a client: for short times it cannot reach one broker, or the broker cannot reach it.
 
-What is sent meanwhile is lost, and then the links are reset. So a request is sent again that may have been carried out,
-and an answer that says what became of a batch, or of a fetch session, never comes.
+Requests sent meanwhile are lost, and then the connections are reset. So a request may be sent again after it was
+carried out, and the response with the result of a batch, or of a fetch session, never arrives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kmirror.histories.producing import Desk
 from kmirror.histories.scripts import Script, Sleep
 
 OPTION = "outages"
-"""Name of the option of a client that has outages."""
+"""Option of a client that has outages."""
 PAUSE_MS = (1_500, 6_000)
 LASTS_MS = (20, 1_200)
 

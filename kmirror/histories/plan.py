@@ -1,7 +1,7 @@
-"""What happens in a history? A plan: clusters, clients and steps, all of it data; the same plan is the same run.
+"""Plan of a history: clusters, clients and steps as data. The same plan always gives the same run.
 
-A plan is drawn from a seed and a profile (draw.py), or read from a file. It goes to JSON and back without loss, so that
-a failing one can be kept, shrunk and sent on. Times are virtual milliseconds since the clusters were up.
+A plan is drawn from a seed and a profile (draw.py) or read from a file. It converts to JSON and back without loss, so a
+failing plan can be saved, shrunk and shared. Times are virtual milliseconds since the clusters were up.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ class ClusterPlan:
     name: str
     """a, b, c, d."""
     brokers: int
-    """Their number; their ids are 1 and up."""
+    """Number of brokers; their ids start at 1."""
     replication_factor: int
-    """Of the topics that the history creates."""
+    """Replication factor of the topics that the history creates."""
     configs: Mapping[str, str] = field(default_factory=dict)
     """Configs of all brokers and of the controller."""
     mirror_version: int = 1
-    """Level of the feature; 0 for a cluster that cannot mirror."""
+    """Level of the feature `mirror.version`; 0 for a cluster that cannot mirror."""
     transaction_version: int = 2
-    """Level of the feature."""
+    """Level of the feature `transaction.version`."""
     release: str = ""
-    """The earlier release of Kafka that its brokers play for clients and mirrors; empty for none."""
+    """Earlier Kafka release that the brokers imitate for clients and mirrors; empty for none."""
     log_dirs: int = 1
-    """Log directories of each broker."""
+    """Number of log directories of each broker."""
     racks: int = 0
-    """Broker 1 is in rack r1, broker 2 in r2 and so on, and after the last rack in r1 again; 0 for no racks."""
+    """Number of racks, assigned round robin: broker 1 is in rack r1, broker 2 in r2; 0 for no racks."""
     eligible_version: int = 0
     """Level of `eligible.leader.replicas.version` (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPlan:
-    """One producer or consumer that works through the whole history."""
+    """A producer or consumer that works during the whole history."""
 
     name: str
-    """Any, each once."""
+    """Any name that no other client has."""
     kind: str
-    """A row of workloads.KINDS, such as plain, idempotent, overlapping, read_committed."""
+    """Row of workloads.KINDS, such as plain, idempotent, overlapping, read_committed."""
     cluster: str
-    """Where it begins; steps may send it to another cluster."""
+    """Cluster where it begins; steps may move it to another cluster."""
     topics: tuple[str, ...]
-    """What it writes or reads; a topic need not exist yet."""
+    """Topics that it writes or reads; a topic need not exist yet."""
     pause_ms: int
-    """How long it may rest between two things that it does."""
+    """Longest pause between two actions."""
     options: Mapping[str, Value] = field(default_factory=dict)
-    """What some kinds take, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`, `outages`."""
+    """Options of its kind, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`, `outages`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One order of an operator, or one fault; carried out `at_ms`, or as soon as the step before it was begun."""
+    """An operator's order or a fault; carried out `at_ms`, or when the previous step has begun if that is later."""
 
     at_ms: int
-    """When, since the clusters were up."""
+    """Time since the clusters were up."""
     action: str
-    """A row of actions.ACTIONS, such as add, remove, kill_broker, line_down."""
+    """Row of actions.ACTIONS, such as add, remove, kill_broker, line_down."""
     args: Mapping[str, Value] = field(default_factory=dict)
-    """What the action needs and takes."""
+    """Required and optional arguments of the action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that a history is made of: the same plan gives the same run."""
+    """Complete description of a history; the same plan gives the same run."""
 
     seed: int
-    """All chance in the run follows from it."""
+    """Seed of all random choices in the run."""
     profile: str
-    """The profile that it was drawn from; any word in a plan that was written by hand."""
+    """Profile from which it was drawn; any text in a plan written by hand."""
     clusters: tuple[ClusterPlan, ...]
     """Two to four."""
     network: Mapping[str, int]
@@ -87,20 +87,20 @@ class Plan:
     clients: tuple[ClientPlan, ...]
     """Producers, consumers and groups."""
     steps: tuple[Step, ...]
-    """Orders and faults, the earliest first."""
+    """Orders and faults, earliest first."""
     faults_end_ms: int
-    """Here all faults end: nodes are started, lines come up, clients end their transactions."""
+    """Time at which all faults end: nodes start, lines come up, clients end their transactions."""
     converge_ms: int
-    """So long everything may take after that to come to rest."""
+    """Time after `faults_end_ms` within which everything must settle."""
     topics: Mapping[str, str] = field(default_factory=dict)
-    """Topics that exist from the start: name to the cluster that has it, with `partitions` in front, such as `2@a`."""
+    """Topics that exist from the start: name to partition count and cluster, such as `2@a`."""
     closes_rings: bool = True
     """Operators also give an order that lets clusters mirror a topic in a ring; see rings.py."""
     restart: Mapping[str, str] = field(default_factory=dict)
-    """How each node ends before it starts again when all is over: `a-1` to stop or kill. Empty for no restart."""
+    """How each node ends before the final restart: node such as `a-1` to stop or kill. Empty for no restart."""
 
     def steps_that(self, *actions: str) -> list[Step]:
-        """Return the steps that do one of these actions, at once or when their trap springs."""
+        """Return the steps with one of these actions, carried out directly or by a trap."""
         return [step for step in self.steps if step.action in actions or step.args.get("do") in actions]
 
     def to_json(self) -> str:
@@ -109,7 +109,10 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Return the plan that `text` holds; UsageError if it holds none. Whether it can be run is not asked here."""
+        """Return the plan in `text`.
+
+        Raise UsageError if it is not a plan. `plan_check.problem` checks whether the plan can be run.
+        """
         try:
             return cls._from_raw(json.loads(text))
         except KeyError as error:

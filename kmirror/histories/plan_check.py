@@ -1,6 +1,6 @@
-"""Can this plan be run? A file may say anything; here it is asked before a cluster is built.
+"""Validation of a plan before any cluster is built, as a plan may come from a file.
 
-Types and sizes are looked at here, the names of actions, clusters, nodes and kinds by `actions.problem_with`.
+Types and sizes are checked here; names of actions, clusters, nodes and kinds by `actions.problem_with`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _is_mapping_to(*kinds: type) -> Callable[[object], bool]:
     return is_such
 
 
-# By the words of the annotation: what a field has to be, and what it is called.
+# Annotation of a field to its check and the name of the expected type.
 TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "int": (_is_int, "a whole number"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
@@ -49,11 +49,11 @@ TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
 
 
 def problem(plan: Plan) -> str | None:
-    """Return in one line what keeps this plan from being run, or None."""
+    """Return one line that says why this plan cannot be run, or None."""
     rows: list[tuple[str, Any]] = [("the plan", plan)]
     for what, group in (("clusters", plan.clusters), ("clients", plan.clients), ("steps", plan.steps)):
         rows += [(f"{what}[{number}]", row) for number, row in enumerate(group)]
-    # Types first: what asks for names and sizes relies on them.
+    # Types first: the checks of names and sizes rely on them.
     wrong = next((text for text in (_types(where, row) for where, row in rows) if text), None)
     return wrong or _sizes(plan) or problem_with(plan)
 

@@ -1,4 +1,4 @@
-"""Where a consumer of a history is in a partition."""
+"""Position of a consumer of a history in a partition."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Preferred:
 class Position:
     offset: int = 0
     epoch: int = -1
-    """Of the last batch read; -1 before the first."""
+    """Leader epoch of the last batch read; -1 before the first."""
     checked: tuple[str, int] = ("", -1)
     """Cluster and leader epoch for which the position is known to be in the log."""
     known: Marks | None = None
-    """What the last answer said; only what changed is written down."""
+    """Values of the last response; only changes are recorded."""
     preferred: Preferred | None = None

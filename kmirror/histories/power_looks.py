@@ -1,4 +1,4 @@
-"""What may a site lose with its power? Where each replica had flushed to, and the log with which a leader goes on."""
+"""Observation of a site's loss of power: the flushed end of each replica, and the log of the next leader."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kmirror.histories.scene import Scene
 from kmirror.histories.stores import end_of, stores_of
 
 See = Callable[[str, Partition], LogSeen]
-"""Return a leader's log in a cluster, with all rows up to its end."""
+"""Returns a leader's log in a cluster, with all rows up to its end."""
 
 
 class PowerLooks:
-    """Writes down what sites lose with their power, and who leads afterwards."""
+    """Records unflushed data before sites lose power, and the leaders afterwards."""
 
     def __init__(self, scene: Scene, see: See) -> None:
         self._scene = scene
@@ -22,9 +22,10 @@ class PowerLooks:
         self._awaited: list[PowerLoss] = []
 
     def before_loss(self, cluster: str) -> None:
-        """Look at the disks of a cluster all of whose nodes are about to lose power; brokers may be starting still.
+        """Record the flushed and unflushed ends of a cluster's logs before its nodes lose power; brokers may still be
+        starting.
 
-        A topic whose records are flushed before they are acknowledged loses none: it is passed over.
+        A topic that flushes every record before it acknowledges it loses none, and is left out.
         """
         scene, found = self._scene, self._scene.clusters[cluster]
         for tp in scene.partitions(cluster):
@@ -41,7 +42,7 @@ class PowerLooks:
             self._awaited.append(loss)
 
     def after_event(self) -> None:
-        """Look at the leaders that have begun since."""
+        """Record the logs of the leaders that have begun since."""
         for loss in list(self._awaited):
             leader = self._scene.leader(loss.cluster, loss.tp)
             if leader is not None:

@@ -1,13 +1,13 @@
-"""How does a producer get its batches and transactions to a cluster? With Kafka's retries, and mostly with acks=all.
+"""Producer of a history: delivery of batches and transactions with Kafka's retries, usually with acks=all.
 
-With acks=1 or 0 nothing is promised: such a batch is not written down as acknowledged.
+With acks=1 or 0 nothing is promised, so such a batch is not recorded as acknowledged.
 
-A batch is sent until it is acknowledged, refused for good, given up after the delivery timeout, or until its
-application turned to another cluster. Whatever comes of it is written down.
+A batch is sent until it is acknowledged, refused permanently, given up after the delivery timeout, or until its
+application moves to another cluster. The result is recorded.
 
-Several batches of a partition may be in flight. Each has its sequence number from when it is handed over, and keeps it;
-they go to one leader at a time, in order; one that has to be sent again waits until those before it are done. So
-OUT_OF_ORDER_SEQUENCE_NUMBER is final only for the first of them: the others are ahead of one that was lost.
+Several batches of a partition may be in flight. Each gets its sequence number when it is handed over, and keeps it.
+They go to one leader at a time, in order; a batch that must be sent again waits for those before it. So
+OUT_OF_ORDER_SEQUENCE_NUMBER is final only for the first of them: the others follow one that was lost.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
 COORDINATOR_KEYS_FROM = 4
-"""The first version of FindCoordinator that asks by a list of keys."""
+"""First version of FindCoordinator with a list of keys."""
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
-"""After that a batch, or a question to a coordinator, is given up."""
+"""Time after which a batch, or a request to a coordinator, is given up."""
 RETRY_MS = 120
 WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
 LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -53,18 +53,18 @@ TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 MILLION = 1_000_000
 PADDING = "padding"
 POLL_MS = 40
-"""So often it is looked whether batches in flight are done."""
+"""Interval of the checks whether batches in flight are done."""
 
 
 class Desk:
-    """One application that writes: where it writes to at present, and what it has not written yet."""
+    """An application: its current cluster, and its unique values."""
 
     def __init__(self, scene: Scene, plan: ClientPlan) -> None:
         self.scene = scene
         self.plan = plan
         self.cluster = plan.cluster
         self.turns = 0
-        """How often the application has turned to another cluster."""
+        """Number of times the application has moved to another cluster."""
         self.rng: Rng = scene.rng(f"client {plan.name}")
         self._values = 0
         self._answers_lost_ppm = int(plan.options.get("answers_lost_ppm", 0))
@@ -72,7 +72,9 @@ class Desk:
         self._keys = self.rng.split("keys")
 
     def ask(self, ask: Ask) -> Script[Message | None]:
-        """Ask, and lose the answer now and then: the client waits for it in vain, and knows nothing of the request."""
+        """Send a request, and sometimes lose the response: the client waits until the timeout and does not know the
+        result.
+        """
         sent_at = self.scene.now
         reply: Message | None = yield ask
         if reply is None or not self._answers_lost_ppm or not self._losses.chance(self._answers_lost_ppm, MILLION):
@@ -81,13 +83,13 @@ class Desk:
         return None
 
     def turn(self, cluster: str) -> None:
-        """Have the application go on in `cluster`."""
+        """Move the application to `cluster`."""
         if cluster != self.cluster:
             self.cluster = cluster
             self.turns += 1
 
     def goes_on(self) -> bool:
-        """Return whether the application goes on writing; if not, it ends what it is at."""
+        """Return whether the application continues to write; otherwise it finishes its current work."""
         return self.scene.writing
 
     def values(self, count: int) -> list[str]:
@@ -97,10 +99,11 @@ class Desk:
         return [f"{self.plan.name}.{n}" for n in range(first, first + count)]
 
     def record(self, value: str) -> RecordData:
-        """Return a record for a value: of one of `keys`, now and then a tombstone; else each has its own key.
+        """Return a record for a value, with one of `keys`, sometimes as a tombstone; without `keys` each has its own
+        key.
 
-        A topic that is to be compacted takes no records without a key, and nothing of it goes where each has its own.
-        With `nulls` some have neither key nor value, with `padding` each is so many bytes larger.
+        A compacted topic takes no record without a key, and compaction removes nothing if every key is unique. With
+        `nulls` some records have neither key nor value; with `padding` each is larger by that number of bytes.
         """
         options, octets = self.plan.options, value.encode()
         if "nulls" in options and self._keys.chance(int(options["nulls"]), 100):
@@ -115,12 +118,12 @@ class Desk:
         return RecordData(key, octets)
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions that the application's topics have where it writes to."""
+        """Return the partitions of the application's topics in its current cluster."""
         directory = self.scene.directories[self.cluster]
         return [tp for topic in self.plan.topics for tp in directory.partitions(topic)]
 
     def find_coordinator(self, cluster: str, kind: CoordinatorType, key: str) -> Script[Endpoint | None]:
-        """Ask a broker which one coordinates `key`; None if it does not say."""
+        """Return the endpoint of the coordinator of `key`, or None if the broker does not return one."""
         endpoint = self.scene.directories[cluster].any_broker()
         if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
             request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
@@ -134,50 +137,49 @@ class Desk:
         return next((Endpoint(host, port) for error, host, port in found if not error), None)
 
     def pause(self) -> Sleep:
-        """Return a rest of about `pause_ms`, at least until all clients stop resting."""
+        """Return a pause of about `pause_ms`, at least until all clients stop resting."""
         half, resting_ms = self.plan.pause_ms // 2, (self.scene.resting_until - self.scene.now) // MILLISECOND
         return Sleep(max(half + self.rng.between(0, 2 * half), resting_ms))
 
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """A batch on its way, with a sequence number that it keeps."""
+    """A batch in delivery, with its permanent sequence number."""
 
     tp: TopicPartition
     values: Sequence[str]
     records: bytes
     sequence: int
     number: int
-    """Of the batch in its partition."""
+    """Number of the batch in its partition."""
     until: Instant
     tried: bool = False
     at: Endpoint | None = None
-    """The leader that it was sent to and that has not answered; None while it waits to be sent."""
+    """Leader that it was sent to and that has not responded; None while it waits to be sent."""
 
 
 @dataclass(slots=True)
 class Producer:
-    """One producer instance: bound to a cluster, with or without an id."""
+    """A producer instance, bound to a cluster, with or without a producer id."""
 
     desk: Desk
     name: str
-    """Of the process; a pair of producers is two."""
+    """Name of the process; a pair of producers has two."""
     cluster: str
     transactional_id: str = ""
     timeout_ms: int = 4_000
-    """After which the coordinator aborts its transaction."""
+    """Time after which the coordinator aborts its transaction."""
     raises_epochs: bool = False
-    """Is it a client of transaction.version 2? Then leaders add partitions, and the end of a transaction raises the
-    epoch."""
+    """Whether it uses transaction.version 2: leaders add partitions, and the end of a transaction raises the epoch."""
     producer_id: int = -1
     epoch: int = -1
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     transaction: Transaction | None = None
     coordinator: Endpoint | None = None
     lanes: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
-    """The batches on their way, in order."""
+    """Batches in delivery, in order."""
     is_broken: bool = False
-    """A batch was refused or given up since it was last asked."""
+    """A batch was refused or given up since the last flush."""
     _in_flight: int = field(init=False)
     _numbers: dict[TopicPartition, int] = field(default_factory=dict)
     _turns: int = field(init=False)
@@ -188,23 +190,23 @@ class Producer:
 
     @property
     def has_turned(self) -> bool:
-        """Return whether the application has turned to another cluster since this producer began."""
+        """Return whether the application has moved to another cluster since this producer began."""
         return self.desk.turns != self._turns
 
     # -- batches ------------------------------------------------------------------------------
 
     def send(self, tp: TopicPartition, values: Sequence[str]) -> Script[ErrorCode | None]:
-        """Write one batch; NONE if it was acknowledged, None if it was given up, else why it was refused."""
+        """Write one batch; return NONE if it was acknowledged, None if it was given up, else the error."""
         batch = self._enter(tp, values)
         return (yield from self._carry(batch))
 
     def write(self, tp: TopicPartition, make: Callable[[], Sequence[str]]) -> Script[None]:
-        """Hand over as many batches as may be in flight, or fewer, each with what `make` returns; wait for room only.
+        """Send up to as many batches as may be in flight, each with the result of `make`; wait only for room.
 
-        `flush` says what became of them.
+        `flush` returns the result.
         """
         for _ in range(self.desk.rng.between(1, self._in_flight)):
-            # The leader knows the last five batches again, so the window is counted from the first that is not done.
+            # The leader remembers the last five batches, so the window counts from the first one that is not done.
             while (lane := self.lanes.get(tp)) and self._numbers[tp] - lane[0].number >= self._in_flight:
                 yield Sleep(POLL_MS)
             if self.is_broken or self.has_turned:
@@ -212,14 +214,14 @@ class Producer:
             self.desk.scene.scripts.start(self.name, self._carry(self._enter(tp, make())))
 
     def flush(self) -> Script[bool]:
-        """Wait until no batch is in flight; False if one was not acknowledged."""
+        """Wait until no batch is in flight; return False if one was not acknowledged."""
         while any(self.lanes.values()):
             yield Sleep(POLL_MS)
         good, self.is_broken = not self.is_broken, False
         return good
 
     def _enter(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
-        """Give a batch its number, and write down that it is sent."""
+        """Assign a number to a batch, and record that it is sent."""
         scene = self.desk.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
         rows = [self.desk.record(value) for value in values]
@@ -260,13 +262,13 @@ class Producer:
         self.lanes[batch.tp].remove(batch)
         self.is_broken |= error is not ErrorCode.NONE
         if error not in (ErrorCode.NONE, None):
-            # Where a later batch was sent, a leader that knew nothing of the producer may have begun with that one.
+            # If a later batch was sent, a leader without state of the producer may have accepted that one first.
             alone = self.sequences.get(batch.tp) == len(batch.values)
             self._refused(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
         return error
 
     def _may_go(self, batch: Batch, leader: Endpoint) -> bool:
-        """Return whether no batch before this one has to be sent first."""
+        """Return whether no earlier batch must be sent first."""
         lane = self.lanes[batch.tp]
         return not any(batch.tried or other.at != leader for other in lane[: lane.index(batch)])
 
@@ -321,7 +323,7 @@ class Producer:
     # -- ids and transactions -----------------------------------------------------------------
 
     def init(self) -> Script[bool]:
-        """Get a producer id, or with a transactional id the next epoch; False if there was none to be had."""
+        """Get a producer id, or with a transactional id the next epoch; return False if that failed."""
         request = InitProducerIdRequest(
             transactional_id=self.transactional_id or None, transaction_timeout_ms=self.timeout_ms
         )
@@ -337,15 +339,15 @@ class Producer:
         return True
 
     def begin(self, key: str) -> Transaction:
-        """Open a transaction; the coordinator hears of it with its first partition."""
+        """Open a transaction; the coordinator learns of it with its first partition."""
         self.transaction = Transaction(key, self.cluster)
         self.desk.scene.account.transactions[key] = self.transaction
         return self.transaction
 
     def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
-        """Add the partitions to the transaction at its coordinator; False if it refuses or is not there.
+        """Add the partitions to the transaction at its coordinator; return False if that failed.
 
-        Where their leaders will do so, nobody is asked.
+        Send nothing if the leaders add them.
         """
         if self.raises_epochs:
             return True
@@ -362,7 +364,7 @@ class Producer:
         return reply is not None and not _added_error(reply)
 
     def end(self, *, commit: bool) -> Script[bool]:
-        """Commit or abort; False if the coordinator refused, or did not answer, so that the outcome is not known."""
+        """Commit or abort; return False if the coordinator refused, or the result is unknown without a response."""
         transaction = self.transaction
         assert transaction is not None, "begun"
         transaction.asked = "commit" if commit else "abort"
@@ -385,7 +387,7 @@ class Producer:
         return transaction.answered
 
     def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
-        """Ask until there is an answer that repeating would not change; None if there was none in time."""
+        """Send a request until a response comes that a retry would not change; return None if none came in time."""
         scene = self.desk.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
         version_max = None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
@@ -413,7 +415,7 @@ class Producer:
 
 
 def _added_error(reply: Message) -> int:
-    """Return the worst error of AddPartitionsToTxn: one that waiting does not mend goes first."""
+    """Return the worst error of AddPartitionsToTxn; errors that waiting does not resolve come first."""
     if not isinstance(reply, AddPartitionsToTxnResponse):
         return -1
     codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]

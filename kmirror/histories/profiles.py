@@ -1,7 +1,7 @@
-"""Which steps and faults make up a history, and with which weights? One row for each profile.
+"""Profiles: the steps and faults of a history with their weights, one row for each profile.
 
-A weight is the share of a move among all moves of the row; what is not named does not happen. Moves are rows of
-moves.MOVES: each draws one or a few steps that belong together.
+A weight is the share of a move among all moves of the row; moves that are not named do not occur. Moves are rows of
+moves.MOVES; each draws one or a few steps that belong together.
 """
 
 from __future__ import annotations
@@ -19,54 +19,54 @@ class Profile:
     name: str
     doc: str
     steps: tuple[int, int]
-    """At least and at most about so many steps."""
+    """Approximate minimum and maximum number of steps."""
     moves: Mapping[str, int]
     workloads: Mapping[str, int]
-    """Of the producers, by row of workloads.KINDS."""
+    """Weights of the producers, by row of workloads.KINDS."""
     producers: tuple[int, int] = (2, 4)
     pause_ms: tuple[int, int] = (250, 800)
     gap_ms: tuple[int, int] = (200, 2_400)
-    """Between two moves."""
+    """Pause between two moves."""
     third_cluster: int = 30
-    """Percent of histories."""
+    """Percent of histories with more than two clusters."""
     shapes: Mapping[str, int] = field(default_factory=lambda: OF_THREE)
-    """What a third cluster, and a fourth, are for: rows of shapes.SHAPES."""
+    """Weights of the shapes with a third and fourth cluster: rows of shapes.SHAPES."""
     rings: int = 0
-    """Percent of histories of three or four clusters whose shape is one of RINGS; their operators may close a ring."""
+    """Percent of histories of three or four clusters with a shape of RINGS; their operators may close a ring."""
     single_broker: int = 12
-    """Percent of clusters."""
+    """Percent of clusters with one broker."""
     ends_mirrored: int = 0
-    """Percent of histories in which, at the end, what was not mirrored is ordered to be."""
+    """Percent of histories in which, at the end, every line that is not mirrored is added or failed back."""
     groups: int = 0
-    """Percent of consumers that commit their offsets, each for a group of its own."""
+    """Percent of consumers that commit their offsets, each for its own group."""
     keyed: int = 0
-    """Percent of histories with a compacted topic that no mirror has, and clients that write to few keys of it."""
+    """Percent of histories with a compacted topic that is in no mirror, and clients that write to few keys of it."""
     compacted: int = 0
     """Percent of histories whose mirrored topics are compacted, and have few keys."""
     old_source: int = 4
-    """Percent of histories in which the first source plays an earlier release of Kafka."""
+    """Percent of histories in which the first source imitates an earlier release of Kafka."""
     group_apps: int = 0
-    """Percent of histories with groups whose members come and go, or transform what they read."""
+    """Percent of histories with groups whose members come and go, or transform their input."""
     asks: int = 0
-    """Percent of histories with clients that ask whatever can be asked, and batches that are written in rare ways."""
+    """Percent of histories with clients that send arbitrary requests, and with rare kinds of batches."""
     library: int = 0
-    """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
+    """Percent of clients that use `kmirror.client` or fetch sessions, where their kind has such a variant."""
     racks: int = 0
-    """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
+    """Percent of histories whose brokers and most consumers are in racks, so that followers serve them."""
     eligible: int = 0
     """Percent of clusters that keep eligible leader replicas (KIP-966)."""
     eligible_losses: int = 0
-    """Percent of histories at whose end such clusters lose power while other brokers are away."""
+    """Percent of histories at whose end such clusters lose power while other brokers are down."""
     slow_sites: int = 0
     """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
     """Percent of topics that exist from the start and have `flush.messages` above 1."""
     starts_above_0: int = 0
-    """Percent of histories in which a source log begins above 0 when it is added, and is flushed after some records."""
+    """Percent of histories with a source log that begins above 0 when it is added, and flushes after some records."""
     created_early: int = 0
     """Percent of histories in which a topic is created at the destination right after it was added to a mirror."""
     stale: int = 0
-    """Percent of histories in which source brokers lose their controller, and tell the mirror of what was."""
+    """Percent of histories in which source brokers lose their controller, and give outdated metadata to the mirror."""
     themes: int = 0
     """Percent of histories with a theme of themes.THEMES, which draws some moves and workloads more often."""
 
@@ -232,7 +232,7 @@ PROFILES: dict[str, Profile] = {row.name: row for row in ROWS}
 
 
 def checked_profile(name: str) -> Profile:
-    """Return the profile of this name; UsageError if there is none."""
+    """Return the profile of this name; raise UsageError if there is none."""
     found = PROFILES.get(text("profile", name))
     if found is None:
         hint = did_you_mean(name, PROFILES) or f"there are {', '.join(PROFILES)}"

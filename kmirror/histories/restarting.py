@@ -1,6 +1,6 @@
-"""The restart at the end of a history: every node ends, in order or not, and starts again; what it says is compared.
+"""Restart at the end of a history: every node stops or is killed, starts again, and its state is compared.
 
-`Plan.restart` names how each node ends. A plan without it has no restart.
+`Plan.restart` has the way in which each node ends. A plan without it has no restart.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from kmirror.sim.producer import Producer
 STOP = "stop"
 KILL = "kill"
 STOP_MS = 6_000
-"""So long a node may take to end in order; then it is killed."""
+"""Time that a node may take to stop; then it is killed."""
 LOOK_MS = 250
 REST_MS = 25_000
-"""So long everything may take to come to rest again."""
+"""Time within which everything must settle again."""
 QUIET_MS = 500
-"""Before the first snapshot: what consumers have sent is answered."""
+"""Wait before the first snapshot, so that requests of consumers are answered."""
 
 
 def draw_restart(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> dict[str, str]:
-    """Return how each node ends: all of a cluster in order, all without warning, or each as it comes."""
+    """Return how each node ends: all nodes of a cluster stop, all are killed, or each at random."""
     found = {}
     for cluster in clusters:
         ways = rng.choice(((STOP,), (KILL,), (STOP, KILL)))
@@ -45,19 +45,19 @@ def draw_restart(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Restart:
-    """Restarts all clusters of a scene, and writes down what they were before and are after it."""
+    """Restarts all clusters of a scene, and records their state before and after it."""
 
     scene: Scene
     observer: Observer
     missing: Callable[[], list[tuple[str, TopicPartition, str]]]
-    """What has not come to rest."""
+    """Returns everything that has not settled."""
 
     def run(self) -> None:
         """Restart every node; nothing is written meanwhile."""
         account, world = self.scene.account, self.scene.simulation.world
         world.run_for(span_us=QUIET_MS * MILLISECOND)
         account.before_restart = self._snapshot()
-        # What other checkers judge ends here.
+        # Other checkers judge only the events before this point.
         parts = account, account.groups
         lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
         judged = [rows for rows in lists if rows is not account.refused_again]
@@ -83,7 +83,7 @@ class Restart:
             del rows[length:]
 
     def _still_missing(self) -> list[tuple[str, TopicPartition, str]]:
-        """Return what has not come to rest again; a topic that may wait for ever has its state read all the same."""
+        """Return everything that has not settled; also partitions with an excuse must have read their states."""
         unread = []
         for cluster, tp in self.scene.account.before_restart.states:
             mp = self.observer.mirror_partition(cluster, tp)
@@ -139,7 +139,7 @@ class Restart:
         return state[0] == MirrorState.STOPPED.name
 
     def _write(self) -> None:
-        """Have a fresh producer write to each partition that is in no mirror, or stopped."""
+        """Write with a new producer to each partition that is in no mirror, or stopped."""
         account = self.scene.account
         for name, cluster in self.scene.clusters.items():
             writable = [tp for tp in self.scene.partitions(name) if self._takes_writes(name, tp)]

@@ -1,7 +1,7 @@
-"""Orders that would let clusters mirror a topic in a ring, which operators of most histories do not give.
+"""Detection of orders that would let clusters mirror a topic in a ring; in most histories operators skip them.
 
-In a ring every cluster waits for the one before it, or is cut for it. Two clusters that mirror a topic from each other
-under one mirror name are no ring here: they wait, and say so (D25).
+In a ring every cluster waits for the previous one, or is cut for it. Two clusters that mirror a topic from each other
+under one mirror name are not a ring here: they wait, and report it (D25).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.mirror.states import Wish
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A topic of `destination` that is, or is going to be, mirrored from `source`."""
+    """A topic of `destination` that is, or will be, mirrored from `source`."""
 
     destination: str
     source: str
@@ -30,15 +30,15 @@ class Link:
 
 @dataclass(slots=True)
 class RingWatch:
-    """Looks at what all clusters mirror before an operator gives an order."""
+    """Checks the mirrors of all clusters before an operator gives an order."""
 
     scene: Scene
     observer: Observer
     _given: dict[int, Step] = field(default_factory=dict)
-    """Orders to add topics that were not answered, by number: they may be carried out at any time."""
+    """Unanswered orders to add topics, by number: they may be carried out at any time."""
 
     def why_not(self, cluster: str, number: int, step: Step) -> str:
-        """Return which ring the order to `cluster` would close; empty if it closes none, and is given."""
+        """Return the ring that the order to `cluster` would close; empty if it closes none."""
         if step.action not in ("add", "point_mirror"):
             return ""
         mirror = str(step.args["mirror"])
@@ -53,7 +53,7 @@ class RingWatch:
         return ""
 
     def _sources(self, cluster: str, mirror: str, step: Step | None = None) -> list[str]:
-        """Return the clusters that a mirror points to, has pointed to, or is going to point to."""
+        """Return the clusters that a mirror points to, has pointed to, or will point to."""
         scene = self.scene
         found = pointed_to(scene.plan, scene.account, cluster, mirror)
         if step is not None:
@@ -79,7 +79,7 @@ class RingWatch:
                     yield Link(cluster, source, mirror)
 
     def _mirror_of(self, cluster: str, topic: str) -> str:
-        """Return the mirror that has a topic, also while it stops; empty if none has it."""
+        """Return the mirror that has a topic, also while it is STOPPING; empty if none has it."""
         image = self.scene.image(cluster)
         assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
         if assignment is None:
@@ -93,7 +93,7 @@ class RingWatch:
 
 
 def _path(links: list[Link], new: Link) -> list[str]:
-    """Return the clusters on the way from the destination of `new` over its source back to it; none without a ring."""
+    """Return the clusters from the destination of `new` through its source back to it; empty if there is no ring."""
     paths = [[new.destination, new.source]]
     while paths:
         path = paths.pop()

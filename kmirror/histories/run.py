@@ -1,11 +1,11 @@
-"""`run_history`: carries a plan out, from the start of its clusters to the last look.
+"""Run of a plan by `run_history`, from the start of its clusters to the last look.
 
-    1  steps of the plan while clients write and read; nothing waits for an answer
-    2  faults end; producers go on for a while, end what they are at and stop; everything must come to rest
+    1  steps of the plan while clients write and read; no step waits for a result
+    2  faults end; producers continue for a while, finish their work and stop; everything must settle
     3  a last look at everything
-    4  every node restarts, if the plan says so, and everything is compared with what was before
+    4  every node restarts, if the plan says so, and everything is compared with the state before
 
-A run never raises for what happens inside it: an exception in a node is the account's crash.
+A failure inside the run never raises: an exception in a node is recorded in `Account.crash`.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from kmirror.sim.network import NetworkOptions
 from kmirror.sim.simulation import Simulation
 
 AFTER_FAULTS_MS = 2_500
-"""So long producers go on after the faults."""
+"""Time for which producers continue after the faults."""
 LOOK_MS = 250
 READ_ON_MS = 1_200
-"""So long consumers go on reading once everything has come to rest."""
+"""Time for which consumers continue to read once everything has settled."""
 
 
 def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full", coverage: bool = False) -> Outcome:
-    """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers.
+    """Run a plan, or the one that `seed` gives in `profile`, and return the outcome with all findings.
 
-    With `coverage` it also has how often each row of kmirror.histories.coverage was reached; the run is the same.
-    UsageError for a plan that cannot be carried out, and for a seed or a profile that does not exist.
+    With `coverage` it also has the number of times each row of kmirror.histories.coverage was reached; the run is the
+    same. Raise UsageError for a plan that cannot be carried out, and for a seed or a profile that does not exist.
     """
     from kmirror.histories.checkers import judge
 
@@ -62,7 +62,7 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
 
 
 def play(plan: Plan, *, coverage: bool = False) -> Outcome:
-    """Run a plan without judging it; UsageError if it cannot be carried out."""
+    """Run a plan without judging it; raise UsageError if it cannot be carried out."""
     wrong = problem(instance("a plan", plan, Plan, "Plan.from_json(text) reads one"))
     if wrong is not None:
         raise UsageError(wrong)
@@ -71,7 +71,7 @@ def play(plan: Plan, *, coverage: bool = False) -> Outcome:
     watch = Watch(scene) if coverage else None
     try:
         _History(scene, watch).run()
-    except Exception:  # Whatever a node raises is what is looked for; also a cluster that does not come up.
+    except Exception:  # Any exception of a node is a finding; so is a cluster that does not start.
         scene.account.crash = traceback.format_exc()
     for kind, subject in list(scene.open_spans):
         scene.end_span(kind, subject)
@@ -95,7 +95,7 @@ class _History:
         self._rest = Rest(scene, self._observer)
 
     def run(self) -> None:
-        """Run the plan to its end, let everything come to rest, and look at all logs once more."""
+        """Run the plan to its end, let everything settle, and look at all logs once more."""
         self._begin()
         scene, plan = self._scene, self._scene.plan
         world = scene.simulation.world
@@ -157,9 +157,9 @@ class _History:
             start(desk)
 
     def _come_to_rest(self) -> None:
-        """Run until everything has come to rest, at most as long as the plan gives; then note what has not.
+        """Run until everything has settled, for at most `converge_ms`; then record everything that has not.
 
-        Time is given a second time if orders still wait then, which are not given any more.
+        If orders still wait then, they are dropped, and the time is granted once more.
         """
         scene = self._scene
         if self._comes_to_rest():
@@ -171,7 +171,7 @@ class _History:
         scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
 
     def _comes_to_rest(self) -> bool:
-        """Run until everything has come to rest; return whether it did in the time that the plan gives."""
+        """Run until everything has settled; return whether it did within `converge_ms`."""
         scene, world = self._scene, self._scene.simulation.world
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
@@ -183,10 +183,10 @@ class _History:
         return False
 
     def _look_on(self) -> None:
-        """Run until nothing moves again, at most as long as consumers read on.
+        """Run until everything has settled again, at most for the time that consumers continue to read.
 
-        A transaction that an unclean election left open is no reason not to be at rest; when it times out later, its
-        records go to the mirrors, and are not to be missed there.
+        A transaction left open by an unclean election does not prevent settling. When it times out later, its records
+        become visible to mirrors, and must not be missing there.
         """
         world = self._scene.simulation.world
         until = world.now + READ_ON_MS * MILLISECOND
@@ -198,6 +198,6 @@ class _History:
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
     def _missing(self, *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
-        """Return what has not come to rest."""
+        """Return everything that has not settled."""
         self._observer.look_at_ids()
         return self._rest.missing(owed(self._scene.plan, self._scene.account), is_over=is_over)

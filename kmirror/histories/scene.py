@@ -1,7 +1,7 @@
-"""What do all parts of a running history share? The clusters, the account, the story, and the clock.
+"""State shared by all parts of a running history: clusters, account, story and clock.
 
-`Scene` decides nothing. It looks at clusters in a way that also works while a controller is down: then what the
-brokers themselves hold counts, for that is what their clients are served.
+`Scene` decides nothing. Its look-ups of clusters also work while a controller is down: they then use the state of the
+brokers, because clients are served from it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kmirror.spec.topics import is_internal
 
 @dataclass(slots=True)
 class Trap:
-    """Do something in the event after a state was entered, a log was cut, or a sight was seen, in a partition."""
+    """An action to run in the event after a partition enters a state, cuts its log, or shows a sight."""
 
     cluster: str
     topic: str
@@ -41,7 +41,7 @@ class Trap:
     """Name of a state, CUT, or a row of sights.SIGHTS."""
     spring: Callable[[TopicPartition], None]
     look: Callable[[], TopicPartition | None] | None = None
-    """Of a sight: return the partition where it was seen since the last look, or None. Called after every event."""
+    """For a sight: return the partition where it was seen since the last call, or None. Called after every event."""
 
 
 @dataclass(slots=True)
@@ -54,15 +54,15 @@ class Scene:
     story: list[tuple[Instant, str]] = field(default_factory=list)
     traps: list[Trap] = field(default_factory=list)
     open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
-    """(kind, subject) of what is away, down or disturbed now, with the instant at which it began."""
+    """(kind, subject) of each node or line that is down or disturbed now, to the time at which that began."""
     began: Instant = 0
     writing: bool = True
-    """Producers go on; then they end what they are at and stop."""
+    """Producers continue while true; then they finish their current work and stop."""
     reading: bool = True
     resting_until: Instant = 0
-    """Clients do nothing before: a long pause costs few events."""
+    """Clients do nothing before this time. A long pause costs few events."""
     busy: int = 0
-    """Producers that have not come to their end yet."""
+    """Number of producers that have not finished yet."""
     scripts: Scripts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Scene:
         self.story.append((self.now, text))
 
     def after(self, span_us: Duration, action: Callable[[], None]) -> None:
-        """Plan `action` in `span_us` microseconds."""
+        """Schedule `action` in `span_us` microseconds."""
         world = self.simulation.world
         world.at(world.now + span_us, action)
 
@@ -86,16 +86,16 @@ class Scene:
         self.after(span_ms * MILLISECOND, action)
 
     def rng(self, name: str) -> Rng:
-        """Return a stream of its own for `name`: what others draw does not shift it."""
+        """Return an independent random stream for `name`: draws from other streams do not shift it."""
         return Rng(self.plan.seed).split(f"history {name}")
 
-    # -- what is away -------------------------------------------------------------------------
+    # -- spans --------------------------------------------------------------------------------
 
     def begin_span(self, kind: str, subject: str) -> None:
         self.open_spans[kind, subject] = self.now
 
     def end_span(self, kind: str, subject: str) -> None:
-        """Write down what was away, down or disturbed until now; nothing if it was not."""
+        """Record that the subject was down or disturbed until now; do nothing if it was not."""
         begin = self.open_spans.pop((kind, subject), None)
         if begin is not None:
             self.account.spans.append(Span(kind, subject, begin, self.now))
@@ -103,21 +103,21 @@ class Scene:
     # -- looking at clusters ------------------------------------------------------------------
 
     def process(self, cluster: str, node_id: int) -> Process:
-        """Return the process in which a node runs, or ran."""
+        """Return the process in which a node runs or ran."""
         return self.simulation.world.processes[self.clusters[cluster].process(node_id)]
 
     def local_time(self, cluster: str, node_id: int) -> Instant:
-        """Return the time that a node's clock shows."""
+        """Return the time shown by a node's clock."""
         return self.process(cluster, node_id).local(self.simulation.world.now)
 
     def image(self, cluster: str) -> MetadataImage:
-        """Return the controller's image, or the last one it had."""
+        """Return the controller's image, or its last one if the controller is down."""
         return self.clusters[cluster].image
 
     def leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
-        """Return the partition at the living broker that leads it in the highest epoch, or None.
+        """Return the partition at the running broker that leads it in the highest epoch, or None.
 
-        A broker that has not heard that the topic was deleted leads nothing, whether there is another one or not.
+        A broker that has not learned of the topic's deletion is ignored, even if a new topic has the same name.
         """
         found = self.clusters[cluster]
         topic = self.image(cluster).topics.get(tp.topic)
@@ -132,12 +132,12 @@ class Scene:
         return best
 
     def mirror_component(self, cluster: str, broker_id: int) -> MirrorComponent | None:
-        """Return the part of a living broker that mirrors; None if its release has no mirrors."""
+        """Return the mirror component of a running broker; None if its release has no mirrors."""
         components = self.clusters[cluster].broker(broker_id).parts.components
         return next((part for part in components if isinstance(part, MirrorComponent)), None)
 
     def mirror_context(self, cluster: str, broker_id: int) -> MirrorContext | None:
-        """Return what a living broker knows of its mirrors; None if its release has no mirrors."""
+        """Return the mirror context of a running broker; None if its release has no mirrors."""
         component = self.mirror_component(cluster, broker_id)
         return None if component is None else component.context
 
@@ -147,7 +147,7 @@ class Scene:
         return [TopicPartition(n, i) for n in sorted(topics) if not is_internal(n) for i in topics[n].partitions]
 
     def committed_offsets(self, cluster: str) -> dict[tuple[str, TopicPartition], tuple[int, int, str]]:
-        """Return what consumer groups have committed: offset, leader epoch and metadata by (group, partition)."""
+        """Return the committed offsets of consumer groups: offset, leader epoch and metadata by (group, partition)."""
         found: dict[tuple[str, TopicPartition], tuple[int, int, str]] = {}
         brokers = self.clusters[cluster]
         for broker_id in brokers.living():
@@ -179,19 +179,19 @@ class Scene:
         return any(one is not None and one.members for one in found)
 
     def topic_id(self, cluster: str, topic: str) -> Uuid:
-        """Return the id of a topic as clients are told it; zeros if there is none, or the topic has none."""
+        """Return a topic's id as clients see it; zeros if there is no such topic, or the release has no topic ids."""
         known = self.image(cluster).topics.get(topic)
         return Uuid.ZERO if known is None or not self.has_topic_ids(cluster) else known.topic_id
 
     def has_topic_ids(self, cluster: str) -> bool:
-        """Return whether the brokers of a cluster tell topic ids."""
+        """Return whether the brokers of a cluster report topic ids."""
         return tells_topic_ids(self.release(cluster))
 
     def release(self, cluster: str) -> str:
-        """Return the earlier release that a cluster plays; empty if it plays none."""
+        """Return the earlier release that a cluster imitates; empty for none."""
         return next(row.release for row in self.plan.clusters if row.name == cluster)
 
     def last_version(self, cluster: str, api: str) -> int:
-        """Return the last version of an API that the brokers of a cluster offer to clients, as its plan says."""
+        """Return the last version of an API that the brokers of a cluster offer to clients, according to the plan."""
         release = self.release(cluster)
         return last_version(api, release) if release else version_served(API_KEYS[api], mirror=True)

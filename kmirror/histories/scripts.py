@@ -1,12 +1,12 @@
-"""How does a client do one thing after the other in virtual time? As a generator that says what it waits for.
+"""Scripts of clients in virtual time: generators that yield each request or pause.
 
-    reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
-    yield Tell("a", endpoint, request)                             nothing: there will be no answer
+    reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the response, or None if there is none
+    yield Tell("a", endpoint, request)                             for a request without a response
     yield Sleep(200)
-    yield Wait(begin)                                              what `begin` hands over to the function it is given
+    yield Wait(begin)                                              the value that `begin` passes to its callback
 
-A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of its own at
-the cluster's site, so that a line that is down between sites parts a cluster from the others and not from its clients.
+A script never runs the world: while it waits, all others continue. Each (actor, cluster) is a client process at the
+cluster's site, so a line that is down between sites does not separate a cluster from its clients.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from kmirror.sim.world import World
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send a request, go on with its answer."""
+    """Send a request and resume with its response."""
 
     cluster: str
     endpoint: Endpoint
     body: Message
     version_max: int | None = None
-    """The last version in which `body` says what is meant; else the newest one that is served."""
+    """Last version of the API in which `body` is valid; default: the newest one served."""
     timeout_ms: int = 2_500
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Send what has no answer, and go on."""
+    """Send a request that has no response, and continue."""
 
     cluster: str
     endpoint: Endpoint
     body: Message
     version_max: int | None = None
-    """As of Ask."""
+    """As in Ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ Script = Generator[Ask | Tell | Sleep | Wait[Any], Any, R]
 
 
 class Scripts:
-    """Runs scripts, each until it has nothing more to say."""
+    """Runs scripts, each until it returns."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._clients: dict[tuple[str, str], Client] = {}
 
     def start(self, actor: str, script: Script[Any]) -> None:
-        """Begin `script` for `actor`, now."""
+        """Start `script` for `actor` now."""
         self._go(actor, script, None)
 
     def client(self, actor: str, cluster: str) -> Client:

@@ -1,7 +1,7 @@
-"""A consumer with incremental fetch sessions (KIP-227), independent of the one in `kmirror.client`.
+"""Consumer with incremental fetch sessions (KIP-227), independent of the one in `kmirror.client`.
 
-The first fetch from a leader names every partition and opens a session. Later ones name what has changed, and what is
-to be forgotten; answers leave out partitions without news. After an error of the session a new one begins.
+The first fetch from a leader names every partition and opens a session. Later ones name changed and forgotten
+partitions; responses omit partitions without changes. After an error of the session a new one begins.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 
 FIRST = 0
-"""The session epoch of the fetch that opens a session."""
+"""Session epoch of the fetch that opens a session."""
 
 
 @dataclass(slots=True)
 class Session:
-    """What one broker was told."""
+    """State of the fetch session with one broker."""
 
     id: int = 0
     epoch: int = FIRST
     told: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
-    """Leader epoch and offset by partition."""
+    """Leader epoch and offset by partition, as sent last."""
 
 
 class SessionConsumer(Consumer):
-    """Reads as Consumer does, in a session with each broker."""
+    """Reads like Consumer, in a session with each broker."""
 
     def __init__(self, desk: Desk, *, committed_only: bool) -> None:
         super().__init__(desk, committed_only=committed_only)
@@ -44,7 +44,7 @@ class SessionConsumer(Consumer):
         request = self._in_session(session, rows)
         reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
         if not isinstance(reply, FetchResponse) or reply.error_code:
-            session.epoch = FIRST  # The id stays: the leader closes the session that it may still have.
+            session.epoch = FIRST  # The id stays, so that the leader closes the session if it still has it.
             if isinstance(reply, FetchResponse):
                 session.id = 0
             self._failed(cluster, ready)

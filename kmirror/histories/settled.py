@@ -1,7 +1,8 @@
-"""Has everything come to rest, and if not, what is it waiting for? Some waits are right and count as rest.
+"""Check that everything has settled: each topic's expected state, and the reasons why it is not reached.
 
-`owed` decides from orders and answers alone what each mirrored topic owes: MIRRORING with all that its source has
-decided, or STOPPED. `Rest` looks at the clusters.
+`owed` derives the expected state of each mirrored topic from orders and results alone: MIRRORING with all records below
+the last stable offset of its source, or STOPPED. `Rest` compares the clusters with it. Some waits are correct and count
+as settled.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ STATE_AFTER = {
     "delete_mirror": NOT_IN_A_MIRROR,
     "delete_topic": NOT_IN_A_MIRROR,
 }
-"""To what an order brings a partition in the end."""
+"""Order to the final state of a partition after it."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 RING = "the topic would be mirrored in a ring"
 ASKS_NOBODY = "the source's mirror of the topic reaches no source, so it cannot tell whether that is this cluster"
@@ -52,50 +53,52 @@ OTHER_ID = "the source's topic has another id"
 CREATED_ANEW = "the source's topic was deleted and created anew, and tells no id"
 
 SYNCED_WITHIN: Duration = 10 * SECOND
-"""An offset is copied by then; a consumer that reads slowly commits the next one before."""
+"""Time within which an offset is copied; a consumer that reads slowly commits its next one before that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What was last ordered of a topic."""
+    """Expected state of a topic after its last orders."""
 
     cluster: str
     topic: str
     mirror: str
     source: str
     states: tuple[str, ...]
-    """Any of these will do; two where the last order was not answered, so that it may have been carried out or not."""
+    """Allowed states; several if the last order was not answered, so that it may have been carried out or not."""
     excuse: str
-    """Why the topic may wait for ever all the same; empty if it may not."""
+    """Why the topic may wait forever; empty if it may not."""
     until_mirroring: bool = False
-    """The excuse is one for PREPARING: a topic that is MIRRORING all the same must catch up."""
+    """The excuse holds for PREPARING only: a topic that is MIRRORING despite it must catch up."""
 
 
 def owed(plan: Plan, account: Account) -> list[Owed]:
-    """Return what every topic owes that was ever ordered into a mirror, in the order of its first order.
+    """Return the expected state of every topic that was ever ordered into a mirror, in the order of its first order.
 
-    A topic that was added may wait for ever
-    - while it is open which of two mirrors has it;
+    A topic that was added may wait forever
+    - while unanswered orders leave open which of two mirrors has it;
     - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
-    - while the source has the topic from this cluster through any chain of mirrors, or from nobody who answers (D58);
+    - while the source has the topic from this cluster through any chain of mirrors, or through a mirror without a
+      reachable source (D58);
     - while neither the source nor this cluster has such a topic (D26).
-    While it does, its local transactions wait too: it is read-only, and takes no markers.
-    A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
-    owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted. One that
-    was removed before there was such a topic left nothing to the one that is created later (D34).
+    Meanwhile its local transactions wait too: it is read-only, and takes no markers.
+    A paused topic reaches PAUSED through MIRRORING, so it may wait for the same reasons. A removed topic must reach
+    STOPPED, regardless of the source, and must be in no mirror once the mirror or the topic was deleted. The removal of
+    a topic that did not exist has no effect on one that is created later (D34).
 
-    A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
-    STOPPED will do, and if it has another one of that name by now, FAILED (D16). If it had another one in between, what
-    failed meanwhile stays FAILED. One that was created again, without an id, may pass for the former (D53).
+    A topic that exists here and not at the source must reach STOPPED, too, unless it is paused. If the source lacked it
+    at times, STOPPED is allowed; if the source now has another topic of that name, FAILED is allowed (D16). If it had
+    another one in between, partitions that failed meanwhile stay FAILED. A topic that was created again without an id
+    may pass for the former one (D53).
     """
     wishes = _wishes(account)
     found = []
     for (cluster, topic), orders in wishes.items():
         last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
         if last < 0:
-            continue  # The topic may be in a mirror or not: the order was not answered.
+            continue  # The topic may be in a mirror or not, because the order was not answered.
         possible = _still_possible(orders)
         states = tuple(dict.fromkeys(STATE_AFTER[order.action] for order in possible))
         created = _changes(account, cluster, topic, exists=True)
@@ -119,9 +122,9 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
 
 
 def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
-    """Return the orders about each (cluster, topic) that were carried out, or may have been.
+    """Return the orders about each (cluster, topic) that were, or may have been, carried out.
 
-    The deletion of a mirror is one about the topics that may have been in it; that of a topic counts where the topic
+    The deletion of a mirror counts for each topic that may have been in it; the deletion of a topic counts if the topic
     was ordered into a mirror before.
     """
     wishes: dict[tuple[str, str], list[Order]] = {}
@@ -140,7 +143,7 @@ def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
 
 
 def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
-    """Return where a mirror's bootstrap.servers have pointed to since it was made, one after the other."""
+    """Return the clusters that a mirror's bootstrap.servers have pointed to since its creation, in order."""
     found: list[str] = []
     for order in account.orders:
         if (order.destination, order.mirror) != (cluster, mirror) or order.error not in (DONE, NO_ANSWER):
@@ -169,13 +172,13 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     ours = [order for order in back if order.source == row.cluster]
     later = there[there.index(back[-1]) + 1 :] if back else ()
     if any(order.action == "add" and order.error == DONE for order in later):
-        return ""  # The topic went into another mirror over there, which tells nothing of us (D25).
+        return ""  # The topic went into another mirror of the source, which has no record of this cluster (D25).
     if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
-        return ""  # With the topic the source has forgotten what it has ever had from here.
+        return ""  # The deletion of the topic removed the source's record of a mirror from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
-    # A mirror over there that never found its source's topic does not know which cluster that is: it may be this one.
-    # It stopped because it was removed, or because that cluster had no such topic.
+    # A mirror of the source that never found its own source's topic does not know that cluster: it may be this one. It
+    # stopped because it was removed, or because that cluster had no such topic.
     may_be_ours = ours or (back and (back[-1].action == "remove" or _lacked(account, back[-1], row.topic)))
     if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
@@ -185,7 +188,7 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
 def _excuse_upstream(
     plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]
 ) -> str:
-    """Return why a topic waits because of the mirrors that its source may have it from; empty if it need not."""
+    """Return why a topic waits because of its source's own mirrors, at any distance; empty if it need not."""
     clusters, asks_nobody = pointed[-1:], False
     for cluster in clusters:
         for order in _still_possible(wishes.get((cluster, row.topic), [])):
@@ -204,19 +207,19 @@ def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> lis
 
 
 def _lacked(account: Account, order: Order, topic: str) -> bool:
-    """Return whether the source that an order is about had no such topic at some time since the order, or ever."""
+    """Return whether the source in an order lacked the topic at some time since the order, or always."""
     created = _changes(account, order.source, topic, exists=True)
     had_it = any(at <= order.sent_at for at in created)
     return not had_it or bool(_changes(account, order.source, topic, exists=False))
 
 
 def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
-    """Return what a topic owes whose source may have none of its name, had none at times, or has another one."""
+    """Return the expected state if the source lacks the topic, lacked it at times, or has another one of its name."""
     if row.excuse == OTHER_ID:
         states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
         return replace(row, states=(*states, *(s for s in ("FAILED", "STOPPED") if s not in states)), excuse="")
     if row.excuse == NO_TOPIC:
-        if "PAUSED" in row.states:  # A partition that was still on its way to PAUSED stays where it is.
+        if "PAUSED" in row.states:  # A partition that was not PAUSED yet stays in its current state.
             return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
         here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
         states = tuple(dict.fromkeys(("STOPPED" if state == "MIRRORING" else state) for state in row.states))
@@ -233,7 +236,8 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at
 def _failed_for_another(account: Account, row: Owed, added_at: Instant) -> bool:
     """Return whether a partition failed while the source had a topic of this name with another id than ours (D16).
 
-    The id that we know may be back there by now: that topic was mirrored again (D49). The leader may hear of it later.
+    The source may have the known id again by now, if that topic was mirrored back (D49). The leader may learn of it
+    later.
     """
     ours = {topic_id for cluster, topic, topic_id in account.topic_ids if (cluster, topic) == (row.cluster, row.topic)}
     theirs = [seen for seen in account.topics if (seen.cluster, seen.topic) == (row.source, row.topic)]
@@ -246,7 +250,9 @@ def _failed_for_another(account: Account, row: Owed, added_at: Instant) -> bool:
 
 
 def _failures(account: Account, row: Owed) -> Iterator[Instant]:
-    """Yield when a partition of the topic came to FAILED in its mirror; a leader that loads the state says UNKNOWN."""
+    """Yield when a partition of the topic became FAILED in its mirror; UNKNOWN while a leader loads the state is
+    ignored.
+    """
     latest: dict[TopicPartition, str] = {}
     for seen in account.states:
         if (seen.cluster, seen.mirror, seen.tp.topic) == (row.cluster, row.mirror, row.topic):
@@ -262,7 +268,7 @@ def _overlap(earlier: Order, later: Order) -> bool:
 
 
 def _still_possible(orders: list[Order]) -> list[Order]:
-    """Return the orders of which any may have come last."""
+    """Return the orders that may have come last."""
     last = max((n for n, order in enumerate(orders) if order.error == DONE), default=0)
     while last > 0 and _overlap(orders[last - 1], orders[last]):
         last -= 1
@@ -279,8 +285,9 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
 
 
 def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
-    """Return (cluster, topic) of what waits rightly, is paused or failed, and of every mirror of it, which stands
-    still."""
+    """Return (cluster, topic) of each topic that waits with an excuse, is paused or failed, and of all mirrors of
+    those.
+    """
     still = ("PAUSED", "FAILED")
     waiting = dict.fromkeys(
         (row.cluster, row.topic) for row in rows if row.excuse or any(state in still for state in row.states)
@@ -292,16 +299,17 @@ def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
 
 
 class Rest:
-    """Looks whether a scene has come to rest; what is still missing is (cluster, partition, why)."""
+    """Checks whether a scene has settled; each missing item is (cluster, partition, reason)."""
 
     def __init__(self, scene: Scene, observer: Observer) -> None:
         self._scene = scene
         self._observer = observer
 
     def missing(self, rows: list[Owed], *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
-        """Return what is not as it should be; empty once everything has come to rest.
+        """Return every item that differs from its expected state; empty once everything has settled.
 
-        When time is up (`is_over`) groups that still commit are not expected to be the same in two clusters.
+        With `is_over`, when time is up, offsets that groups committed in the last moments need not be equal in two
+        clusters.
         """
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
@@ -317,10 +325,11 @@ class Rest:
         return found
 
     def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
-        """Return the partitions of mirrored topics that the source does not have, and mirrors of them that prepare.
+        """Return the partitions of mirrored topics that the source does not have, and mirrors of them that are
+        PREPARING.
 
-        They were added here while the topic was not mirrored. They wait, read-only, and take no markers. They cannot
-        ask where their source has them from, so a mirror of them may wait to know that (D58).
+        They were added here while the topic was not mirrored. They stay read-only and take no markers. They cannot
+        learn their source's upstream mirrors, so a mirror of them may wait for that (D58).
         """
         found: dict[tuple[str, TopicPartition], None] = {}
         for row in rows:
@@ -354,7 +363,7 @@ class Rest:
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
     def _hanging(self, name: str, tp: TopicPartition, rows: list[Owed]) -> list[tuple[str, TopicPartition, str]]:
-        """Return the partition if a transaction hangs there whose marker no unclean election can have lost."""
+        """Return the partition if it has a hanging transaction whose marker no unclean election can have lost."""
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
             return []
@@ -369,9 +378,10 @@ class Rest:
         return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
 
     def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
-        """Return whether it waits for markers behind a transaction that hangs at its source.
+        """Return whether the partition waits for markers behind a transaction that hangs at its source.
 
-        By an unclean election, or because the source itself mirrors the topic from a cluster without this partition.
+        The transaction may hang because of an unclean election, or because the source itself mirrors the topic from a
+        cluster without this partition.
         """
         here, state = self._scene.leader(name, tp), self._state(name, tp)
         for row in rows:
@@ -390,9 +400,10 @@ class Rest:
         return False
 
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
-        """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election.
+        """Return whether an unclean election may have lost the marker of the transaction that is open at an offset.
 
-        Or what its coordinator knew of it: then no marker is written. One that begins after the election times out.
+        It may also have lost the coordinator's record of it; then no marker is written. A transaction that begins after
+        the election times out.
         """
         account = self._scene.account
         batch = next(iter(log.batches(offset, offset + 1)), None)
@@ -431,7 +442,7 @@ class Rest:
         return found
 
     def _takes_markers(self, cluster: str, tp: TopicPartition) -> bool:
-        """Return whether transactions end here: no mirror has it, or it stopped, whatever was ordered."""
+        """Return whether transactions end here: the partition is in no mirror, or stopped, regardless of the orders."""
         return self._observer.mirror_partition(cluster, tp) is None or self._state(cluster, tp) == "STOPPED"
 
     def _state(self, cluster: str, tp: TopicPartition) -> str:
@@ -439,7 +450,7 @@ class Rest:
         return NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
 
     def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
-        """Return what the metadata sync owes: the source's partitions, and what is set for the topic there (D17)."""
+        """Return the missing results of the metadata sync: the source's partitions, and its topic configs (D17)."""
         here, there = self._scene.image(row.cluster), self._scene.image(row.source)
         found = []
         for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
@@ -469,13 +480,13 @@ class Rest:
         return [(row.cluster, tp, f"{LOG_END} {have}, the source's last stable offset is {want}{reason}")]
 
     def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
-        """Return whether a transaction whose marker was lost at the source holds back what the mirror had before."""
+        """Return whether a transaction with a marker lost at the source hides records that the mirror copied before."""
         want, have = there.last_stable_offset, here.log_end_offset
         same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
         return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
 
     def _offsets_behind(self, row: Owed, tp: TopicPartition, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
-        """Return what groups have committed at the source and not here, as far as the mirror lets them through."""
+        """Return offsets that groups committed at the source and not here, within the filters of the mirror."""
         scene, destination = self._scene, self._scene.leader(row.cluster, tp)
         configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})
         included, clamps = configs.get(INCLUDED_GROUPS, ".*").split(","), configs.get(CLAMP) == "true"
@@ -485,7 +496,7 @@ class Rest:
             if at != tp or destination is None or not _is_one_of(group, included):
                 continue
             if scene.has_members(row.cluster, group):
-                continue  # Nobody commits for a group that is active here (D17).
+                continue  # The sync does not commit for a group that is active here (D17).
             if is_over and self._has_just_come(wanted[2]):
                 continue
             log = destination.log
@@ -500,7 +511,9 @@ class Rest:
         return found
 
     def _has_just_come(self, token: str) -> bool:
-        """Return whether the offset with this metadata was committed a moment ago, so that the next sync copies it."""
+        """Return whether the offset with this metadata was committed a moment ago, so that only the next sync copies
+        it.
+        """
         sent = self._scene.account.groups.sent.get(token)
         return sent is not None and self._scene.now - max(sent.sent_at, sent.answered_at) < SYNCED_WITHIN
 
@@ -515,13 +528,13 @@ def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _excluded_configs(image: MetadataImage, mirror: str) -> list[str]:
-    """Return the patterns of topic configs that a mirror does not copy, as it is configured now."""
+    """Return the patterns of topic configs that a mirror does not copy, as currently configured."""
     set_here = image.configs.get((ResourceType.MIRROR, mirror), {}).get(EXCLUDED_CONFIGS)
     return (default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) if set_here is None else set_here).split(",")
 
 
 def _copied_configs(values: Mapping[str, str], excluded: Sequence[str]) -> dict[str, str]:
-    """Return those of a topic's configs that a mirror copies."""
+    """Return the topic configs that a mirror copies."""
     return {
         name: value
         for name, value in values.items()

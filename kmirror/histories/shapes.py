@@ -1,8 +1,8 @@
-"""Shapes of three and four clusters: which topics are mirrored between which of them. One row for each shape.
+"""Shapes of three and four clusters: the mirrors between them, one row for each shape.
 
-A link is written `mirror topic source>destination`; the topic `*` stands for the topics of the first line, `a>b`, which
+A link is written `mirror topic source>destination`; the topic `*` means the topics of the first line, `a>b`, which
 every history has. Links of one topic that meet at one destination exclude each other: the topic moves from one mirror
-to another, and whoever is added second is refused.
+to another, and an add to the second one is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Shape:
     doc: str
     clusters: int
     links: tuple[str, ...]
-    """Beside the first line."""
+    """Links in addition to the first line."""
     same_name: bool = False
-    """Half of the time all mirrors of it have one name: then no link can be turned round."""
+    """In half of the draws all mirrors have one name; no link can be reversed then."""
 
 
 # fmt: off
@@ -59,7 +59,7 @@ RINGS: Mapping[str, int] = {"ring": 3, "ring_of_four": 1, "mesh": 1, "contest": 
 
 
 def lay(shape: Shape, rng: Rng, first: Line, topics: dict[str, str]) -> list[Line]:
-    """Return the lines of a shape beside `first`; topics of their own are added to `topics`."""
+    """Return the lines of a shape without `first`; topics of their own are added to `topics`."""
     found = []
     is_same = shape.same_name and rng.chance(1, 2)
     for link in shape.links:

@@ -1,12 +1,12 @@
-"""What is the least that still fails? Steps, clients, clusters, topics and times are taken away as long as it does.
+"""Shrinking of a failed plan: steps, clients, clusters, topics and times are removed while it still fails.
 
 Rule 1: "it fails" means the same finding: the same exit code, and the same checker on the same cluster and on a
-partition of the same kind; of a crash the same exception out of the same function.
-Rule 2: the number of runs is bounded, never the time: the same failure shrinks to the same plan everywhere.
-Rule 3: `Shrinker.best` fails at every moment, so an interrupt still leaves the best plan found so far.
+partition of the same kind; for a crash the same exception from the same function. Rule 2: the number of runs is
+bounded, never the time: the same failure shrinks to the same plan everywhere. Rule 3: `Shrinker.best` fails at every
+moment, so an interrupt still leaves the best plan found so far.
 
-Chunks first, then single ones (delta debugging), round after round until a whole round takes nothing away: what is left
-is needed, each piece by itself.
+Chunks come first, then single items (delta debugging), until a whole round removes nothing: each remaining item is
+needed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from kmirror.kernel.clock import MILLISECOND
 RUNS_MAX = 300
 GAP_MIN_MS = 50
 CALM = ("loss_ppm", "reorder_ppm", "bytes_per_second")
-"""Fields of NetworkOptions for which 0 is the simplest."""
+"""Fields of NetworkOptions for which 0 is simplest."""
 PACE = ("mirror.metadata.refresh.interval.ms",)
-"""Configs that stay: with their defaults, mirrors need longer to come to rest than `converge_ms` of a plan gives."""
+"""Configs that stay: with their defaults, mirrors would need longer than `converge_ms` to settle."""
 LIVENESS = "stuck-state"
 LASTS = "for_ms"
-"""The argument of a step that says how long its fault lasts."""
-# Between the names in an argument such as `t1,t2`, `2@a` or `a>b`.
+"""Argument of a step for the duration of its fault."""
+# Separators between names in an argument such as `t1,t2`, `2@a` or `a>b`.
 _BETWEEN = re.compile(r"[\s,|<>@:=;]+")
 
 Run = Callable[[Plan], Outcome]
@@ -43,19 +43,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What has to fail again."""
+    """The failure that a smaller plan must reproduce."""
 
     exit: Exit
     checker: str
     cluster: str
     kind: str
-    """Of broken-invariant the rule; of other checkers `none`, `internal` or `user`, by the partition; of a crash the
+    """For broken-invariant the rule; for other checkers `none`, `internal` or `user`, by the partition; for a crash the
     exception and the function that raised it.
     """
 
     @classmethod
     def of(cls, outcome: Outcome) -> Target:
-        """Return the target of a failed outcome: its crash, else its first anomaly that is not about liveness."""
+        """Return the target of a failed outcome: its crash, else its first anomaly, safety before liveness."""
         if outcome.exit is Exit.CRASH:
             return cls(outcome.exit, CRASH, "", _raised(outcome.account.crash))
         anomaly = first_anomaly(outcome)
@@ -63,7 +63,7 @@ class Target:
         return cls(outcome.exit, anomaly.checker, anomaly.cluster, _kind(anomaly))
 
     def is_hit(self, outcome: Outcome) -> bool:
-        """Say whether this outcome fails in the same way."""
+        """Return whether this outcome fails in the same way."""
         if outcome.exit is not self.exit:
             return False
         if self.checker == CRASH:
@@ -71,13 +71,13 @@ class Target:
         return self.find(outcome) is not None
 
     def find(self, outcome: Outcome) -> Anomaly | None:
-        """Return the anomaly that this is about, if the outcome has it."""
+        """Return the anomaly of this target, if the outcome has it."""
         mine = (self.checker, self.cluster, self.kind)
         return next((row for row in outcome.anomalies if (row.checker, row.cluster, _kind(row)) == mine), None)
 
 
 def first_anomaly(outcome: Outcome) -> Anomaly | None:
-    """Return the anomaly to be reported first: broken safety before missed liveness, in the order of the checkers."""
+    """Return the anomaly to report first: safety before liveness, in the order of the checkers."""
     return min(outcome.anomalies, key=lambda row: row.checker == LIVENESS, default=None)
 
 
@@ -98,7 +98,7 @@ def _raised(trace: str) -> str:
 
 
 class Shrinker:
-    """Makes a failed plan smaller; `best` is the outcome of the smallest so far."""
+    """Makes a failed plan smaller; `best` is the outcome of the smallest plan so far."""
 
     def __init__(
         self, outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress: OnProgress | None = None
@@ -113,7 +113,7 @@ class Shrinker:
 
     @property
     def is_spent(self) -> bool:
-        """Return whether the bound on the runs was reached, so that a smaller plan might still fail."""
+        """Return whether the limit of runs was reached, so that a smaller plan might still fail."""
         return self.runs >= self._runs_max
 
     def shrink(self) -> Outcome:
@@ -131,7 +131,7 @@ class Shrinker:
                 return self.best
 
     def _try(self, plan: Plan | None) -> bool:
-        """Run a candidate; if it fails in the same way, it is the best."""
+        """Run a candidate; if it fails in the same way, keep it as the best."""
         if plan is None or self.is_spent:
             return False
         text = plan.to_json()
@@ -142,7 +142,7 @@ class Shrinker:
         try:
             outcome = self._run(plan)
         except (KmirrorError, LookupError, ValueError, AssertionError):
-            return False  # A plan that makes no sense, such as one with a step on a broker that is taken away.
+            return False  # An invalid plan, such as one with a step on a removed broker.
         if is_hit := self.target.is_hit(outcome):
             self.best = outcome
         if self._on_progress is not None:
@@ -150,7 +150,7 @@ class Shrinker:
         return is_hit
 
     def _drop(self, get: Callable[[Plan], tuple[T, ...]], put: Callable[[Plan, tuple[T, ...]], Plan]) -> None:
-        """Take away all, halves, quarters, ..., single ones."""
+        """Remove all items, then halves, quarters, ..., single ones."""
         size = len(get(self.best.plan))
         while size:
             start = 0
@@ -161,14 +161,14 @@ class Shrinker:
             size //= 2
 
     def _try_each(self, candidates: Callable[[Plan], Iterator[Plan]]) -> None:
-        """Try candidates until none of those made from the best one fails."""
+        """Try candidates until none made from the best plan fails."""
         while any(self._try(plan) for plan in candidates(self.best.plan)):
             pass
 
     def _shorten(self) -> None:
-        """Halve the pauses before and after steps as often as the plan still fails.
+        """Halve the pauses before and after steps while the plan still fails.
 
-        The time to converge stays: with less of it anything would be stuck.
+        The time to converge stays: with less of it every history would be stuck.
         """
         while self._try(_halve_gaps(self.best.plan)):
             pass
@@ -178,7 +178,7 @@ class Shrinker:
 
 
 def shrink(outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress: OnProgress | None = None) -> Outcome:
-    """Return the outcome of the smallest plan found, in `runs_max` runs at most, that fails as `outcome` does."""
+    """Return the outcome of the smallest plan found, in at most `runs_max` runs, that fails like `outcome`."""
     return Shrinker(outcome, run, runs_max=runs_max, on_progress=on_progress).shrink()
 
 
@@ -192,7 +192,7 @@ def _until(outcome: Outcome) -> Plan | None:
 
 
 def _without_pair(plan: Plan) -> Iterator[Plan]:
-    """Without two steps on the same thing, such as its end and its return, of which neither goes alone."""
+    """Yield plans without two steps with the same arguments, such as a removal and its reversal."""
     for first, one in enumerate(plan.steps):
         for second in range(first + 1, len(plan.steps)):
             if one.args and one.args == plan.steps[second].args:
@@ -218,7 +218,7 @@ def _names_cluster(args: Mapping[str, Value], name: str) -> bool:
 
 
 def _fewer_topics(plan: Plan) -> Iterator[Plan]:
-    """Without one topic: its clients go on with their other topics, or are left out if they have none."""
+    """Yield plans without one topic; clients keep their other topics, and those without any are removed."""
     named = dict.fromkeys([*plan.topics, *(topic for client in plan.clients for topic in client.topics)])
     for topic in named if len(named) > 1 else ():
         clients = [
@@ -263,7 +263,7 @@ def _fewer_brokers(plan: Plan) -> Iterator[Plan]:
 
 
 def _simpler(plan: Plan) -> Iterator[Plan]:
-    """Without configs, racks and eligible replicas of a cluster and options of a client."""
+    """Yield plans without configs, racks and eligible replicas of a cluster, and without options of a client."""
     for at, cluster in enumerate(plan.clusters):
         kept = {name: cluster.configs[name] for name in PACE if name in cluster.configs}
         for configs in _less({name: value for name, value in cluster.configs.items() if name not in kept}):
@@ -301,7 +301,7 @@ def _with_cluster(plan: Plan, at: int, cluster: ClusterPlan) -> Plan:
 
 
 def _halve_gaps(plan: Plan) -> Plan | None:
-    """With half the pauses between steps; what comes after the last step moves forward by as much as that step does."""
+    """Return the plan with half the pauses between steps; later times move forward with the last step."""
     times = [0, *(step.at_ms for step in plan.steps)]
     gaps = [late - early for early, late in pairwise(times)]
     if max(gaps, default=0) < 2 * GAP_MIN_MS:
@@ -316,7 +316,7 @@ def _halve_gaps(plan: Plan) -> Plan | None:
 
 
 def _briefer(plan: Plan) -> Iterator[Plan]:
-    """With half the time that one fault lasts."""
+    """Yield plans with half the duration of one fault."""
     for at, step in enumerate(plan.steps):
         lasts = step.args.get(LASTS, 0)
         if isinstance(lasts, int) and lasts >= 2 * GAP_MIN_MS:
@@ -325,7 +325,7 @@ def _briefer(plan: Plan) -> Iterator[Plan]:
 
 
 def _halve_faults(plan: Plan) -> Plan | None:
-    """With half the time between the last step and the end of faults."""
+    """Return the plan with half the time between the last step and the end of faults."""
     last = max((step.at_ms for step in plan.steps), default=0)
     left = plan.faults_end_ms - last
     return None if left < 2 * GAP_MIN_MS else replace(plan, faults_end_ms=last + left // 2)

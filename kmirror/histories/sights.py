@@ -1,7 +1,7 @@
-"""Sights: events of replication at which a trap springs, each a row of SIGHTS.
+"""Sights: events of replication at which a trap springs, one row of SIGHTS each.
 
-A sight measures something of a topic, or of a cluster, after every event while a trap waits for it. The trap springs
-for the first partition whose measure changed in the way that the row names. Nodes notice nothing of it.
+A sight measures a topic or a cluster after every event while a trap waits for it. The trap springs for the first
+partition whose measure changed in the way that the row defines. Nodes are not affected.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 Measures = Mapping[TopicPartition, Any]
 Measure = Callable[[Scene, str, str], Measures]
-"""What is measured of a topic in a cluster, by partition."""
+"""Returns the measure of each partition of a topic in a cluster."""
 Change = Callable[[Any, Any], bool]
-"""Return whether a measure changed in the way that is waited for."""
+"""Returns whether a measure changed in the expected way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One event of replication that can be waited for."""
+    """An event of replication that a trap can wait for."""
 
     name: str
     doc: str
@@ -44,7 +44,7 @@ class Sight:
 
 
 def _of_images(take: Callable[[PartitionImage], Any]) -> Measure:
-    """Measure the partitions as the controller decided them last."""
+    """Measure the partitions in the controller's image."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
         found = scene.image(cluster).topics.get(topic)
@@ -67,7 +67,7 @@ def _of_leaders(take: Callable[[Partition], Any]) -> Measure:
 
 
 def _of_mirrors(take: Callable[[MirrorPartition], Any], *, loaded: bool = False) -> Measure:
-    """Measure the mirrored partitions at their leaders, with `loaded` only where they have read the state."""
+    """Measure the mirrored partitions at their leaders, with `loaded` only those whose state has been read."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
         nodes = scene.clusters[cluster]
@@ -83,7 +83,7 @@ def _of_mirrors(take: Callable[[MirrorPartition], Any], *, loaded: bool = False)
 
 
 def _log_ends(scene: Scene, cluster: str, topic: str) -> Measures:
-    """Measure the log end of each follower; the broker's id is part of the topic's name there."""
+    """Measure the log end of each follower; here the topic's name includes the broker's id."""
     nodes = scene.clusters[cluster]
     return {
         TopicPartition(f"{topic}@{broker_id}", tp.partition): partition.log.log_end_offset
@@ -199,7 +199,7 @@ SIGHTS: dict[str, Sight] = {row.name: row for row in ROWS}
 
 @dataclass(slots=True)
 class Watch:
-    """What was measured last for one trap."""
+    """Last measure for one trap."""
 
     sight: Sight
     cluster: str
@@ -208,14 +208,14 @@ class Watch:
 
     @classmethod
     def begin(cls, scene: Scene, name: str, cluster: str, topic: str) -> Watch:
-        """Return a watch for what happens from now on."""
+        """Return a watch for changes from now on."""
         sight = SIGHTS[name]
         return cls(sight, cluster, topic, sight.measure(scene, cluster, topic))
 
     def look(self, scene: Scene) -> TopicPartition | None:
-        """Return the partition for which it has happened since the last look, or None.
+        """Return the partition for which the event has happened since the last look, or None.
 
-        What has no measure for a while, such as a partition without a leader, keeps the one that it had.
+        A partition that has no measure for a while, such as one without a leader, keeps its last one.
         """
         before, found = self.last, self.sight.measure(scene, self.cluster, self.topic)
         self.last = {**before, **found}

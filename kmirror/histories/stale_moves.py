@@ -1,6 +1,6 @@
-"""A source broker that is without its controller for long: its news are old, and it tells them again and again.
+"""Move with a source broker that is without its controller for long and keeps returning outdated metadata.
 
-The move is one as those in moves.py, which has the table of all.
+The table of all moves is in moves.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HOUR_MS = 3_600_000
 
 @on_line(ADDED)
 def _stale_for_long(story: Story, line: Line) -> bool:
-    """Meanwhile a config is altered and a topic created, or created again; then the mirror reaches this broker only."""
+    """Cut a broker off; alter a config, create or recreate a topic; then let the mirror reach only this broker."""
     brokers, rng, source = story.clusters[line.source].brokers, story.rng, line.source
     if brokers < 2:
         return False

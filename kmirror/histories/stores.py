@@ -1,4 +1,4 @@
-"""What lies on the disks of a broker, whether it runs or not. Nothing is changed by looking."""
+"""Access to the stores on a broker's disks, whether the broker runs or not; it changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmirror.sim.cluster import Cluster
 def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uuid) -> list[MemoryStore]:
     """Return the stores of a partition at a broker; none on a disk that has failed.
 
-    What a broker that is away has of a topic that was deleted does not count: it deletes that when it starts.
+    Stores of a deleted topic at a broker that is down do not count: the broker deletes them when it starts.
     """
     found = []
     for disk in cluster.log_dirs[broker_id]:
@@ -29,16 +29,16 @@ def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uu
 
 
 def whole_batches(store: PartitionStore) -> Iterator[AnyBatch]:
-    """Yield the batches of a log up to one that a power cut has torn: the broker truncates that one when it starts."""
+    """Yield the batches of a log up to one torn by a power cut, which the broker truncates when it starts."""
     with suppress(CorruptBatch):
         for base_offset in store.segments():
             yield from iter_any_batches(store.view(base_offset))
 
 
 def end_of(store: MemoryStore, *, flushed: bool) -> int:
-    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends.
+    """Return the end offset of a log on the disk, or with `flushed` the end that surely survives a power cut.
 
-    A batch that a power cut has torn, and what follows it, do not count: the broker truncates them when it starts.
+    A torn batch and everything after it do not count: the broker truncates them when it starts.
     """
     end = 0
     with suppress(CorruptBatch):

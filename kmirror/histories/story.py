@@ -1,9 +1,9 @@
-"""What happened to the partition in question? The text of a failed history, for people; lines of 80 columns at most.
+"""Text report of a failed history about the partition in question; lines of at most 80 columns.
 
 the anomaly by name, with its cluster, partition and offset
 the setting: clusters, topics and clients
-the story: orders with answers, faults, elections, states and cuts, numbered, and what became of the record in
-question; of other partitions nothing
+the story: numbered orders with results, faults, elections, states and cuts, and the fate of the record in question;
+  other partitions are left out
 the logs side by side at the offset in question (diagram.py)
 one line that runs it again
 """
@@ -27,14 +27,14 @@ from kmirror.spec.features import EPOCH_BUMPS_FROM
 
 WIDTH = 80
 LINES_MAX = 120
-"""Of a story; of a longer one the middle is left out."""
+"""Most lines of a story; the middle of a longer one is left out."""
 OTHERS_MAX = 8
 STEP = re.compile(r"(?:step|order) (\d+)\b")
-"""A line about a step of the plan, of which the first one says what it is and the later ones what came of it."""
+"""Matches a line about a step of the plan: the first one describes the step, later ones its result."""
 ALIKE_MIN = 4
 NUMBER = re.compile(r"\d+")
 FOUND = "***"
-"""Stands in front of the line of the anomaly, where other lines have a number."""
+"""Marks the line of the anomaly, where other lines have a number."""
 
 
 _Line = tuple[int, Instant, str]
@@ -42,7 +42,9 @@ _Line = tuple[int, Instant, str]
 
 
 def tell(outcome: Outcome, again: str) -> str:
-    """Return all that a person needs of a failed history, of a clean one its last line; `again` runs it again."""
+    """Return the full report of a failed history, or the last line of a clean one; `again` is the command that repeats
+    it.
+    """
     anomaly = first_anomaly(outcome)
     parts = [headline(outcome)]
     if outcome.account.crash:
@@ -62,7 +64,7 @@ def tell(outcome: Outcome, again: str) -> str:
 
 
 def headline(outcome: Outcome) -> str:
-    """Return the finding by its name, and its sentence."""
+    """Return the finding's name and its sentence."""
     anomaly = first_anomaly(outcome)
     if outcome.account.crash:
         last = outcome.account.crash.rstrip().splitlines()[-1]
@@ -80,7 +82,7 @@ def where(anomaly: Anomaly) -> str:
 
 
 def measure(outcome: Outcome) -> str:
-    """Return how large the history was, and its digest."""
+    """Return the size of the history and its digest."""
     plan, account = outcome.plan, outcome.account
     return (
         f"seed {plan.seed}, profile {plan.profile}: {_many(len(plan.steps), 'step')}, "
@@ -90,7 +92,7 @@ def measure(outcome: Outcome) -> str:
 
 
 def setting(plan: Plan) -> list[str]:
-    """Return what there is before the first step: clusters, topics, clients."""
+    """Return the state before the first step: clusters, topics, clients."""
     lines = []
     for row in plan.clusters:
         configs = "".join(f", {name}={value}" for name, value in row.configs.items())
@@ -111,7 +113,7 @@ def setting(plan: Plan) -> list[str]:
 
 
 def accepted_lines(rows: Iterable[Accepted]) -> list[str]:
-    """Return one line for each decision that accepts losses, with how many records."""
+    """Return one line for each decision that accepts losses, with the number of records."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.decision] = counts.get(row.decision, 0) + row.records
@@ -119,7 +121,7 @@ def accepted_lines(rows: Iterable[Accepted]) -> list[str]:
 
 
 def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]]:
-    """Return what touches the anomaly's partition, in order of time, with the anomaly itself marked by `FOUND`."""
+    """Return the lines about the anomaly's partition in order of time; `FOUND` marks the anomaly."""
     if anomaly is None:
         return list(outcome.story)
     lines = list(outcome.story)
@@ -134,7 +136,7 @@ def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]
 
 
 def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[Instant, str]]:
-    """Return when what lies, or lay, at this offset was acknowledged, and when a consumer first had it."""
+    """Return when each record at this offset was acknowledged, and when a consumer first received it."""
     looks = [*account.logs, *(seen for (_, other), seen in account.final.items() if other == tp)]
     values = dict.fromkeys(row.value for seen in looks if seen.tp == tp for row in seen.rows if row.offset == offset)
     lines = [
@@ -152,7 +154,7 @@ def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[
 
 
 class _About:
-    """Sorts lines about one partition, and about none, from those about others."""
+    """Filter that keeps lines about one partition, or about no partition."""
 
     def __init__(self, outcome: Outcome, tp: TopicPartition) -> None:
         partitions = dict.fromkeys(
@@ -176,7 +178,7 @@ class _About:
         self._steps: dict[str, bool] = {}
 
     def is_told(self, text: str) -> bool:
-        """Say whether a line is about the partition, or about none; what became of a step goes with the step."""
+        """Return whether a line is about the partition or about none; later lines of a step follow its first line."""
         step = STEP.match(text)
         if step is None:
             return self._is_named(text)
@@ -187,7 +189,7 @@ class _About:
 
 
 def _words(names: Sequence[str]) -> re.Pattern[str]:
-    """Return what finds any of these names where it stands alone, in no longer name."""
+    """Return a pattern that finds any of these names as a whole name, not as a part of a longer one."""
     if not names:
         return re.compile(r"(?!)")
     longest_first = sorted(names, key=len, reverse=True)
@@ -197,8 +199,8 @@ def _words(names: Sequence[str]) -> re.Pattern[str]:
 def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
     """Return the lines of a story with numbers and seconds, wrapped.
 
-    What comes after the anomaly is left out, and so is the middle of a long story and of a row of lines that differ
-    in numbers alone; how much was left out is said.
+    Lines after the anomaly are left out, and so is the middle of a long story and of a series of lines that differ only
+    in numbers; a line gives the count of those left out.
     """
     end = next((place for place, (_, text) in enumerate(lines, start=1) if text.startswith(FOUND)), len(lines))
     told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
@@ -222,7 +224,7 @@ def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
 
 
 def _folded(lines: Sequence[_Line]) -> list[_Line | str]:
-    """Return the lines; of each long row that differs in numbers alone only the first and the last."""
+    """Return the lines; of each long series that differs only in numbers, only the first and the last."""
     folded: list[_Line | str] = []
     for _, group in groupby(lines, key=lambda line: NUMBER.sub("0", line[2])):
         row = list(group)

@@ -1,18 +1,18 @@
-"""What is a history to a program? One object of plain values: a line of `-o json`, a row of a Spark sweep.
+"""Summary of a history as one object of plain values: a line of `-o json`, a row of a Spark sweep.
 
-seed, profile     what drew the plan
+seed, profile     seed and profile of the plan
 exit, verdict     the exit code, and its name: clean, crash, safety, liveness
 anomalies         a list of {checker, cluster, topic, partition, offset, text, at_us}; topic is "" and partition -1
-                  where no partition is meant, offset and at_us are -1 where none is
+                  for an anomaly without a partition; offset and at_us are -1 if not given
 accepted          a list of {decision, cluster, topic, partition, records}: losses that the KIP accepts
 crash             the traceback of an exception inside a node, or ""
-steps             operator steps and faults in the plan
-acked, read       records that leaders acknowledged, and that consumers were given
+steps             number of operator steps and faults in the plan
+acked, read       number of records acknowledged by leaders, and read by consumers
 digest            the same plan gives the same digest
-events            of the simulated world
+events            number of events of the simulated world
 virtual_seconds   from the first event to the last look
 plan              the whole plan, as `--plan` takes it, if the history failed; else null
-coverage          with --coverage alone: name of a row of kmirror.histories.coverage to how often it was reached
+coverage          only with --coverage: row of kmirror.histories.coverage to the number of times it was reached
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kmirror.histories.verdict import Exit, Outcome
 from kmirror.kernel.ids import TopicPartition
 
 CRASH = "crash"
-"""Stands for a crash where an anomaly stands by the name of its checker."""
+"""Name of a crash in lists of findings, where anomalies have the names of their checkers."""
 
 
 def as_row(outcome: Outcome) -> dict[str, Any]:
-    """Return the object that the module's docstring describes."""
+    """Return the object described in the module docstring."""
     account = outcome.account
     coverage = {"coverage": outcome.coverage} if outcome.coverage else {}
     return {
@@ -60,13 +60,15 @@ def as_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def findings(row: dict[str, Any]) -> list[str]:
-    """Return the names of a row's findings, each once: checkers in the order of the anomalies, a crash first."""
+    """Return the names of a row's findings without duplicates: a crash first, then checkers in the order of the
+    anomalies.
+    """
     names = [CRASH] if row["crash"] else []
     return list(dict.fromkeys(names + [anomaly["checker"] for anomaly in row["anomalies"]]))
 
 
 def worst(codes: list[int]) -> Exit:
-    """Return the exit code of many histories: the lowest that is not CLEAN."""
+    """Return the exit code of several histories: the lowest that is not CLEAN."""
     return Exit(min((code for code in codes if code != Exit.CLEAN), default=Exit.CLEAN))
 
 

@@ -1,8 +1,8 @@
-"""What compaction may remove, and how two logs are compared that were compacted apart from each other.
+"""Records that compaction may remove, and comparison of two logs that were compacted independently.
 
-Each replica, and each cluster, cleans its log when it likes. So of a compacted topic not the bytes are equal but the
-records that both have, and for each key the record that is its latest; what only one of them has is superseded, or
-was to go in time.
+Each replica and each cluster cleans its log at its own times. So logs of a compacted topic are not equal byte by byte.
+The records that both have must be equal, and so must the latest record of each key. A record that only one has is
+superseded, or its retention has passed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 
 CARRIED_OUT = ("NONE", "")
-"""Errors of an order that was carried out, or may have been."""
+"""Errors of an order that was, or may have been, carried out."""
 LAG = "min.compaction.lag.ms"
 DELETE_RETENTION = "delete.retention.ms"
 DELETE_RETENTION_MS = 86_400_000
@@ -34,7 +34,7 @@ def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, unt
 
 
 def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> Duration:
-    """Return how long tombstones of the topic stay in a cluster at least, whatever its nodes' clocks show."""
+    """Return the shortest time for which tombstones of the topic stay in a cluster, for any clocks of its nodes."""
     times = [int(value) for value in _set(plan, account, topic, DELETE_RETENTION, until)]
     times.append(int(_configs(plan, cluster).get(f"log.cleaner.{DELETE_RETENTION}", DELETE_RETENTION_MS)))
     return max(0, min(times) * MILLISECOND - clocks_differ_by(plan))
@@ -46,7 +46,7 @@ def clock_steps(plan: Plan) -> list[Mapping[str, Value]]:
 
 
 def clocks_differ_by(plan: Plan) -> Duration:
-    """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+    """Return the largest possible difference between the clocks of two nodes, or of a node and a client."""
     rows = clock_steps(plan)
     drifted = [int(args.get("ppm", 0)) * plan.faults_end_ms // 1_000_000 for args in rows]
     shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
@@ -56,7 +56,7 @@ def clocks_differ_by(plan: Plan) -> Duration:
 def was_away(plan: Plan, account: Account, place: Place, broker: int, until: Instant, written_at: Instant = 0) -> bool:
     """Return whether a replica could not follow, or was outside the ISR, for as long as markers and tombstones stay.
 
-    As with Kafka it may have missed one that was written, at `written_at`, before it came back.
+    As in Kafka it may then have missed one that was written, at `written_at`, before it came back.
     """
     stay = tombstones_stay(plan, account, place[0], place[1].topic, until)
     spans = [(row.begin, row.end) for row in account.absences if (row.cluster, row.tp, row.broker) == (*place, broker)]
@@ -65,23 +65,23 @@ def was_away(plan: Plan, account: Account, place: Place, broker: int, until: Ins
 
 
 def _outages(account: Account, cluster: str, broker: int) -> Iterator[Span]:
-    """Yield when a broker, or a line between it and another node of its cluster, was down or disturbed."""
+    """Yield the times at which a broker, or a line from it to a node of its cluster, was down or disturbed."""
     for span in account.spans:
         if f"{cluster}-{broker}" in span.ends and all(end.rsplit("-", 1)[0] == cluster for end in span.ends):
             yield span
 
 
 def keys_missed_by_replica(plan: Plan, account: Account, place: Place, broker: int, until: Instant) -> list[str]:
-    """Return the keys whose tombstones, or markers of aborted records, a replica may lack that was away."""
+    """Return the keys whose tombstones, or markers of aborted records, a replica may lack because it was away."""
     if not was_away(plan, account, place, broker, until):
         return []
     return [*deleted_keys(account, place[1].topic), *(write.key for write in undone(account, place[1].topic))]
 
 
 def superseders_lost(account: Account, place: Place) -> bool:
-    """Return whether an unclean election, or a loss of the site's power, took records for which others may have gone.
+    """Return whether an unclean election, or a loss of the site's power, removed records that superseded others.
 
-    A replica whose cleaner had removed what they superseded lacks both then, and another has what they superseded.
+    A replica whose cleaner had removed the superseded records then lacks both; another replica has the superseded ones.
     """
     return account.was_led_uncleanly(*place) or any(
         loss.has_cut and (loss.cluster, loss.tp) == place for loss in account.power_losses
@@ -89,9 +89,10 @@ def superseders_lost(account: Account, place: Place) -> bool:
 
 
 def with_open_hidden(rows: Sequence[LogRow], ongoing: Mapping[int, int]) -> list[LogRow]:
-    """Return the records of a log, those hidden whose transactions are open there.
+    """Return the records of a log, with those of open transactions hidden.
 
-    `ongoing` has their first offsets and producers. Where it lacks their markers, they may have been aborted.
+    `ongoing` has the first offsets and producers of those transactions. Where a log lacks their markers, they may have
+    been aborted.
     """
     first = {producer_id: offset for offset, producer_id in ongoing.items()}
     return [
@@ -108,8 +109,8 @@ def deleted_keys(account: Account, topic: str) -> list[str]:
 def undone(account: Account, topic: str) -> list[Write]:
     """Return the writes to a topic in transactions that were not committed, as far as clients know.
 
-    A log that lacks the marker takes the next one of the same producer for it, as with Kafka: what was aborted can be
-    read there, and what was committed and superseded cannot.
+    A log that lacks the marker takes the next one of the same producer for it, as in Kafka: aborted records can then be
+    read there, and committed and superseded ones cannot.
     """
     return [
         write
@@ -121,7 +122,7 @@ def undone(account: Account, topic: str) -> list[Write]:
 
 
 def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
-    """Yield what a topic's config was set to, in any cluster: mirrors copy it."""
+    """Yield the values set for a topic's config in any cluster, as mirrors copy it."""
     for order in account.orders:
         if order.action == "alter_topic" and topic in order.topics and order.error in CARRIED_OUT:
             args = plan.steps[order.number].args
@@ -134,7 +135,7 @@ def _configs(plan: Plan, cluster: str) -> dict[str, str]:
 
 
 def latest(rows: Sequence[LogRow]) -> dict[str, LogRow]:
-    """Return for each key the last record that a committed reader is given of it, be it a tombstone."""
+    """Return the last record of each key that a committed reader receives; it may be a tombstone."""
     return {row.key: row for row in rows if row.visible}
 
 
@@ -146,10 +147,10 @@ def parted(
     *,
     may_lack_tombstones: tuple[Collection[str], Collection[str]] = ((), ()),
 ) -> tuple[int, str, str] | None:
-    """Return the first offset at which two logs differ by more than compaction explains, and what each has there.
+    """Return the first offset at which two logs differ by more than compaction explains, and the record of each there.
 
-    The logs are given as a whole, for what supersedes a record may lie above `until`. Where a log may
-    lack the tombstones of some keys, what it alone has of these may have been deleted.
+    The logs must be complete, because the record that supersedes another may be above `until`. Records of the keys in
+    `may_lack_tombstones` may be deleted in the other log only.
     """
     newest: dict[str, int] = {}
     for row in (*one, *other):
@@ -174,14 +175,14 @@ def parted(
             (row,) = (row for row in alive if row is not None)
             at = max(row.offset for row in values if row is not None)
             if any(offset in left and offset in right for offset in (row.offset, at)):
-                continue  # Its transaction, or its tombstone's, ends above `until`: one of them has read its marker.
+                continue  # Its transaction, or its tombstone's, ends above `until`: only one log has the marker yet.
             first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
             return at, first, second
     return None
 
 
 def _content(row: LogRow | None) -> LogRow | None:
-    """Return a record without what a cleaner changes of it, and what depends on the last stable offset."""
+    """Return a record without the fields that a cleaner changes or that depend on the last stable offset."""
     return None if row is None else replace(row, visible=True, crc=0)
 
 

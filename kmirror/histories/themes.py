@@ -1,9 +1,9 @@
-"""What does a seed draw more often than others? A theme: moves that together lead where single ones seldom do.
+"""Themes: sets of moves whose weights rise together, to reach states that single moves rarely reach.
 
-A pause alone shows little. That a leader is elected while its partition is PAUSING takes several pauses, and nodes that
-die meanwhile: with even weights that is one history in hundreds. So a part of the seeds multiplies the weights of some
-moves and workloads of its profile. What a profile does not have stays out. Nothing is kept between runs: the theme is a
-function of seed and profile, from a stream of its own.
+For example, the election of a leader while its partition is PAUSING needs several pauses and nodes that die meanwhile.
+With even weights that is one history in hundreds. So for a part of the seeds a theme multiplies the weights of some
+moves and workloads of the profile. Moves that the profile does not have stay out. The theme is a function of seed and
+profile, drawn from its own stream; nothing is kept between runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Theme:
     name: str
     doc: str
     moves: Mapping[str, int]
-    """Move to what its weight is multiplied with."""
+    """Move to the factor of its weight."""
     workloads: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ THEMES: tuple[Theme, ...] = (
 
 
 def themed(row: Profile, rng: Rng) -> Profile:
-    """Return the profile with the weights of the theme that is drawn, if one is, and with stale sources or without."""
+    """Return the profile with the weights of a drawn theme, if any, and with stale sources if drawn."""
     if row.themes and rng.chance(row.themes, 100):
         theme = rng.choice(THEMES)
         row = replace(row, moves=_times(row.moves, theme.moves), workloads=_times(row.workloads, theme.workloads))

@@ -1,6 +1,6 @@
-"""What is done with topics and their configs? Moves of a story: growth, configs, filters, deletion.
+"""Moves with topics: growth, configs, filters, deletion.
 
-They are moves as those in moves.py, which has the table of all.
+The table of all moves is in moves.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COPIED: dict[str, tuple[str, ...]] = {
     "message.timestamp.type": ("CreateTime", "LogAppendTime"),
     "min.cleanable.dirty.ratio": ("0.1", "0.9"),
 }
-"""Topic configs, mostly such as a mirror copies, with values that any of the clusters can have."""
+"""Topic configs, mostly ones that a mirror copies, with values that every cluster accepts."""
 
 
 # -- growth and configs -----------------------------------------------------------------------
@@ -31,7 +31,7 @@ COPIED: dict[str, tuple[str, ...]] = {
 
 @on_line(ADDED, REMOVED)
 def _grow(story: Story, line: Line) -> bool:
-    """The source's topic gets partitions; where it is a mirror itself, it refuses."""
+    """Add partitions to the source's topic; the source refuses if it mirrors the topic itself."""
     story.step("grow_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(2, 4))
     return True
 
@@ -61,7 +61,7 @@ def _live_config(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _topic_config(story: Story, line: Line) -> bool:
-    """Configs are set and taken back at the source, or at the destination, where the sync takes it back."""
+    """Set configs and sometimes reset them, at the source or at the destination, where the sync reverts them."""
     names = [story.rng.choice(list(COPIED)) for _ in range(story.rng.between(1, 2))]
     for name in names:
         cluster = story.rng.choice([line.source, line.source, line.destination])
@@ -75,7 +75,7 @@ def _topic_config(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _retention(story: Story, line: Line) -> bool:
-    """The source keeps records for some seconds only, and mostly for longer again later."""
+    """Let the source keep records for a few seconds only; usually reset that later."""
     where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
     story.step("alter_topic", **where, name="segment.ms", value=str(story.rng.between(800, 2_000)))
     story.step("alter_topic", **where, name=RETENTION, value=str(story.rng.between(2_000, 6_000)))
@@ -87,7 +87,7 @@ def _retention(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _filters(story: Story, line: Line) -> bool:
-    """What the mirror copies is altered while it runs, and so is how often it looks."""
+    """Alter a filter of the mirror while it runs, or the interval of its syncs."""
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
     match story.rng.below(4):
         case 0:
@@ -113,7 +113,7 @@ def flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None
 
 @on_line(ADDED, REMOVED)
 def _support_unclean(story: Story, line: Line) -> bool:
-    """The option is set or taken back; it acts only in PREPARING, so the topic often gets there, a broker short."""
+    """Set or reset the option; as it acts only in PREPARING, often bring the topic there, with a broker down."""
     cluster = story.rng.choice([line.source, line.destination, line.destination])
     on = story.rng.chance(2, 3)
     flag(story, "mirror.support.unclean.leader.election", cluster, line.topic, on=on)
@@ -141,19 +141,19 @@ def _allow_unclean(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _delete_at_source(story: Story, line: Line) -> bool:
-    """The source's topic is deleted, and now and then created anew, at once or when the mirror has noticed."""
+    """Delete the source's topic, and sometimes create it again, at once or after the mirror has noticed."""
     story.step("delete_topic", cluster=line.source, topic=line.topic)
     if story.rng.chance(1, 2):
         story.wait(*((50, 1_500) if story.rng.chance(1, 2) else (6_000, 9_000)))
         story.step("create_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(1, 2))
     if len(story.lines) > 1 and story.rng.chance(1, 2):
-        story.lines.remove(line)  # Nobody looks after it any more: what becomes of the mirror by itself?
+        story.lines.remove(line)  # No later move uses the line, so the mirror is left in its state.
     return True
 
 
 @on_line(ADDED, REMOVED)
 def _delete_at_destination(story: Story, line: Line) -> bool:
-    """A topic that was mirrored is deleted, mostly once it is STOPPED, and mostly it is mirrored again (D49)."""
+    """Delete a topic that was mirrored, usually once it is STOPPED; usually mirror it again (D49)."""
     if line.phase == ADDED:
         story.remove(line)
         story.wait(*((1_500, 5_000) if story.rng.chance(3, 4) else (10, 500)))
@@ -167,7 +167,7 @@ def _delete_at_destination(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _lose_states(story: Story, line: Line) -> bool:
-    """The states of all mirrors of a cluster are deleted; mostly a topic is removed then, and written to."""
+    """Delete the states of all mirrors of a cluster; then usually fail a topic over and write to it."""
     story.step("delete_topic", cluster=line.destination, topic=MIRROR_STATE_TOPIC)
     story.wait(0, 1_500)
     if story.rng.chance(3, 4):

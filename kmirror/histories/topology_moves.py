@@ -1,6 +1,6 @@
-"""Moves of a story with several mirrors of one topic, with orders in the wrong order, and with long pauses.
+"""Moves with several mirrors of one topic, with orders in the wrong order, and with long pauses.
 
-They are moves as those in moves.py, which has the table of all.
+The table of all moves is in moves.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kmirror.histories.plan import Value
 IN_A_MOMENT_MS = (10, 600)
 """Shorter than most stops take."""
 STOPPED_MS = (1_500, 5_000)
-"""Longer than a stop takes that nothing disturbs."""
+"""Longer than an undisturbed stop takes."""
 LONG_PAUSE_MS = (40_000, 75_000)
-"""Longer than short-lived producers are kept (draw.py)."""
+"""Longer than short-lived producer ids are kept (draw.py)."""
 
 
 def _where(line: Line) -> dict[str, Value]:
@@ -34,9 +34,9 @@ def _shares_topics(one: Line, other: Line) -> bool:
 
 @on_line(ADDED)
 def _middle_fails_back(story: Story, line: Line) -> bool:
-    """The middle of a chain is promoted while its mirror goes on, or fails back; then that mirror gets another source.
+    """Promote the middle of a chain while its mirror continues, or fail it back; then give that mirror another source.
 
-    The topics of a>b and b>c: b stops, mostly mirrors a from the other side then, and c may go over to a.
+    For the topics of a>b and b>c: b stops, then usually mirrors a in reverse, and c may switch to a.
     """
     last = next((o for o in story.lines if o.source == line.destination and o.phase == ADDED), None)
     if last is None or not line.flips or not _shares_topics(line, last):
@@ -61,7 +61,7 @@ def _middle_fails_back(story: Story, line: Line) -> bool:
 
 @on_line(NEW, REMOVED)
 def _take_over(story: Story, line: Line) -> bool:
-    """A topic goes over to another mirror at its destination: a first try is refused, for it was not removed yet."""
+    """Move a topic to another mirror at its destination; a first attempt before its removal is refused."""
     rival = story.rival(line)
     if rival is None:
         return False
@@ -81,7 +81,7 @@ def _take_over(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _second_mirror(story: Story, line: Line) -> bool:
-    """Another mirror is made for topics that have one: they are not added, cannot be removed from it, and it goes."""
+    """Create another mirror for topics that have one: adds and other orders for them are refused; then delete it."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     source = story.rng.choice([line.source, *others])
     other = Line(f"{line.mirror}x", line.topics, source, line.destination)
@@ -97,7 +97,7 @@ def _second_mirror(story: Story, line: Line) -> bool:
 
 @on_line(ADDED)
 def _move_on(story: Story, line: Line) -> bool:
-    """The topics are failed over and mirrored on from where they are now, as in a ring that is never closed."""
+    """Fail the topics over and mirror them from their current cluster, as in a ring that is never closed."""
     here = line.destination
     onward = [o for o in story.lines if o is not line and o.phase != ADDED and _shares_topics(o, line)]
     onward = [o for o in onward if o.source == here or (o.flips and o.destination == here)]
@@ -119,10 +119,10 @@ def _move_on(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _recreate_both(story: Story, line: Line) -> bool:
-    """A topic is deleted, and mostly created again, on both sides at nearly the same time, and is mirrored again.
+    """Delete a topic on both sides at nearly the same time, usually create it again, and mirror it again.
 
-    It is removed from the mirror long before, just before or not at all: then it is paused or not, and its deletion
-    here is refused. Or it is failed back first, and goes while that prepares.
+    The topic was removed from the mirror long before or just before, or is paused or still mirrored, so that its
+    deletion here is refused. Or it is failed back first, and deleted while it is PREPARING.
     """
     if line.phase == ADDED:
         match story.rng.below(4):
@@ -159,9 +159,9 @@ def _recreate_both(story: Story, line: Line) -> bool:
 
 @on_line()
 def _wrong_order(story: Story, line: Line) -> bool:
-    """Orders that come twice, too early or too late; most are refused, and none may do any harm."""
+    """Give orders twice, too early or too late; most are refused, and none may do any harm."""
     if line.phase != ADDED:
-        if story.rng.chance(1, 2):  # The mirror is deleted while it prepares.
+        if story.rng.chance(1, 2):  # Delete the mirror while it prepares.
             story.add(line)
             story.wait(*IN_A_MOMENT_MS)
             story.step("delete_mirror", mirror=line.mirror, destination=line.destination)
@@ -175,7 +175,7 @@ def _wrong_order(story: Story, line: Line) -> bool:
             story.remove(line)
             story.wait(*_either(story))
             story.remove(line)
-        case 1:  # Added again while it stops: that is refused until it is STOPPED.
+        case 1:  # Adding again is refused until the topic is STOPPED.
             story.remove(line)
             for _ in range(2):
                 story.wait(*IN_A_MOMENT_MS)
@@ -184,7 +184,7 @@ def _wrong_order(story: Story, line: Line) -> bool:
             story.remove(line)
             story.wait(*_either(story))
             story.step("resume", **_where(line), topics=line.topics)
-        case _:  # Elsewhere and back.
+        case _:  # To unknown servers and back.
             for servers in (NOBODY, line.source):
                 story.step("point_mirror", mirror=line.mirror, destination=line.destination, servers=servers)
                 story.wait(200, 4_000)
@@ -193,7 +193,7 @@ def _wrong_order(story: Story, line: Line) -> bool:
 
 @on_line()
 def _look_at_mirror(story: Story, line: Line) -> bool:
-    """Somebody looks at a mirror, also at one that is not there, in the midst of what is ordered next."""
+    """Describe a mirror, possibly one that does not exist, during the next order."""
     looked: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
     story.step("describe_mirror", **looked)
     story.go_on(line)
@@ -207,7 +207,7 @@ def _look_at_mirror(story: Story, line: Line) -> bool:
 
 @on_line(ADDED, REMOVED)
 def _long_pause(story: Story, line: Line) -> bool:
-    """Nothing is ordered for so long that producers are forgotten; all clients rest."""
+    """Give no orders for longer than producer ids are kept; all clients rest."""
     if line.phase == ADDED and story.rng.chance(2, 3):
         if story.rng.chance(1, 2):
             story.pause(line)

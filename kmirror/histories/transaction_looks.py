@@ -1,7 +1,7 @@
-"""What did a leader of `__transaction_state` from outside the ISR lack? The producers whose latest records are lost.
+"""Observation of unclean elections of `__transaction_state`: producers whose latest records are lost.
 
-Its log is held against those of all other replicas, also of brokers that are down, when it begins to lead. The leader
-before it may go on for a while without knowing that it was deposed: what it wrote until then is lost as well.
+When the new leader begins, its log is compared with those of all other replicas, including brokers that are down. The
+previous leader may continue for a while without knowing that it was deposed; its later records are lost as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.spec.topics import TRANSACTION_TOPIC
 
 
 class Written(NamedTuple):
-    """A record of `__transaction_state`; one without a value names no producer."""
+    """A record of `__transaction_state`; a tombstone has producer id -1."""
 
     offset: int
     value: bytes | None
@@ -32,27 +32,27 @@ class Written(NamedTuple):
 
 
 History = dict[str, list[Written]]
-"""The records of each transactional id, in the order of their offsets."""
+"""Records of each transactional id, in the order of their offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Deposed:
-    """A broker that still leads a partition although another one was elected."""
+    """A broker that still leads a partition after another one was elected."""
 
     cluster: str
     tp: TopicPartition
     broker: int
     heir: History
-    """What the log of the new leader had when that began to lead."""
+    """Records in the new leader's log when it began to lead."""
 
 
 class TransactionLooks:
-    """Writes down what unclean elections of `__transaction_state` took."""
+    """Records the losses of unclean elections of `__transaction_state`."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
-        """Leader epochs named by unclean elections, until somebody leads in them."""
+        """Leader epochs of unclean elections whose leaders have not begun yet."""
         self._deposed: list[_Deposed] = []
 
     def elected(self, cluster: str, tp: TopicPartition, leader_epoch: int) -> None:
@@ -60,7 +60,7 @@ class TransactionLooks:
         self._awaited[cluster, tp] = leader_epoch
 
     def after_event(self) -> None:
-        """Look at the leaders that have begun since, and at those deposed that have stopped."""
+        """Look at new leaders that have begun, and at deposed ones that have stopped, since the last event."""
         for (cluster, tp), epoch in list(self._awaited.items()) if self._awaited else ():
             leader = self._scene.leader(cluster, tp)
             if leader is not None and leader.leader_epoch >= epoch:
@@ -85,12 +85,12 @@ class TransactionLooks:
         return found.runs(broker_id) and found.broker(broker_id).parts.replicas.partitions.led(tp) is not None
 
     def _compare(self, cluster: str, tp: TopicPartition, heir: History, broker_id: int) -> None:
-        """Write down the producers of which another replica has later records than the heir."""
+        """Record the producers for which another replica has later records than the new leader."""
         scene, producers = self._scene, dict[int, Instant]()
         for name, rows in self._history(cluster, tp, broker_id).items():
             known = heir.get(name, [])
             if known and rows[-1] == known[-1]:
-                continue  # Compaction leaves the latest record of a key: no other one counts.
+                continue  # Compaction keeps the latest record of a key, so only that one counts.
             lacking = [row for row in rows if row not in known]
             since = min((row.updated_ms * MILLISECOND - scene.began for row in lacking if row.value), default=0)
             for row in lacking:
@@ -109,7 +109,7 @@ class TransactionLooks:
 
 
 def _written(store: PartitionStore) -> Iterator[tuple[str, Written]]:
-    """Yield the transactional id and the record, for each record in a log of `__transaction_state`."""
+    """Yield transactional id and record, for each record in a log of `__transaction_state`."""
     for batch in whole_batches(store):
         if batch.is_control:
             continue

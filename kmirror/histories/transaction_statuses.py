@@ -1,4 +1,4 @@
-"""Which status may follow which in the records of a transactional id? For the judge of them and for coverage."""
+"""Allowed order of statuses in the records of a transactional id, for the checkers and for coverage."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ STATUSES_AFTER: dict[Status, tuple[Status, ...]] = {
     _S.COMPLETE_COMMIT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
     _S.COMPLETE_ABORT: (_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT),
 }
-"""Status to those of the next record; the `transitions.py` of the coordinator has a function for each."""
+"""Status to the allowed statuses of the next record; the coordinator's `transitions.py` has a function for each."""

@@ -1,7 +1,7 @@
 """Applications that consume, transform and produce: outputs and offsets in one transaction, so each input counts once.
 
-A member reads its partitions, writes one output for each record into the option `output`'s topic, and commits where it
-stands in the same transaction. After anything that went wrong it aborts, and begins again at what is committed.
+A member reads its partitions, writes one output for each record to the topic of option `output`, and commits its
+position in the same transaction. After any error it aborts, and starts again from the committed offsets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OffsetProducer(Producer):
     """A producer whose transactions include the offsets of a group."""
 
     def add_offsets(self, group: str) -> Script[bool]:
-        """Add the group's offsets to the transaction; where its coordinator will do so, nobody is asked."""
+        """Add the group's offsets to the transaction; send nothing if the group coordinator adds them."""
         if self.raises_epochs:
             return True
         request = AddOffsetsToTxnRequest(self.transactional_id, self.producer_id, self.epoch, group)
@@ -73,11 +73,11 @@ class Transformer(Process):
         self._records.setdefault(tp, []).append(row)
 
     def work(self, cluster: str) -> Script[None]:
-        """Read, and write what comes of it in a transaction; begin again at what is committed if that fails."""
+        """Read, and write the outputs in a transaction; start again from the committed offsets if that fails."""
         if self._producer.has_turned:
             self._producer, self._is_ready = self._make(), False
         if not self._is_ready:
-            # What an earlier life of this producer left open ends here; offsets that are known are from before.
+            # This aborts a transaction left open by an earlier instance; known positions precede it.
             self._is_ready = yield from self._producer.init()
             self.positions.clear()
             return
@@ -94,7 +94,7 @@ class Transformer(Process):
     def _transform(
         self, cluster: str, before: dict[TopicPartition, int], moved: dict[TopicPartition, Position]
     ) -> Script[bool]:
-        """Return whether the transaction was committed for sure."""
+        """Return whether the transaction is known to be committed."""
         producer = self._producer
         self._number += 1
         transaction = producer.begin(f"{self.name}/{self._number}")
@@ -106,7 +106,7 @@ class Transformer(Process):
             good, rows = yield from self._commit_in(moved)
             yield from self.stall()
         if producer.has_turned:
-            producer.transaction = None  # Given up: the coordinator there will time it out.
+            producer.transaction = None  # Given up: the coordinator will time it out.
             return False
         commit = good and not self.rng.chance(1, 6)
         if commit:
@@ -120,7 +120,7 @@ class Transformer(Process):
         return ended and commit
 
     def _write(self) -> Script[dict[TopicPartition, dict[int, str]] | None]:
-        """Write an output for each record, and return them by input; None if something was not acknowledged."""
+        """Write an output for each record, and return them by input; None if a batch was not acknowledged."""
         desk = self.desk
         targets = desk.scene.directories[self._producer.cluster].partitions(str(desk.plan.options["output"]))
         if not targets:

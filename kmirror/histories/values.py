@@ -1,9 +1,9 @@
-"""What do batches hold for a client that reads them? Values, and which of them a read_committed one is given.
+"""Decoding of batches into values, with the records that a read_committed client would not receive.
 
-The filter is the consumer's own: a transaction counts as aborted from the first offset that the broker names until
-its ABORT marker. So a look into a log shows what a client of that log would be shown.
+The filter is the consumer's: a transaction counts as aborted from the first offset that the broker names until its
+ABORT marker. So a look into a log shows the records that a client of that log would receive.
 
-A tombstone has no value; what names it is in a header, `NAME`.
+A tombstone has no value; its header `NAME` identifies it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class ValueRow(NamedTuple):
     offset: int
     epoch: int
     value: str
-    """Of a control record its type and producer id in angle brackets."""
+    """Value, or for a control record its type and producer id in angle brackets."""
     producer_id: int
     is_control: bool
     is_aborted: bool
     crc: int
-    """Of the batch."""
+    """Checksum of the batch."""
     key: str
     is_tombstone: bool
 
@@ -39,7 +39,7 @@ _Key = tuple[int, int, int]
 
 
 class ValueReader:
-    """Reads batches; what a batch holds is decoded once, however often it is read."""
+    """Decoder of batches; it decodes each batch once and caches the result."""
 
     def __init__(self) -> None:
         self._known: dict[_Key, Contents] = {}
@@ -55,7 +55,7 @@ class ValueReader:
                 )  # fmt: skip
 
     def _contents(self, batch: Batch) -> Contents:
-        # A checksum covers neither the offset nor the epoch; the epoch is not part of what is remembered.
+        # A checksum covers neither the offset nor the epoch; the cached contents do not have the epoch.
         key = (batch.crc, batch.last_offset, batch.size_in_bytes)
         found = self._known.get(key)
         if found is None:
@@ -78,7 +78,7 @@ def _decode(batch: Batch) -> Iterator[Content]:
 
 
 def name_of(value: bytes | None, headers: Iterable[Header]) -> str:
-    """Return what names a record: its value, or for a tombstone what a header says."""
+    """Return the name of a record: its value, or for a tombstone the header `NAME`."""
     if value is None:
         value = next((header for name, header in headers if name == NAME and header), b"")
     return value.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""How did a history end? Anomalies by name, what the KIP itself accepts, and the exit codes."""
+"""Outcome of a history: anomalies, losses that the KIP accepts, and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.kernel.ids import TopicPartition
 
 
 class Exit(IntEnum):
-    """Exit codes of `kmirror sim`; of many runs the lowest that is not CLEAN."""
+    """Exit codes of `kmirror sim`; for several runs the lowest that is not CLEAN."""
 
     CLEAN = 0
     USAGE = 2
@@ -21,7 +21,7 @@ class Exit(IntEnum):
     SAFETY = 4
     """A checker found an anomaly."""
     LIVENESS = 5
-    """Not everything came to rest in time: stuck-state."""
+    """Not everything settled in time: stuck-state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,17 @@ class Anomaly:
     cluster: str
     tp: TopicPartition | None
     offset: int
-    """-1 where none is meant."""
+    """-1 if the anomaly has no offset."""
     text: str
-    """One sentence for people: what was expected, what was found, since which order or fault."""
+    """One sentence for readers: expected and actual result, and the order or fault that preceded it."""
     at: Instant = -1
     rule: str = ""
-    """Of broken-invariant, the rule that is broken (docs/rules.md)."""
+    """For broken-invariant: name of the broken rule (docs/rules.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A loss that the KIP itself accepts, counted."""
+    """A loss that the KIP itself accepts, and its number of records."""
 
     decision: str
     """Id of the decision, or a clause of the KIP such as `KIP: asynchronous`."""
@@ -54,7 +54,7 @@ class Accepted:
 
 @dataclass(slots=True)
 class Outcome:
-    """The end of one history."""
+    """Result of one history."""
 
     plan: Plan
     digest: str
@@ -66,11 +66,11 @@ class Outcome:
     virtual_seconds: float = 0.0
     events: int = 0
     coverage: dict[str, int] = field(default_factory=dict)
-    """Row of kmirror.histories.coverage to how often it was reached; empty if nobody asked for it."""
+    """Row of kmirror.histories.coverage to the number of times it was reached; empty if coverage was not requested."""
 
     @property
     def exit(self) -> Exit:
-        """Return how bad it is: a crash before a broken rule before what only took too long."""
+        """Return the exit code: CRASH before SAFETY before LIVENESS."""
         if self.account.crash:
             return Exit.CRASH
         if any(row.checker != "stuck-state" for row in self.anomalies):

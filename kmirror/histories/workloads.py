@@ -1,7 +1,7 @@
-"""What do applications do all day? One row of KINDS each, a script that goes on until the history ends.
+"""Workloads: the kinds of applications, one row of KINDS each, whose scripts run until the history ends.
 
-A producer that gets an error it cannot mend starts again with a new InitProducerId, as its application would. When
-the plan turns a client to another cluster, it leaves what it was at and goes on there.
+A producer that gets a permanent error starts again with a new InitProducerId, as its application would. When a plan
+moves a client to another cluster, the client drops its current work and continues there.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from kmirror.spec.features import EPOCH_BUMPS_FROM
 
 REFUSED_PAUSE_MS = 600
 PATIENCE_MS = 2_000
-"""So long a producer of an overlapping pair waits for the other one."""
+"""Time that a producer of an overlapping pair waits for the other one."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadKind:
-    """What a client plan's `kind` means."""
+    """Meaning of a client plan's `kind`."""
 
     name: str
     doc: str
     scripts: Callable[[Desk], list[tuple[str, Script[None]]]]
-    """Names of processes and what they do."""
+    """Returns names of processes and their scripts."""
     writes: bool = True
     transactional: bool = False
 
 
 def start(desk: Desk) -> None:
-    """Let a client of the plan begin."""
+    """Start a client of the plan."""
     kind = KINDS[desk.plan.kind]
     for name, script in kind.scripts(desk):
         desk.scene.busy += kind.writes
         desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
     if desk.plan.options.get(OPTION):
-        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # No script waits for its end.
+        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # Never awaited.
 
 
 def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:
@@ -79,7 +79,7 @@ def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
         else:
             good = (yield from producer.send(tp, desk.values(desk.rng.between(1, 3)))) is ErrorCode.NONE
         if not good:
-            ready = not idempotent  # A gap in the sequence numbers: an idempotent producer needs a new id.
+            ready = not idempotent  # The sequence numbers have a gap, so an idempotent producer needs a new id.
             yield Sleep(REFUSED_PAUSE_MS)
         yield desk.pause()
     yield from producer.flush()
@@ -101,14 +101,14 @@ class Turns:
 
 
 class Transactions:
-    """An application that writes in transactions; what kinds differ in is how one goes."""
+    """An application that writes in transactions; kinds differ in the course of a transaction."""
 
     def __init__(self, desk: Desk, name: str, *, only: bool = False) -> None:
         self.desk = desk
         self.name = name
         self.number = 0
         self.generation = 0
-        """Of the transactional id: an application that vanished comes back under another."""
+        """Generation of the transactional id: an application that vanished returns with another id."""
         self._only = only
         self.producer = self._make()
         self.ready = False
@@ -127,7 +127,7 @@ class Transactions:
         )
 
     def prepare(self) -> Script[list[TopicPartition]]:
-        """Get ready to begin: an id, and partitions; none of them if that did not work out."""
+        """Get a producer id and partitions; return the partitions, empty if that failed."""
         if self.producer.has_turned:
             self.producer, self.ready = self._make(), False
         partitions = self.desk.partitions()
@@ -141,7 +141,7 @@ class Transactions:
         return [tp for tp in partitions if self.desk.rng.chance(2, 3)] or [partitions[0]]
 
     def open(self, partitions: list[TopicPartition]) -> Script[bool]:
-        """Begin a transaction and write into every partition; False if something was not acknowledged."""
+        """Begin a transaction and write to every partition; return False if a batch was not acknowledged."""
         self.number += 1
         self.producer.begin(f"{self.name}/{self.number}")
         added = yield from self.producer.add_partitions(partitions)
@@ -161,9 +161,9 @@ class Transactions:
         return (yield from self.producer.send(tp, desk.values(desk.rng.between(1, 2)))) is ErrorCode.NONE
 
     def close(self, *, good: bool) -> Script[None]:
-        """Commit, or now and then abort; after an error abort, and begin anew if that fails too."""
+        """Commit, or sometimes abort; abort after an error, and get a new id or epoch if that fails, too."""
         if self.producer.has_turned:
-            self.producer.transaction = None  # Given up: the coordinator there will time it out.
+            self.producer.transaction = None  # Given up: the coordinator will time it out.
             return
         commit = good and not self.desk.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)
@@ -174,7 +174,7 @@ class Transactions:
 
 
 def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
-    """Half of a pair: at every moment one of the two has a transaction open."""
+    """Act as half of a pair, in which one transaction is open at every moment."""
     scene = desk.scene
     app = Transactions(desk, f"{desk.plan.name}-{which}", only=True)
     while desk.goes_on():
@@ -192,11 +192,11 @@ def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
 
 
 Rest = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
-"""How a transaction goes on in these partitions once it has been opened, with success or without."""
+"""Continuation of a transaction in these partitions after it was opened, successfully or not."""
 
 
 def _one_by_one(desk: Desk, rest: Rest) -> Script[None]:
-    """One transaction after the other."""
+    """Write one transaction after the other."""
     app = Transactions(desk, desk.plan.name)
     while desk.goes_on():
         partitions = yield from app.prepare()
@@ -212,7 +212,7 @@ def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> S
 
 
 def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
-    """Write on for some seconds."""
+    """Write for some seconds."""
     desk = app.desk
     for _ in range(desk.rng.between(4, 12)):
         yield Sleep(500)
@@ -223,7 +223,7 @@ def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Sc
 
 
 def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
-    """Every third time the application vanishes, and comes back under another id."""
+    """Vanish in one of three cases, and return with another id."""
     if good and app.desk.rng.chance(1, 3):
         app.generation += 1
         app.producer, app.ready = app._make(), False
@@ -232,7 +232,7 @@ def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) 
 
 
 def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
-    """Now and then the application is started a second time, and the first one goes on writing."""
+    """Sometimes start the application a second time, while the first instance continues to write."""
     if good and app.desk.rng.chance(1, 3):
         old = app.producer
         app.producer = app._make()
@@ -243,7 +243,7 @@ def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> 
 
 
 def _unadded(desk: Desk) -> Script[None]:
-    """Write without adding the partition to the transaction, as an application may that speaks the protocol itself."""
+    """Write without adding the partition to the transaction, as a client that implements the protocol itself may do."""
     app = Transactions(desk, desk.plan.name)
     while desk.goes_on():
         partitions = yield from app.prepare()
