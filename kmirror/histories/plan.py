@@ -55,14 +55,14 @@ class ClientPlan:
     topics: tuple[str, ...]
     """Topics that it writes or reads; a topic need not exist yet."""
     pause_ms: int
-    """Longest pause between two actions."""
+    """Average pause between two actions; each is random, from half to one and a half times that."""
     options: Mapping[str, Value] = field(default_factory=dict)
     """Options of its kind, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`, `outages`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operator's order or a fault; carried out `at_ms`, or when the previous step has begun if that is later."""
+    """An operator's order or a fault, carried out `at_ms`, or at the time of the previous step if that is later."""
 
     at_ms: int
     """Time since the clusters were up."""

@@ -1,8 +1,8 @@
-"""Which rules must every history keep? Named checkers over the account of one, and `judge`, which asks them all.
+"""Named checkers of a history's account, and `judge`, which runs all of them.
 
-A checker is a pure function of what clients and operators saw. It must stay silent about a right engine in any history,
-so each excuse is as wide as the account leaves things open; and each is held to finding real losses by faults that
-tests plant (tests/sim/histories/planted.py).
+A checker is a pure function of the observations of clients and operators. It must report nothing for a correct engine
+in any history, so each excuse is as wide as the uncertainty in the account. Tests plant faults to check that each
+checker finds real losses (tests/sim/histories/planted.py).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Checker:
 
     @property
     def doc(self) -> str:
-        """Return the rule's breach in one sentence."""
+        """Return the finding in one sentence: the docstring of `find`, which docs/histories.md prints."""
         return (self.find.__doc__ or "").strip()
 
 
@@ -80,7 +80,7 @@ CHECKERS: dict[str, Checker] = {
 
 
 def judge(account: Account, plan: Plan) -> tuple[list[Anomaly], list[Accepted]]:
-    """Return every anomaly of a history, and the losses that the KIP or a decision accepts, counted."""
+    """Return every anomaly of a history, and the number of losses that the KIP or a decision accepts."""
     facts = Facts(account, plan)
     found: list[Anomaly] = []
     counted: list[Accepted] = []

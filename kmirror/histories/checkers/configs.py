@@ -1,4 +1,4 @@
-"""Topic configs that move back at a destination: what the source had earlier comes after what it had later."""
+"""Checker of topic configs that move back at a destination: an older value of the source follows a newer one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSET = "(not set)"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a topic's config was in [begin, end)."""
+    """Value of a topic's config in [begin, end)."""
 
     value: str
     begin: Instant
@@ -27,7 +27,7 @@ class Held:
 
 
 def config_regression(facts: Facts) -> Iterator[Finding]:
-    """A mirrored topic gets a config value back that its source had given up before a newer one was mirrored."""
+    """A mirrored topic returns to a config value that its source had replaced before a newer value was mirrored."""
     for cluster, topic in dict.fromkeys((row.cluster, row.topic) for row in facts.account.topic_configs):
         for stay in facts.stays((cluster, TopicPartition(topic, 0))):
             if stay.source and not _is_shared(facts, stay) and not facts.came_or_went(stay.source, topic, stay.began):
@@ -35,7 +35,7 @@ def config_regression(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_shared(facts: Facts, stay: Stay) -> bool:
-    """Return whether the mirror was pointed from one cluster to another, or the topic deleted here."""
+    """Return whether the mirror was pointed from one cluster to another, or the topic was deleted here."""
     place = (stay.destination, stay.tp)
     others = [other for other in facts.stays(place) if other.began == stay.began]
     return len(others) > 1 or facts.was_deleted(place, stay.began)
@@ -52,7 +52,7 @@ def _moved_back(facts: Facts, stay: Stay) -> Iterator[Finding]:
             if value == before.configs.get(name, UNSET) or not stay.began <= row.at <= stay.removed:
                 continue
             if facts.was_deleted((stay.destination, stay.tp), before.at, row.at):
-                continue  # It was created anew, with what the source has.
+                continue  # It was created again, with the configs of the source.
             if _was_ordered(facts, stay.destination, topic, name, value, row.at):
                 continue
             spans = [span for span in held if span.value == value and span.begin <= row.at]
@@ -73,7 +73,7 @@ def _seen(facts: Facts, cluster: str, topic: str) -> list[ConfigsSeen]:
 
 
 def _timeline(rows: list[ConfigsSeen], name: str) -> list[Held]:
-    """Return what the config was, one value after the other."""
+    """Return the values of the config in order of time."""
     found: list[Held] = []
     for row in rows:
         value = row.configs.get(name, UNSET)

@@ -1,7 +1,7 @@
-"""Does DescribeMirrors tell the truth?
+"""Checker of DescribeMirrors: state, offsets, lag and reason at each look.
 
-State, offsets, lag and reason are judged at each look. How far an answer may lag behind is bounded: a leader hears of
-its source with every answer to a fetch, and of what went wrong when a request has timed out.
+The time by which a response may lag behind is bounded: a leader learns about its source from every fetch response, and
+about a failure when a request times out.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 
 WAITING = ("PREPARING", "FAILED")
 CALM: Duration = 10 * SECOND
-"""So long nothing has failed or moved where lag and reason are judged: requests have timed out and were repeated."""
+"""Time without failures and changes before lag and reason are judged: requests have timed out and were repeated."""
 HEARS: Duration = 6 * SECOND
-"""So long after the source has acknowledged a record its mirror knows of it, one lost request included."""
+"""Time from an acknowledgement at the source until its mirror knows the record, with one lost request included."""
 SILENT: Duration = 5 * SECOND
-"""So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
+"""Time for which an unreachable source may be taken for a slow one; after that no lag is known (D62)."""
 FIRST_ANSWER: Duration = 2 * SECOND
-"""Time from MIRRORING to the first answer of the source; HEARS if the line to it may have lost a request before."""
+"""Time from MIRRORING to the first response of the source; HEARS if the line may have lost a request before."""
 REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has", "ISR ")
-"""Beginnings of reasons that may stand although all is mirrored (D38)."""
+"""Prefixes of reasons that are allowed although everything is mirrored (D38)."""
 
 
 def described_wrong(facts: Facts) -> Iterator[Finding]:
-    """DescribeMirrors says a state that the leader is not in, an offset or epoch that is not there, a lag that they do
-    not give or that the source's acknowledged records contradict, a reason though nothing fails, or none for what does.
+    """DescribeMirrors returns a state that the leader is not in, an offset or epoch that does not exist, a lag that
+    contradicts the offsets or the source's acknowledged records, a reason although nothing fails, or no reason for a
+    failure.
     """
     for row in facts.account.described:
         place = (row.cluster, row.tp)
@@ -51,10 +52,10 @@ def _state(facts: Facts, place: Place, row: Described) -> str:
     seen = [s for s in facts.states.get(place, []) if s.at <= row.at and s.mirror == row.mirror]
     if not seen or seen[-1].broker != row.broker:
         return ""
-    # A leader goes through several states in one instant, and may have answered between any two.
+    # A leader passes through several states in one instant, and may have responded between any two.
     possible = seen[-1 - sum(s.at == row.at for s in seen) :]
     entered = next((s for s in reversed(possible) if s.state == row.state), seen[-1])
-    # A leader of a new epoch has to read the state first; so has a broker that was restarted.
+    # A leader of a new epoch, or a restarted broker, must read the state first.
     if row.state != entered.state and row.state != "UNKNOWN":
         return f"state {row.state}, where the leader has entered {entered.state}"
     if row.state != "STOPPED":
@@ -81,7 +82,7 @@ def _offsets(facts: Facts, place: Place, row: Described) -> str:
 
 
 def _is_to_cut(facts: Facts, place: Place, row: Described, high: int) -> bool:
-    """Return whether the leader made a cut later that it had missed: looks at it show the log as cut already (D30)."""
+    """Return whether the leader later made a cut that it had missed: looks at it show the log as already cut (D30)."""
     return any(
         (cut.broker, cut.offset) == (row.broker, high)
         and cut.why.endswith(MISSED)
@@ -92,9 +93,9 @@ def _is_to_cut(facts: Facts, place: Place, row: Described, high: int) -> bool:
 
 
 def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
-    """Return what a known lag leaves out of what the source had acknowledged before a proof could expire (D77).
+    """Return how a known lag omits records that the source acknowledged before its proof could expire (D77).
 
-    A leader that was elected since may answer a lower high watermark for a while; one that was deposed before may not.
+    A leader elected since then may return a lower high watermark for a while; one that was deposed before may not.
     """
     stay = _stay(facts, place, row)
     if row.lag < 0 or not row.proved_within or row.state != "MIRRORING" or stay is None or not stay.source:
@@ -110,7 +111,7 @@ def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
 
 
 def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:
-    """Return the stay in the mirror that is described; None if it is open which cluster the mirror has pointed to."""
+    """Return the stay in the described mirror; None if it is uncertain which cluster the mirror has pointed to."""
     stays = [stay for stay in facts.stays(place) if stay.mirror == row.mirror and stay.began <= row.at <= stay.ended]
     return stays[0] if len(stays) == 1 else None
 
@@ -121,7 +122,7 @@ def _look_at(facts: Facts, place: Place, row: Described) -> Look | None:
 
 
 def _may_have_fallen(facts: Facts, stay: Stay, row: Described) -> bool:
-    """Return whether the source's log may have been shortened since its end was told."""
+    """Return whether the source's log may have become shorter since its end was reported."""
     source = (stay.source, stay.tp)
     if facts.was_deleted(source, stay.began, row.at) or any(
         s.overlaps(stay.began, row.at) for s in facts.stays(source)
@@ -159,9 +160,9 @@ def _lag_and_reason(facts: Facts, place: Place, row: Described) -> str:
 
 
 def _has_moved(facts: Facts, place: Place, row: Described, begin: Instant) -> bool:
-    """Return whether the partition has changed its state, its leader or its orders at the destination since `begin`.
+    """Return whether the partition's state, leader or orders at the destination have changed since `begin`.
 
-    An order is sent just after the look at the logs: at that moment nobody knows of it.
+    An order is sent just after the look at the logs, so at that moment no broker knows it.
     """
     states = [s.at for s in facts.states.get(place, []) if s.mirror == row.mirror and s.at <= row.at]
     elected = [e.at for e in facts.elections.get(place, []) if e.at <= row.at]
@@ -174,7 +175,7 @@ def _has_moved(facts: Facts, place: Place, row: Described, begin: Instant) -> bo
 
 
 def _is_calm(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
-    """Return whether nothing was away or disturbed at either end since `begin`, and nothing was done to the source."""
+    """Return whether since `begin` no node or line at either end was disturbed, and the source did not change."""
     source = (stay.source, stay.tp)
     if any(begin <= election.at <= end for election in facts.elections.get(source, [])):
         return False
@@ -199,7 +200,7 @@ def _touches(span: Span, clusters: tuple[str, str]) -> bool:
 
 
 def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
-    """Return whether the line to the source was down, or all of its brokers were, from `begin` to `end`."""
+    """Return whether the line to the source, or all brokers of the source, were down from `begin` to `end`."""
 
     def lasts(span: Span) -> bool:
         return span.begin <= begin and (span.end < 0 or span.end >= end)
@@ -212,9 +213,9 @@ def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> 
 
 
 def _was_line_down(facts: Facts, stay: Stay, at: Instant) -> bool:
-    """Return whether a line to the source came up a short time before, so that a fetch may still wait in vain.
+    """Return whether a line to the source came up shortly before, so that a fetch may still wait for its timeout.
 
-    A new partition is in the fetch after the one that is under way, and that one has to time out first.
+    A new partition is added with the next fetch, after the current one has timed out.
     """
     ends = {stay.source, stay.destination}
     return any(
@@ -227,7 +228,7 @@ def _was_line_down(facts: Facts, stay: Stay, at: Instant) -> bool:
 
 
 def _at_rest(facts: Facts, place: Place, row: Described) -> str:
-    """Return what is wrong once everything has come to rest: then nothing changes any more."""
+    """Return the error once everything has settled: then nothing changes any more."""
     if row.persisted and row.state != row.persisted:
         return f"state {row.state}, where {row.persisted} is persisted"
     if row.state in WAITING and not row.reason:
@@ -244,7 +245,7 @@ def _at_rest(facts: Facts, place: Place, row: Described) -> str:
     news += [election.at for election in facts.elections.get((stays[0].source, row.tp), [])]
     time = HEARS if row.lag < 0 and _was_line_down(facts, stays[0], row.at) else FIRST_ANSWER
     if any(row.at - time < at <= row.at for at in news):
-        return ""  # A topic, or a leader of the source, that came at the last moment: it has not answered yet.
+        return ""  # The topic or the source's leader is new, and the source has not responded yet.
     if row.lag:
         return f"lag {row.lag}, though all is mirrored up to {end}"
     if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING):

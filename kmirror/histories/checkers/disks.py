@@ -1,8 +1,8 @@
-"""Does a cluster keep no more than it has to? What is on the disks when all has come to rest.
+"""Checker of disk use after everything has settled: a cluster keeps no more than it must.
 
-A log that is mirrored begins no earlier than its source's, whatever the configs on either side say, and holds the same
-bytes from there on (D46). In no mirror, or after its stop, it obeys its topic's own `retention.ms` and
-`retention.bytes`. What lies below a log start may stay as part of the one segment that the log start lies in.
+A mirrored log begins no earlier than its source's, regardless of the configs on either side, and holds the same bytes
+from there on (D46). A log in no mirror, or after its stop, follows its topic's own `retention.ms` and
+`retention.bytes`. Records below the log start may remain only in the segment that contains the log start.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
 
 NAME = "disk-use"
 HEARS: Duration = 2 * SECOND
-"""So long after a log start has risen a follower, or a mirror's leader, has heard of it: the next answer to a fetch
-tells it."""
+"""Time until a follower, or a mirror's leader, learns of a new log start, with the next fetch response."""
 
 
 def disk_use(facts: Facts) -> Iterator[Finding]:
     """At rest, a replica keeps segments or files below its log start, records that its leader, its mirror's source or
-    its retention has given up, or other bytes than the source; or a broker keeps a partition that is not its own.
+    its retention has removed, or other bytes than the source; or a broker keeps a partition that is not assigned to it.
     """
     disks = facts.account.disks
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
@@ -47,7 +46,7 @@ def disk_use(facts: Facts) -> Iterator[Finding]:
 
 
 def _has_looked(row: ReplicaKept) -> bool:
-    """Return whether the broker has looked for old segments since the replica is as it is."""
+    """Return whether the broker has checked for old segments since the replica's last change."""
     return row.unchanged_since + row.checks <= row.at
 
 
@@ -62,7 +61,7 @@ def _below_the_start(row: ReplicaKept) -> str:
 
 
 def _against_its_leader(row: ReplicaKept, leader: ReplicaKept) -> str:
-    """A follower raises its log start to its leader's; by its own retention it may begin later."""
+    """Return why a follower begins too early: it follows its leader's log start, or its own later one."""
     start = leader.start_at(row.at - HEARS)
     if row.unchanged_since <= row.at - HEARS and row.log_start_offset < min(start, row.log_end_offset):
         return f"the log begins at {row.log_start_offset}, its leader's at {start} or above"
@@ -70,7 +69,7 @@ def _against_its_leader(row: ReplicaKept, leader: ReplicaKept) -> str:
 
 
 def _expired(facts: Facts, row: ReplicaKept) -> str:
-    """Return what the topic's own retention should have deleted; of a mirror it deletes nothing."""
+    """Return the violation of the topic's own retention; a mirror deletes nothing by it."""
     if row.mirror_state not in ("", "STOPPED") or "delete" not in row.policies or not _has_looked(row):
         return ""
     first = row.segments[0]
@@ -90,7 +89,7 @@ def _against_its_source(
     leaders: dict[Place, ReplicaKept],
     waiting: set[Place],
 ) -> str:
-    """Return what a replica of a mirror keeps that its source does not, in offsets and in bytes."""
+    """Return how a replica of a mirror keeps more than its source, in offsets or bytes."""
     stays = [stay for stay in facts.stays(place) if stay.ended == NEVER]
     source = leaders.get((stays[0].source, row.tp)) if len(stays) == 1 else None
     if source is None or (stays[0].source, row.tp) in waiting or facts.source_until(stays[0]) != NEVER:

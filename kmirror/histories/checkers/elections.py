@@ -1,4 +1,4 @@
-"""What unclean elections took, and losses of a site's power: what the new leader lacked when it began to lead."""
+"""Records lost by unclean elections and by a site's loss of power: those missing from the new leader's first log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POWER = "site power lost"
 
 
 def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
-    """Return UNCLEAN or POWER if one of them took the record that had `offset` at `begin`; empty if none did."""
+    """Return UNCLEAN or POWER if one of them lost the record that had `offset` at `begin`; else empty."""
     if lost_by_election(facts, place, value, offset, begin, end):
         return UNCLEAN
     if _taken_for_another(facts, place, value, offset, end):
@@ -22,7 +22,7 @@ def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant,
 
 
 def lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
-    """Return whether a leader from outside the ISR began without the record that had `offset` at `begin`."""
+    """Return whether an unclean leader began without the record that had `offset` at `begin`."""
     return any(
         heir is None or (not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin))
         for heir in facts.unclean(place, begin, end)
@@ -30,9 +30,10 @@ def lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin:
 
 
 def is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
-    """Return whether one producer wrote both, and an unclean election took its newest epoch from the coordinator.
+    """Return whether one producer wrote both, and its coordinator lost the producer's newest epoch by an unclean
+    election.
 
-    Then it gets that epoch again, and its first batches count as those of before.
+    The producer then gets that epoch again, and its first batches are taken for earlier ones.
     """
     writes = [facts.account.writes[value] for value in values if value in facts.account.writes]
     ids = {(row.producer_id, row.producer_epoch) for row in writes}
@@ -42,9 +43,9 @@ def is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, st
 
 
 def _taken_for_another(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
-    """Return whether the leader took the record for one that its producer had written in the epoch that it got twice.
+    """Return whether the leader took the record for an earlier one that its producer wrote in the same epoch.
 
-    It answers with the offset of that one, and appends nothing.
+    The leader then returns the offset of the earlier record, and appends nothing.
     """
     look, writes = facts.look_before(place, end), facts.account.writes
     row = None if look is None else look.by_offset.get(offset)
@@ -55,7 +56,7 @@ def _taken_for_another(facts: Facts, place: Place, value: str, offset: int, end:
 
 
 def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
-    """Return whether the site lost power, and the first leader afterwards the record, which it had not flushed."""
+    """Return whether the first leader after a loss of power lacked the record because it was not flushed."""
     return any(
         offset >= kept and not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin)
         for heir, kept in facts.power_losses(place, begin, end)
@@ -63,7 +64,7 @@ def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: 
 
 
 def brought_back(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
-    """Return whether a leader from outside the ISR had missed the cut that took the record from all others (D30)."""
+    """Return whether an unclean leader had missed the cut that removed the record from all others (D30)."""
     for heir in facts.unclean(place, 0, end):
         if heir is None or not _has(heir, value, offset):
             continue
@@ -81,11 +82,11 @@ def _has(look: Look, value: str, offset: int) -> bool:
 
 
 def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, begin: Instant) -> bool:
-    """Return whether the record came into the log after the election: what acknowledged or showed it was no zombie."""
+    """Return whether the record was written after the election, by a leader that was not deposed."""
     ack = facts.acked.get((place[0], value))
     if (
         ack is not None
-        and ack.offset == offset  # Written again after the election it stands elsewhere: the first one is lost.
+        and ack.offset == offset  # Written again, it has another offset: the first copy is lost.
         and ack.sent_at > heir.at
         and ack.broker == facts.leader_named(place, ack.sent_at)
     ):
@@ -94,7 +95,7 @@ def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, b
 
 
 def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
-    """Return UNCLEAN or POWER if a leader began without a marker that was there at `begin`; else empty."""
+    """Return UNCLEAN or POWER if a leader began without a marker that existed at `begin`; else empty."""
     return lost_by(facts, place, marker.value, marker.offset, begin, end)
 
 
@@ -125,7 +126,9 @@ def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NE
 
 
 def reset_lost(facts: Facts, place: Place, until: Instant) -> str:
-    """Return UNCLEAN or POWER if a new leader knew producers of another cluster that a stop had made forgotten."""
+    """Return UNCLEAN or POWER if a new leader lacked a producer reset and knew producers of another cluster; else
+    empty.
+    """
     if any(
         any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)
         for heir, _ in facts.power_losses(place, 0, until)
@@ -152,9 +155,9 @@ def _knows_others(facts: Facts, cluster: str, look: Look) -> bool:
 def may_be_shorter(
     facts: Facts, place: Place, offset: int, begin: Instant, end: Instant, *, leader_epoch: int = -1
 ) -> bool:
-    """Return whether a leader from outside the ISR, of a later epoch, began with a log that did not reach `offset`.
+    """Return whether an unclean leader of a later epoch began with a log that ended before `offset`.
 
-    Or the first leader after a loss of the site's power.
+    The same holds for the first leader after a loss of the site's power.
     """
     if any(heir.log.log_end_offset < offset for heir, _ in facts.power_losses(place, begin, end)):
         return True

@@ -1,7 +1,7 @@
-"""An account, indexed: where was a record seen, which nodes could reach which, which stays and elections were there?
+"""Index of an account for checkers: records, reachability of nodes, stays in mirrors, elections, topics.
 
-Nothing here judges. What the account leaves open is said to be open: a record above a leader's high watermark is
-neither there nor gone, for a new leader's high watermark lags behind what is committed.
+Nothing here judges. Uncertainty in the account is kept: a record above a leader's high watermark counts neither as
+present nor as gone, because a new leader's high watermark lags behind the committed offset.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ T = TypeVar("T")
 R = TypeVar("R", Ack, Election, StateSeen)
 Place = survivors.Place
 LATE: Duration = 3 * SECOND
-"""So long before an answer arrived the leader may have looked at its log."""
+"""Time before a response arrived at which the leader may have read its log."""
 
 
 class Seen(Enum):
-    """What one look at a log says of a record."""
+    """State of a record in one look at a log."""
 
     THERE = "there"
     UNDECIDED = "undecided"
-    """It is there, above the last stable offset."""
+    """Present, above the last stable offset."""
     HIDDEN = "hidden"
-    """It is there below the last stable offset, and no read_committed consumer is given it."""
+    """Present below the last stable offset, but not visible to read_committed consumers."""
     GONE = "gone"
     OPEN = "open"
-    """It would lie between high watermark and log end."""
+    """Its offset is between high watermark and log end, so it may be present."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletion:
-    """A DeleteRecords that was carried out, or may have been."""
+    """A DeleteRecords that was, or may have been, carried out."""
 
     below: int
-    """The offset below which records go; -1 for the high watermark."""
+    """Offset below which records are deleted; -1 for the high watermark."""
     sent_at: Instant
     answered_at: Instant
-    """-1 if no answer came."""
+    """-1 if no response came."""
 
     def reaches(self, start: int) -> bool:
-        """Return whether the log may begin at `start` because of it."""
+        """Return whether it allows the log to begin at `start`."""
         return self.below < 0 or start <= self.below
 
 
@@ -89,7 +89,7 @@ class Look:
         return self.log.at
 
     def decided(self) -> Iterable[LogRow]:
-        """Yield the records that a read_committed consumer is given."""
+        """Yield the records that a read_committed consumer receives."""
         stable = self.log.last_stable_offset
         return (row for row in self.log.rows if row.visible and row.offset < stable and not is_control(row))
 
@@ -97,7 +97,7 @@ class Look:
         return value in self.by_value
 
     def seen(self, value: str, offset: int) -> Seen:
-        """Return what this look says of `value`, which had `offset` when it was last seen."""
+        """Return the state of `value`, which had `offset` when it was last seen."""
         row = self.by_value.get(value)
         if row is not None:
             undecided = row.offset >= self.log.last_stable_offset
@@ -106,7 +106,7 @@ class Look:
 
 
 class Facts:
-    """The account as checkers ask it."""
+    """The account with indexes and queries for checkers."""
 
     def __init__(self, account: Account, plan: Plan) -> None:
         self.account = account
@@ -118,7 +118,7 @@ class Facts:
         self._found: dict[str, object] = {}
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what `make` returned at the first call under this name: several checkers share it."""
+        """Return the result of `make`, cached under this name for all checkers."""
         if name not in self._found:
             self._found[name] = make()
         return cast(T, self._found[name])
@@ -127,9 +127,9 @@ class Facts:
 
     @cached_property
     def looks(self) -> dict[Place, list[Look]]:
-        """Return every look at every log, in order of time, the last one of all at the end.
+        """Return all looks at each log in order of time; the last one is that of the end.
 
-        A leader that was deposed without knowing it may lack what its heir acknowledged: looks at one do not count.
+        Looks at a deposed leader do not count, as it may lack records that its successor acknowledged.
         """
         found: dict[Place, list[Look]] = {}
         for log in self.account.logs:
@@ -140,7 +140,7 @@ class Facts:
         return {place: found[place] for place in sorted(found)}
 
     def final(self, place: Place) -> Look | None:
-        """Return the look at the end of the history, or None if there was no leader to look at."""
+        """Return the look at the end of the history, or None if there was no leader."""
         return self.looks[place][-1] if place in self.account.final else None
 
     def look_before(self, place: Place, at: Instant) -> Look | None:
@@ -155,19 +155,19 @@ class Facts:
 
     @cached_property
     def acks(self) -> dict[Place, list[Ack]]:
-        """Return acks by place, in order of time."""
+        """Return acknowledgements by place, in order of time."""
         return _by_place(self.account.acks)
 
     @cached_property
     def acked(self) -> dict[tuple[str, str], Ack]:
-        """Return the first ack of each (cluster, value)."""
+        """Return the first acknowledgement of each (cluster, value)."""
         found: dict[tuple[str, str], Ack] = {}
         for ack in self.account.acks:
             found.setdefault((ack.cluster, ack.value), ack)
         return found
 
     def written_at(self, value: str) -> str:
-        """Return the cluster that `value` was written to, or the empty string for a value that no client sent."""
+        """Return the cluster that `value` was written to; empty for a value that no client sent."""
         write = self.account.writes.get(value)
         return "" if write is None else write.cluster
 
@@ -183,26 +183,28 @@ class Facts:
         return _by_place(self.account.elections)
 
     def leader_epoch(self, place: Place, at: Instant) -> int:
-        """Return the leader epoch that the controller had named up to `at`; -1 if none since the beginning."""
+        """Return the latest leader epoch from the controller up to `at`; -1 if there was no election since the
+        beginning.
+        """
         elections = self.elections.get(place, [])
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader_epoch if number else -1
 
     def led_since(self, place: Place, at: Instant) -> Instant:
-        """Return when the controller named the leader epoch that it had last named up to `at`; 0 for the first one."""
+        """Return when the controller assigned the leader epoch that was current at `at`; 0 for the first one."""
         named = [election.at for election in self.elections.get(place, []) if election.at <= at]
         return named[-1] if named else 0
 
     def leader_named(self, place: Place, at: Instant) -> int | None:
-        """Return the leader that the controller had named up to `at`; None if it named none since the beginning."""
+        """Return the latest leader from the controller up to `at`; None if there was no election before."""
         elections = self.elections.get(place, [])
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader if number else None
 
     def leaders_in(self, place: Place, leader_epoch: int) -> list[int]:
-        """Return who led in a leader epoch, as far as it is known.
+        """Return the known leaders of a leader epoch.
 
-        Of the first leaders there are looks alone, and none of one that died before the first look.
+        The first leaders are known from looks only, so one that died before the first look is missing.
         """
         named = [e.leader for e in self.elections.get(place, []) if e.leader_epoch == leader_epoch]
         seen = [look.log.broker for look in self.looks.get(place, []) if look.log.leader_epoch == leader_epoch]
@@ -210,16 +212,16 @@ class Facts:
 
     @cached_property
     def heirs(self) -> dict[Place, list[Look]]:
-        """Return the logs with which leaders from outside the ISR began, by place and in order of time."""
+        """Return the first logs of unclean leaders, by place and in order of time."""
         found: dict[Place, list[Look]] = {}
         for log in self.account.heirs:
             found.setdefault((log.cluster, log.tp), []).append(Look(log))
         return found
 
     def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> Iterator[Look | None]:
-        """Yield the log with which each leader began that was elected from outside the ISR in this time.
+        """Yield the first log of each unclean leader elected in this time, or up to UNAWARE before it.
 
-        Those of up to UNAWARE before are among them; None stands for one that never led.
+        Yield None for one that never began to lead.
         """
         for election in self.elections.get(place, []):
             if election.unclean and begin - UNAWARE <= election.at <= end:
@@ -227,16 +229,18 @@ class Facts:
                 yield next(heirs, None)
 
     def power_losses(self, place: Place, begin: Instant, end: Instant) -> Iterator[tuple[Look, int]]:
-        """Yield the log with which the first leader began after each loss of the site's power in this time, if it had
-        become shorter, and the offset below which that replica had flushed all.
+        """Yield the first leader's log after each loss of the site's power in this time that shortened it.
+
+        Each comes with the offset below which that replica had flushed everything.
         """
         for loss in self.account.power_losses:
             if (loss.cluster, loss.tp) == place and begin <= loss.at <= end and loss.heir is not None and loss.has_cut:
                 yield Look(loss.heir), loss.kept[loss.heir.broker]
 
     def may_have_lost(self, place: Place, begin: Instant, end: Instant) -> bool:
-        """Return whether a leader may have begun in this time without what the log had: from outside the ISR, or after
-        a loss of the site's power.
+        """Return whether a leader may have begun in this time without records of the log.
+
+        It was elected uncleanly, or began after a loss of the site's power.
         """
         return any(True for _ in self.unclean(place, begin, end)) or any(self.power_losses(place, begin, end))
 
@@ -248,7 +252,7 @@ class Facts:
 
     @cached_property
     def deletions(self) -> dict[tuple[str, str], list[TopicSeen]]:
-        """Return by (cluster, topic) when the topic was deleted, in order of time."""
+        """Return the deletions by (cluster, topic), in order of time."""
         found: dict[tuple[str, str], list[TopicSeen]] = {}
         for row in self.account.topics:
             if not row.exists:
@@ -260,12 +264,12 @@ class Facts:
         return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
 
     def was_deleted_unheard(self, place: Place, begin: Instant, end: Instant) -> bool:
-        """Return whether the topic was deleted in this time, or before it and a broker had not heard of it by then."""
+        """Return whether the topic was deleted in this time, or earlier and a broker may not have learned of it."""
         is_behind = self.account.may_be_behind(place[0], begin - UNAWARE, begin)
         return self.was_deleted(place, begin - (UNAWARE if is_behind else LATE), end)
 
     def is_absent(self, place: Place, at: Instant) -> bool:
-        """Return whether the cluster had no such topic at this moment, because it had been deleted."""
+        """Return whether the cluster lacked the topic at this moment because of its deletion."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (place[0], place[1].topic)]
         before = [row for row in rows if row.at <= at]
         return bool(before) and not before[-1].exists
@@ -276,21 +280,23 @@ class Facts:
         return any(row.at > since for row in rows)
 
     def deleted_anywhere(self, topic: str, begin: Instant, end: Instant) -> bool:
-        """Return whether a cluster had a topic of this name deleted in this time."""
+        """Return whether a topic of this name was deleted in any cluster in this time."""
         return any(
             begin <= row.at <= end for (_, name), rows in self.deletions.items() if name == topic for row in rows
         )
 
     def may_be_another_topic(self, stay: Stay) -> bool:
-        """Return whether the source's topic was deleted meanwhile, and tells no id by which the next is known (D53)."""
+        """Return whether the source's topic was deleted in a stay, and no topic id distinguishes the next one (D53)."""
         return self.source_until(stay) == NEVER and any(
             row.at >= stay.began and not self.tells_ids[stay.source]
             for row in self.deletions.get((stay.source, stay.tp.topic), [])
         )
 
     def may_follow_another(self, stay: Stay) -> bool:
-        """Return whether a mirror may follow another topic than that of its source: it may be another one by now, or
-        the mirror was pointed from one cluster to another, and keeps to the first, or halts (D16).
+        """Return whether a mirror may follow another topic than that of its source.
+
+        The topic may have been replaced, or the mirror was pointed from one cluster to another, and follows the first
+        one or halts (D16).
         """
         stays = self.stays((stay.destination, stay.tp))
         return len([other for other in stays if other.began == stay.began]) > 1 or self.may_be_another_topic(stay)
@@ -298,9 +304,9 @@ class Facts:
     def source_until(self, stay: Stay) -> Instant:
         """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.
 
-        What comes after it under its name is another topic, and entitles nobody to anything (D16), unless it has
-        the same id: then it is a mirror that was made anew (D49), or a topic of a source that tells no ids (D53). The
-        moment is that of the last look at it.
+        A later topic of the same name is another topic, and justifies no loss (D16), unless it has the same id: then it
+        was mirrored back (D49), or its source reports no ids (D53). The result is the moment of the last look at the
+        topic.
         """
         for row in self.deletions.get((stay.source, stay.tp.topic), []):
             if row.at < stay.began:
@@ -313,7 +319,7 @@ class Facts:
         return NEVER
 
     def kept_for(self, topic: str, until: Instant) -> Duration:
-        """Return how long records of the topic are kept at least; NEVER if no cluster was ordered to delete by age."""
+        """Return the shortest time for which records of the topic are kept; NEVER if no order set a retention time."""
         orders = [
             o for o in self.orders("alter_topic") if topic in o.topics and o.error in TAKEN and o.sent_at <= until
         ]
@@ -322,17 +328,17 @@ class Facts:
         return min((ms * MILLISECOND for ms in times if ms >= 0), default=NEVER)
 
     def is_expired(self, value: str, at: Instant) -> bool:
-        """Return whether a record may have been deleted by its age, which counts from its making."""
+        """Return whether a record may have been deleted by its age, counted from its creation."""
         write = self.account.writes.get(value)
         return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) - self.clocks_differ_by <= at
 
     @cached_property
     def clocks_differ_by(self) -> Duration:
-        """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+        """Return the largest possible difference between the clocks of two nodes, or of a node and a client."""
         return clocks_differ_by(self.plan)
 
     def clock_ahead(self, cluster: str, brokers: Collection[int]) -> Duration:
-        """Return by how much the clock of one of the brokers was ahead at most; no brokers are any of the cluster."""
+        """Return the largest lead of the clock of one of the brokers; without brokers, of any in the cluster."""
         end_ms = self.plan.faults_end_ms
         shown = [
             int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000
@@ -342,13 +348,13 @@ class Facts:
         return max([0, *shown]) * MILLISECOND
 
     def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:
-        """Return whether a record may have been deleted by its age, or because an operator asked for that."""
+        """Return whether a record may have been deleted by its age, or by DeleteRecords."""
         return self.is_expired(value, at) or self._is_asked_to_go(value, offset, at)
 
     def _is_asked_to_go(self, value: str, offset: int, at: Instant) -> bool:
-        """Return whether DeleteRecords was sent to any cluster for an offset above this one while the record existed.
+        """Return whether any cluster got DeleteRecords above this offset while the record existed.
 
-        A mirror's log begins no earlier than its source's, so what is deleted in one cluster goes in others.
+        A mirror's log begins no earlier than its source's, so records deleted in one cluster are deleted in others.
         """
         write = self.account.writes.get(value)
         return write is not None and any(
@@ -366,7 +372,7 @@ class Facts:
                 yield RecordDeletion(int(args["offset"]), order.sent_at, order.answered_at)
 
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
-        """Return the id of the topic that there was at this moment; empty if the account says of none."""
+        """Return the id of the topic that existed at this moment; empty if the account has none."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]
         return rows[-1].topic_id if rows else ""
 
@@ -377,7 +383,7 @@ class Facts:
 
     @cached_property
     def states(self) -> dict[Place, list[StateSeen]]:
-        """Return what was seen of states by place, in order of time."""
+        """Return the observed states by place, in order of time."""
         return _by_place(self.account.states)
 
     def stays(self, place: Place) -> list[Stay]:
@@ -385,14 +391,14 @@ class Facts:
         if place not in self._stays:
             deleted = [row.at for row in self.deletions.get((place[0], place[1].topic), [])]
             states = self.states.get(place, [])
-            # A cluster without mirrors leaves such orders unanswered, and carries none out.
+            # A cluster without mirrors does not respond to such orders, and carries none out.
             orders = self.account.orders if self.versions.get(place[0], 1) else []
             self._stays[place] = stays_of(*place, orders, states, self.pointings, deleted)
         return self._stays[place]
 
     @cached_property
     def pointings(self) -> list[Pointing]:
-        """Return where mirrors were pointed to, in order of time."""
+        """Return the clusters that mirrors were pointed to, in order of time."""
         found = []
         for order in self.account.orders:
             if order.action in ("create_mirror", "point_mirror") and order.error in TAKEN:
@@ -402,9 +408,9 @@ class Facts:
         return found
 
     def state_at(self, place: Place, at: Instant, mirror: str) -> str:
-        """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none.
+        """Return the last observed state of the partition in `mirror` up to `at`; empty if there was none.
 
-        With its topic a partition and its state go: one that is created later is another one.
+        The deletion of a topic removes its partitions and their states; a topic that is created later is another one.
         """
         gone = [row.at for row in self.deletions.get((place[0], place[1].topic), []) if row.at <= at]
         since = max(gone, default=-1)
@@ -473,7 +479,7 @@ def covers(spans: Iterable[Span], at: Instant) -> bool:
 
 
 def _within(span: Span, cluster: str) -> bool:
-    """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
+    """Return whether the span is about a node of `cluster`, or a line between two of its nodes."""
     return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in span.ends)
 
 
@@ -486,5 +492,7 @@ def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
 
 
 def was_away(facts: Facts, place: Place, log: LogSeen, written_at: Instant = 0) -> bool:
-    """Return whether the leader may have missed a marker or tombstone that was written, at `written_at` (see there)."""
+    """Return whether the leader may have missed a marker or tombstone written at `written_at`; see
+    `survivors.was_away`.
+    """
     return survivors.was_away(facts.plan, facts.account, place, log.broker, log.at, written_at)

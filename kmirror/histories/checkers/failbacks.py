@@ -1,8 +1,9 @@
-"""Failbacks that copy again what both clusters had.
+"""Checker of failbacks that copy again records that both clusters had.
 
-Who is added to a mirror cuts its log to where it parts from the source's. The KIP has a log cut from scratch where the
-source has settled nothing for it; what goes then, and comes back the same, is counted. So is what goes from a compacted
-log of which the source lacks something: it is cut from scratch where the cleaner has passed the cut (D63).
+A cluster added to a mirror cuts its log to the point of divergence from the source's. The KIP requires a cut from
+scratch where the source has settled no epoch for it; records that are cut and copied again unchanged are counted. The
+same holds for a compacted log with records that the source lacks: it is cut from scratch where the cleaner has passed
+the cut (D63).
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ COPIED_AGAIN = "KIP: copied again"
 
 
 def failback_copies_again(facts: Facts) -> Iterator[Finding]:
-    """A failback cuts records that the source has too, though an epoch that was settled for both covers them."""
+    """A failback cuts records that the source has too, although an epoch that was settled for both covers them."""
     for cut in facts.account.cuts:
         place = (cut.cluster, cut.tp)
         stay, look = _stay_of(facts, place, cut), facts.look_before(place, cut.at - 1)
         if stay is None or look is None or facts.may_have_lost(place, look.at, cut.at):
-            continue  # The log that was cut is not the one that was seen before.
+            continue  # The cut log is not the one that was seen before.
         same = [row for row in cut_rows(facts, place, cut) if _is_at_source(facts, stay, row, cut)]
         covered = [row for row in same if shares(facts, stay, Record(row.value, row.offset, row.epoch))]
         if covered and not may_lose_keys(facts, stay, cut):
@@ -39,13 +40,13 @@ def failback_copies_again(facts: Facts) -> Iterator[Finding]:
 
 
 def _stay_of(facts: Facts, place: Place, cut: CutSeen) -> Stay | None:
-    """Return the stay in which the log was cut on the way to MIRRORING; None if there is none, or more than one."""
+    """Return the stay whose cut before MIRRORING this is; None if there is none, or more than one."""
     found = [stay for stay in facts.stays(place) if stay.began <= cut.at <= stay.cutting_until]
     return found[0] if len(found) == 1 and found[0].source else None
 
 
 def _is_at_source(facts: Facts, stay: Stay, row: LogRow, cut: CutSeen) -> bool:
-    """Return whether the source had the very record, before the stay and after the cut."""
+    """Return whether the source had the same record, before the stay and after the cut."""
     source = (stay.source, stay.tp)
     look = facts.look_before(source, cut.at - 1)
     return (

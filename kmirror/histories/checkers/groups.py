@@ -1,7 +1,7 @@
-"""Are offsets of groups kept as they were committed, and does a partition have one owner at a time?
+"""Checkers of consumer groups: committed offsets are kept, and a partition has one owner at a time.
 
-Every commit has a token, so what is read names the commit that it is from. In the cluster that acknowledged them the
-commits of a group are in order; a mirror's sync may bring in what the source has, and only while there is a mirror.
+Every commit has a token, so an offset that is read identifies its commit. In the cluster that acknowledged them the
+commits of a group are ordered. A mirror's sync may write the source's offsets, only while there is a mirror.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ Key = tuple[str, str, TopicPartition]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen of one group and partition in one cluster."""
+    """Observation of one group and partition in one cluster."""
 
     seen: OffsetsSeen
     offset: int
-    """-1 for none."""
+    """-1 if the group has committed none."""
     token: str
 
     @property
@@ -51,7 +51,7 @@ class Look:
 
 
 def looks(facts: Facts) -> dict[Key, list[Look]]:
-    """Return by group, cluster and partition what was seen, in order of time, where anything was ever seen or sent."""
+    """Return the observations by group, cluster and partition, in order of time, for every key ever seen or sent."""
 
     def make() -> dict[Key, list[Look]]:
         groups = facts.account.groups
@@ -70,7 +70,7 @@ def looks(facts: Facts) -> dict[Key, list[Look]]:
 
 
 def sent(facts: Facts) -> dict[Key, list[OffsetSent]]:
-    """Return what was sent by group, cluster and partition, in order of time."""
+    """Return the sent offsets by group, cluster and partition, in order of time."""
 
     def make() -> dict[Key, list[OffsetSent]]:
         found: dict[Key, list[OffsetSent]] = {}
@@ -82,12 +82,12 @@ def sent(facts: Facts) -> dict[Key, list[OffsetSent]]:
 
 
 def written_by(row: OffsetSent) -> Instant:
-    """Return when the commit was in the log at the latest, if it ever came there."""
+    """Return the latest time at which the commit was in the log, if it was ever written."""
     return row.answered_at if row.error == "NONE" else row.sent_at + UNAWARE
 
 
 def is_done(row: OffsetSent, seen: OffsetsSeen) -> bool:
-    """Return whether whoever looked then must have been told this commit, or a later one."""
+    """Return whether the observation must show this commit or a later one."""
     if row.error != "NONE":
         return False
     if not row.transaction:
@@ -96,9 +96,10 @@ def is_done(row: OffsetSent, seen: OffsetsSeen) -> bool:
 
 
 def shard_lost(facts: Facts, cluster: str, group: str, begin: Instant, end: Instant) -> bool:
-    """Return whether a partition of groups may have lost what it kept.
+    """Return whether a partition of `__consumer_offsets` may have lost records.
 
-    Or one of transactions whose new leader lacked what was known of a producer that commits for the group.
+    The same holds for a partition of `__transaction_state` whose new leader lacked records of a producer that commits
+    for the group.
     """
     groups = facts.account.groups
     if any(
@@ -121,9 +122,9 @@ def is_synced(facts: Facts, cluster: str, tp: TopicPartition, begin: Instant, en
 
 
 def was_deleted(facts: Facts, key: Key, begin: Instant, end: Instant) -> bool:
-    """Return whether somebody may have deleted the group, its offset, or the topic.
+    """Return whether the group, its offset, or the topic may have been deleted.
 
-    A coordinator or leader that had not heard yet that the topic was deleted may have answered since `begin`.
+    A coordinator or leader that did not know of a topic's deletion may have responded since `begin`.
     """
     group, cluster, tp = key
     return facts.was_deleted_unheard((cluster, tp), begin, end) or any(
@@ -145,7 +146,7 @@ def offset_lost(facts: Facts) -> Iterator[Finding]:
             finding = _lost(facts, key, look)
             if finding is not None:
                 yield finding
-                break  # What follows is the same loss.
+                break  # Later observations show the same loss.
 
 
 def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
@@ -175,10 +176,10 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
 
 
 def _may_be_left_out(facts: Facts, key: Key, look: Look) -> bool:
-    """Return whether an answer about all partitions may leave this one out, as a transaction's marker is under way.
+    """Return whether a response about all partitions may omit this one, as a transaction's marker is being written.
 
-    As with Kafka it names those for which something is committed already, unstable or not. What was held at the end
-    needs no answer.
+    As in Kafka, the response has partitions with a committed offset, unstable or not. The offsets at the end of the
+    history need no response.
     """
     seen = look.seen
     if look.token or seen.asked is not None or seen.sent_at == seen.at:
@@ -193,7 +194,7 @@ def _may_be_left_out(facts: Facts, key: Key, look: Look) -> bool:
 
 
 def offset_regression(facts: Facts) -> Iterator[Finding]:
-    """A group's offset at a mirror's destination goes back to an older commit, though the source's did not."""
+    """A group's offset at a mirror's destination goes back to an older commit, although the source's did not."""
     for key, rows in looks(facts).items():
         newest: dict[str, tuple[OffsetSent, Look]] = {}
         for look in rows:
@@ -213,7 +214,7 @@ def offset_regression(facts: Facts) -> Iterator[Finding]:
 
 
 def _kept_its_order(facts: Facts, key: Key, row: OffsetSent, before: Look, after: Look) -> bool:
-    """Return whether the source's offset never went back, and nothing but that source is mirrored from."""
+    """Return whether the source's offset never went back, and the partition is mirrored from that source only."""
     group, cluster, tp = key
     begin, end = row.sent_at, after.at
     sources = {stay.source for stay in facts.stays((cluster, tp)) if stay.overlaps(before.seen.sent_at, end)}
@@ -229,7 +230,7 @@ def _kept_its_order(facts: Facts, key: Key, row: OffsetSent, before: Look, after
 
 
 def aborted_offset(facts: Facts) -> Iterator[Finding]:
-    """A group has an offset of a transaction that nobody asked to commit, or one whose commit was refused."""
+    """A group has an offset of a transaction whose commit no client requested, or one whose commit was refused."""
     reported: dict[str, None] = {}
     for (group, cluster, tp), rows in looks(facts).items():
         for look in rows:
@@ -252,7 +253,7 @@ def aborted_offset(facts: Facts) -> Iterator[Finding]:
 
 
 def double_ownership(facts: Facts) -> Iterator[Finding]:
-    """Two members own a partition in one generation, or a member of a generation that is over commits an offset."""
+    """Two members own a partition in one generation, or a member of an earlier generation commits an offset."""
     by_generation: dict[tuple[str, str, int], list[Owned]] = {}
     for owned in facts.account.groups.owned:
         by_generation.setdefault((owned.group, owned.cluster, owned.generation), []).append(owned)
@@ -270,7 +271,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
 
 
 def _began_anew(facts: Facts, group: str, cluster: str, begin: Instant, end: Instant) -> bool:
-    """Return whether the group may have been deleted or lost, so that its generations are counted from 1 again."""
+    """Return whether the group may have been deleted or lost, so that its generations begin at 1 again."""
     return shard_lost(facts, cluster, group, begin, end) or any(
         (row.group, row.cluster, row.tp) == (group, cluster, None)
         and row.sent_at <= end

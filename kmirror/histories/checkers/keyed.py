@@ -1,4 +1,4 @@
-"""What is known of the records of each key: which were committed in a cluster, and which deletions a log may lack."""
+"""Records of each key: those committed in a cluster, and deletions that a log may lack."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from kmirror.kernel.ids import TopicPartition
 
 
 class Keyed(NamedTuple):
-    """A record of a key that was committed in a cluster, or may have been."""
+    """A record of a key that was, or may have been, committed in a cluster."""
 
     offset: int
-    """-1 where it is not known."""
+    """-1 if it is not known."""
     value: str
     epoch: int
     is_tombstone: bool
     sent_at: Instant
     last_seen: Instant
     sure: bool
-    """It was read, or acknowledged and not part of a transaction whose outcome is open."""
+    """It was read, or acknowledged outside any transaction with an unknown outcome."""
 
 
 def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
-    """Return the records of each key in a cluster, by offset; those whose offset is not known come first."""
+    """Return the records of each key in a cluster, by offset; those with an unknown offset come first."""
     return facts.once(f"keyed {place}", lambda: _keyed(facts, place))
 
 
 def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
     found: dict[str, Keyed] = {}
     undecided: dict[tuple[str, int], tuple[int, Instant]] = {}
-    """By value and offset, the epoch and when it was last seen there."""
+    """(value, offset) to the epoch, and the time when it was last seen there."""
     for look in facts.looks.get(place, []):
         for row in look.decided():
             found[row.value] = _seen(facts, row, look.at)
@@ -53,9 +53,9 @@ def _keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:
 
 
 def _in_doubt(facts: Facts, place: Place, found: Container[str]) -> Iterator[Keyed]:
-    """Yield the records that may have come into the log: those sent and not found, and those sent again perhaps.
+    """Yield the records that may be in the log: those sent and not found, and those that may have been sent again.
 
-    A producer without idempotence sends a record again, which may be in the log already, until it is answered.
+    A producer without idempotence sends a record, possibly already in the log, again until it gets a response.
     """
     refused = {refusal.value for refusal in facts.account.refusals}
     for write in facts.account.writes.values():
@@ -70,9 +70,9 @@ def _seen(facts: Facts, row: LogRow, at: Instant) -> Keyed:
 
 
 def _is_written_again(known: Keyed, ack: Ack, undecided: tuple[int, Instant] | None) -> bool:
-    """Return whether an acknowledgement is of a second copy above the known one, which was not seen alone since.
+    """Return whether an acknowledgement is for a second copy above the known one, which was not seen alone since then.
 
-    While a transaction between the two is open, a look shows both, and the first alone is decided.
+    While a transaction between the two copies is open, a look shows both, and only the first is decided.
     """
     if known.offset >= ack.offset:
         return False
@@ -93,7 +93,7 @@ def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Insta
         return False
     if write.is_tombstone and _is_due(facts, place, write.sent_at, at):
         return True
-    # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
+    # A value in doubt that superseded it would be present; a tombstone in doubt may have expired.
     return any(
         (row.sure or row.is_tombstone)
         and row.sent_at <= at
@@ -103,7 +103,7 @@ def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Insta
 
 
 def _is_due(facts: Facts, place: Place, sent_at: Instant, at: Instant) -> bool:
-    """Return whether a tombstone has been there for as long as `delete.retention.ms` says."""
+    """Return whether a tombstone has existed for at least `delete.retention.ms`."""
     return sent_at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, at) <= at
 
 
@@ -118,9 +118,9 @@ def all_keys(facts: Facts, tp: TopicPartition) -> list[str]:
 def missed_deletions(facts: Facts, place: Place, log: LogSeen) -> list[str]:
     """Return the keys whose tombstones a log may lack because its leader was away for longer than they stay.
 
-    Or a leader was of a log that it was mirrored from. Of a key the last tombstone counts that is known to be
-    committed: a later one may have been lost, or its transaction aborted. What is known here goes before what is known
-    of sources, whose mirror may have stopped.
+    The leader may also be one of a log that it was mirrored from. For each key the last tombstone known to be committed
+    counts: a later one may be lost, or its transaction aborted. Records of this cluster take precedence over those of
+    its sources, whose mirror may have stopped.
     """
     last: dict[str, Keyed] = {}
     sources = upstream(facts, place)
@@ -138,7 +138,7 @@ def missed_deletions(facts: Facts, place: Place, log: LogSeen) -> list[str]:
 
 
 def missed_keys(facts: Facts, place: Place, log: LogSeen) -> list[str]:
-    """Return the keys of records that a log may keep though others deleted or aborted them, and cleaned that away."""
+    """Return the keys of records that a log may keep after others deleted or aborted them and cleaned that up."""
     aborted = [
         write.key
         for write in survivors.undone(facts.account, place[1].topic)
@@ -150,7 +150,8 @@ def missed_keys(facts: Facts, place: Place, log: LogSeen) -> list[str]:
 def marker_missed(facts: Facts, place: Place, written_at: Instant, until: Instant) -> bool:
     """Return whether a leader of a log, or of one that it was mirrored from, may have missed the end of a transaction.
 
-    Its marker goes with compaction in time, as a tombstone does; `written_at` is when one of its records was sent.
+    The marker is removed by compaction after some time, like a tombstone; `written_at` is when one of the transaction's
+    records was sent.
     """
     return any(
         is_compacted(facts, each, until) and _led_without(facts, each, written_at, until)
@@ -159,7 +160,7 @@ def marker_missed(facts: Facts, place: Place, written_at: Instant, until: Instan
 
 
 def _last_tombstone(rows: list[Keyed]) -> Keyed | None:
-    """Return the last tombstone that is known to be committed; if none is, the first that may be."""
+    """Return the last tombstone known to be committed; if there is none, the first that may be."""
     tombstones = [row for row in rows if row.is_tombstone]
     sure = [row for row in tombstones if row.sure]
     return max(sure, key=_sent_at) if sure else min(tombstones, key=_sent_at, default=None)
@@ -170,7 +171,7 @@ def _sent_at(row: Keyed) -> Instant:
 
 
 def _led_without(facts: Facts, place: Place, written_at: Instant, until: Instant) -> bool:
-    """Return whether a replica that may have missed a tombstone or marker came to lead a log."""
+    """Return whether a replica that may have missed a tombstone or marker became leader of a log."""
     return any(
         survivors.was_away(facts.plan, facts.account, place, election.leader, election.at, written_at)
         for election in facts.elections.get(place, [])

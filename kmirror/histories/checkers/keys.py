@@ -1,8 +1,8 @@
-"""Is the latest committed value of each key of a compacted topic there, and what was deleted gone?
+"""Checkers of compacted topics: the latest committed value of each key is present, and deleted keys stay deleted.
 
-Compaction removes a record by right if a later committed one has its key, and a tombstone once `delete.retention.ms`
-have passed. If what supersedes a record is cut away later, which may be right by itself, the key has no value any more:
-each loss has a reason, and together they are none.
+Compaction may remove a record if a later committed one has its key, and a tombstone after `delete.retention.ms`. If the
+superseding record is cut later, which may be correct by itself, the key has no value any more: each loss has a reason,
+but together they have none.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 
 GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
-"""So long after a client first sent a record it may still come into a log."""
+"""Time after its first sending within which a record may still be appended to a log."""
 
 
 def key_lost(facts: Facts) -> Iterator[Finding]:
-    """The latest committed value of a key is gone at the end, and no later one is there, though none had to go."""
+    """The latest committed value of a key is gone at the end, with no later value, although it had no reason to go."""
     yield from _one_of_each_place(_lost(facts))
 
 
 def key_came_back(facts: Facts) -> Iterator[Finding]:
-    """A key that was deleted has a value of before at the end; or a mirror has one where its source has none."""
+    """A deleted key has an earlier value at the end; or a mirror has a value for a key that its source has deleted."""
     yield from _one_of_each_place(_back(facts))
 
 
@@ -77,7 +77,7 @@ def _back(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | None]]:
-    """Yield the latest record of a key that should be there and is not, with what is the key's latest instead."""
+    """Yield the latest record of each key that should be present and is not, with the key's actual latest record."""
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.looks:
         final = facts.final(place)
@@ -98,9 +98,9 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
 def _last_that_counts(
     facts: Facts, place: Place, final: Look, rows: list[Keyed], mirrored: list[Keyed]
 ) -> Keyed | None:
-    """Return the last record of a key that nothing but compaction may have taken; None if that cannot be said.
+    """Return the last record of a key that only compaction may have removed; None if that is uncertain.
 
-    `mirrored` are the key's tombstones at the sources: they may have come and gone between two looks.
+    `mirrored` has the key's tombstones at the sources: they may have come and gone between two looks.
     """
     doubtful = [*mirrored, *(row for row in rows if row.is_tombstone and not row.sure)]
     for row in reversed(rows):
@@ -115,19 +115,19 @@ def _last_that_counts(
             continue
         hidden = _hidden(facts).get((place, row.value))
         if hidden is not None and hidden.decision not in (UNCLEAN, POWER):
-            continue  # A stop aborted it, and no cleaner here may have taken what it superseded (D46).
+            continue  # A stop aborted it, and no cleaner here may have removed the records that it superseded (D46).
         reason = hidden or _why_not_there(facts, place, row, final.at)
         if reason is None:
             return row
         if reason.decision in (UNCLEAN, POWER):
-            return None  # A replica that has lost it had no longer what it superseded, and may have led since.
+            return None  # The replica that lost it had cleaned the superseded records, and may have led since.
         if reason.decision == DELETED and row.epoch < 0:
-            return None  # Only its acknowledgement is known: it may have come after the deletion, and gone in its time.
+            return None  # Only its acknowledgement is known: it may have come after the deletion, and gone since.
     return None
 
 
 def _hidden(facts: Facts) -> Mapping[tuple[Place, str], Reason]:
-    """Return why records that could be read in a cluster could not later, with their transactions (D29), by right."""
+    """Return the valid reasons for which readable records later became unreadable with their transactions (D29)."""
     return facts.once(
         "hidden",
         lambda: {(loss.place, loss.record.value): loss.reason for loss in losses(facts) if loss.hidden and loss.reason},
@@ -135,10 +135,10 @@ def _hidden(facts: Facts) -> Mapping[tuple[Place, str], Reason]:
 
 
 def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reason | None:
-    """Return what entitled a cluster to have a record no longer; None if nothing did.
+    """Return the reason for which a cluster may lack a record; None if there is none.
 
-    What was cut from scratch was to be copied again from the source once MIRRORING began, unless that one has dropped
-    it, or its topic was deleted, or the mirror is paused.
+    Records cut from scratch must be copied again once MIRRORING begins, unless the source has dropped them, its topic
+    was deleted, or the mirror is paused.
     """
     record = Record(row.value, row.offset, row.epoch)
     reason = why_gone(facts, place, record, row.last_seen, end)
@@ -152,7 +152,7 @@ def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reas
 
 
 def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
-    """Return whether a tombstone in doubt may lie above a record, and so have superseded it and gone in its time."""
+    """Return whether a tombstone in doubt may be above a record, so that it superseded the record and expired."""
     if tombstone.offset >= 0:
         return tombstone.offset > row.offset
     return row.sent_at <= tombstone.sent_at + GIVEN_UP

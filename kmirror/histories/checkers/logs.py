@@ -1,4 +1,4 @@
-"""Is there one log, and does it only grow?"""
+"""Checkers of logs: copies are equal, offsets keep their values, and epochs and high watermarks do not fall."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kmirror.kernel.values import value
 from kmirror.log.config import DAY_MS
 
 SETTLING: Duration = 10 * SECOND
-"""So long a new leader may need until it knows again what was decided."""
+"""Time that a new leader may need to know again which records are decided."""
 
 # -- divergence -----------------------------------------------------------------------------------
 
@@ -58,16 +58,16 @@ def divergence(facts: Facts) -> Iterator[Finding]:
 
 
 def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
-    """A mirror that came to rest holds what its source has decided, and nothing else."""
+    """Yield a difference if a settled mirror does not have exactly the decided records of its source."""
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
     if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
         return
     until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
     open_one = theirs.by_offset.get(until)
-    # Transactions that only an unclean election left open may end after the look that said all is at rest.
+    # Transactions left open by an unclean election may end after the look that found everything settled.
     unsettled = open_one is not None and left_open(facts, stay.tp, open_one)
     if unsettled and end <= theirs.log.high_watermark:
-        until = max(until, end)  # A transaction whose marker was lost holds back what the mirror had before.
+        until = max(until, end)  # A transaction with a lost marker hides records that the mirror copied before.
     if end != until and not unsettled:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
@@ -81,10 +81,11 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
 
 
 def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
-    """While it follows, a mirror has nothing that its source has not decided yet (D12).
+    """Yield a difference if a mirror, while it follows, has records that its source has not decided yet (D12).
 
-    Not said soon after an election at the source: there a new leader decides anew what its high watermark hides. Nor
-    where a cut may have taken the marker at the source: an unclean election, or a session of its own in a mirror.
+    This is not checked soon after an election at the source, where a new leader decides again the records above its
+    high watermark. Nor is it checked where the source may have cut the marker: by an unclean election, or in a mirror
+    of its own.
     """
     source = (stay.source, stay.tp)
     for ours in facts.looks[place]:
@@ -107,7 +108,9 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
 
 
 def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
-    """While it follows, a mirror's log begins no later than its source's, unless it did so before (D46)."""
+    """Yield a difference if a mirror's log, while it follows, begins later than its source's, unless it did before
+    (D46).
+    """
     first = facts.look_after(place, stay.mirroring)
     before = 0 if first is None else first.log.log_start_offset
     for ours in facts.looks[place]:
@@ -129,7 +132,7 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
 def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, start: int) -> bool:
     """Return whether a leader elected in the stay may have deleted up to `start` before it knew of the stay.
 
-    A follower obeys its topic's own retention until its leader answers that the log is mirrored again.
+    A follower applies its topic's own retention until its leader responds that the log is mirrored again.
     """
     elected = any(stay.began <= election.at <= ours.at for election in facts.elections.get(place, []))
     before = facts.look_before(place, stay.mirroring)
@@ -140,10 +143,11 @@ def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, st
 
 
 def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
-    """Up to its last mirrored epoch a stopped log and its source's are one history: in each epoch one begins the other.
+    """Yield a difference between a stopped log and its source's up to the last mirrored epoch.
 
-    Each may go on where the other ends, in the same epoch: the source died before it could say where the two part.
-    Not said where a mirror of the source's own may have changed it.
+    In each epoch one log must be a prefix of the other. Either may continue in the same epoch where the other ends,
+    because the source died before it could report the point of divergence. This is not checked if a mirror of the
+    source's own may have changed its log.
     """
     ours = next((look for look in facts.looks[place] if look.at >= stay.ended), None)
     theirs = facts.look_after((stay.source, stay.tp), stay.ended)
@@ -158,7 +162,7 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     if is_compacted(facts, place, theirs.at) or is_compacted(facts, source, theirs.at):
         if not (_is_whole(ours, start) and _is_whole(theirs, start)):
-            return  # The source cleans after the stop, too: what is left is no beginning of what was there.
+            return  # The source cleans after the stop, too, so the rest need not be a prefix of the former log.
         ours, theirs = _without_crc(ours), _without_crc(theirs)
     mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
     for epoch, found in mine.items():
@@ -232,7 +236,7 @@ def _row(row: LogRow | None) -> str:
 
 @value
 class _Sighting:
-    """A value at an offset: as early as `begin`, seen at `end`."""
+    """A value at an offset, present from `begin` at the earliest, and seen at `end`."""
 
     value: str
     epoch: int
@@ -240,13 +244,13 @@ class _Sighting:
     end: Instant
     how: str
     decided: bool
-    """It was below the last stable offset; a stop cuts what is above."""
+    """It was below the last stable offset; a stop cuts records above it."""
     is_read: bool = False
-    """A consumer was given it."""
+    """A consumer received it."""
 
 
 def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
-    """An idempotent write stands twice in one log, or two committed values were seen at one offset."""
+    """An idempotent write is twice in one log, or two committed values were seen at one offset."""
     for place, looks in facts.looks.items():
         yield from _twice_in_a_log(facts, place, looks)
     for place, offsets in _sightings(facts).items():
@@ -269,7 +273,7 @@ def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[A
             if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in reported:
                 continue
             if any(first.offset < reset < row.offset for reset in resets):
-                continue  # A stop forgets all producers; what is sent again after it is new to the log.
+                continue  # A stop clears all producer states, so a later retry is new to the log.
             if _was_expired(facts, look, row):
                 continue
             reported[row.value] = None
@@ -278,9 +282,9 @@ def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[A
 
 
 def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
-    """Return whether the leader that appended the row had forgotten the producer, because its clock was ahead.
+    """Return whether the leader that appended the row had expired the producer id, because its clock was ahead.
 
-    The row may have come with the epoch of a source, so that the leader is one of any cluster.
+    The row may have been mirrored with its epoch, so the leader may be one of any cluster.
     """
     write = facts.account.writes.get(row.value)
     if write is None:
@@ -294,7 +298,7 @@ def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
 
 
 def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
-    """Return what was seen below the high watermark, by place and offset; runs of one value as first and last."""
+    """Return the observations below the high watermark by place and offset; of a run of one value only both ends."""
     found: dict[Place, dict[int, list[_Sighting]]] = {}
     for place, looks in facts.looks.items():
         offsets = found.setdefault(place, {})
@@ -317,7 +321,7 @@ def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
 
 
 def _add(rows: list[_Sighting], row: _Sighting) -> None:
-    """Add a sighting; of many of the same value in a row only the first and the last are kept."""
+    """Add a sighting; in a run of the same value only the first and the last are kept."""
     if len(rows) >= 2 and rows[-1].value == rows[-2].value == row.value and row.end >= rows[-1].end:
         rows[-1] = row
     else:
@@ -332,12 +336,12 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
         since = begin - UNAWARE
         if facts.was_deleted(place, since, end) and facts.account.may_be_behind(place[0], since, end):
-            continue  # A broker that did not know of the deletion has answered with what was in the topic before it.
+            continue  # A broker that did not know of the deletion has returned a record of the deleted topic.
         in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
         if in_a_stay and not (before.decided and after.decided):
             continue
         if in_a_stay and facts.may_be_deleted(before.value, offset, end):
-            continue  # A log of which nothing is left begins anew where its source does.
+            continue  # An empty log begins again at the log start of its source.
         if is_of_an_epoch_given_twice(facts, place, (before.value, after.value), end):
             continue
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
@@ -351,10 +355,10 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
 
 
 def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting) -> bool:
-    """Return whether a consumer was given a value that had surely made room for the one before.
+    """Return whether a consumer received a value that had surely been replaced by the one before.
 
-    That it may go by right explains no read of it later. A broker that does not know what the controller has decided,
-    or that was deposed by an unclean election, may still answer with it.
+    A valid reason to remove the value does not explain a later read of it. A broker that does not know the controller's
+    latest decisions, or was deposed by an unclean election, may still return it.
     """
     if not after.is_read or after.begin <= before.end:
         return False
@@ -370,7 +374,7 @@ def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting
 
 
 def epoch_regression(facts: Facts) -> Iterator[Finding]:
-    """Epochs fall: inside a log, from election to election, or a batch is above its leader's own epoch (D14)."""
+    """Leader epochs fall: inside a log, from election to election, or a batch is above its leader's own epoch (D14)."""
     for place, looks in facts.looks.items():
         for look in looks:
             found = _in_a_log(place, look)
@@ -385,7 +389,7 @@ def epoch_regression(facts: Facts) -> Iterator[Finding]:
         if before is election:
             continue
         if not facts.tells_ids[place[0]] and facts.was_deleted(place, before.at, election.at):
-            highest[place, topic_id] = election  # Another topic, whose id nobody is told.
+            highest[place, topic_id] = election  # It is another topic, whose id is not reported.
             continue
         deleted = facts.was_deleted(place, before.at, election.at)
         if election.leader_epoch < before.leader_epoch + deleted:
@@ -413,14 +417,14 @@ def _in_a_log(place: Place, look: Look) -> Anomaly | None:
 
 
 def hw_regression(facts: Facts) -> Iterator[Finding]:
-    """A high watermark falls, in one leader's reign or for good, or a record below it goes, though nothing was cut."""
+    """A high watermark falls, in one leader epoch or for good, or a record below it is gone without a cut."""
     last: dict[tuple[str, Place, int, int], Marks] = {}
     highest: dict[Place, Marks] = {}
     for marks in facts.account.marks:
         place = (marks.cluster, marks.tp)
         key = (marks.client, place, marks.broker, marks.leader_epoch)
         before = last.get(key)
-        # A follower takes over a lower mark from its leader, who may have taken office with one.
+        # A follower takes a lower high watermark from its leader, which may have begun with it.
         if before is not None and marks.is_leader and _fell(facts, place, before, marks):
             text = (
                 f"consumer {marks.client} was told {before.high_watermark} at {clock(before.at)} and "
@@ -455,8 +459,10 @@ def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
 
 
 def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: int, leader_epoch: int = -1) -> bool:
-    """Return whether a log that reached `offset` may have been shortened: by a stay in a mirror, by its deletion, or by
-    an unclean election, after `leader_epoch`, of a leader whose log was shorter.
+    """Return whether a log that reached `offset` may have become shorter.
+
+    The cause may be a stay in a mirror, its deletion, or an unclean election, after `leader_epoch`, of a leader whose
+    log was shorter.
     """
     if may_be_shorter(facts, place, offset, begin, end, leader_epoch=leader_epoch):
         return True
@@ -466,10 +472,10 @@ def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: 
 
 
 def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int) -> bool:
-    """Return whether DeleteRecords moved the log start as far as `start`, and a crash took that back.
+    """Return whether DeleteRecords moved the log start to `start` or above, and a crash reverted that.
 
-    A broker writes log starts to a checkpoint at intervals, as Kafka does. One whose log directories are mended is
-    killed at that moment, and started again.
+    A broker writes log starts to a checkpoint at intervals, as Kafka does. A broker whose log directories are repaired
+    is killed at that moment, and started again.
     """
     crashes = [
         at
@@ -484,7 +490,7 @@ def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int)
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
-    """Return whether the broker restarted: back within its session it leads on from the mark that it wrote down."""
+    """Return whether the broker restarted: if it returns within its session, it leads from its checkpointed mark."""
     subject = f"{marks.cluster}-{marks.broker}"
     return any(
         span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until
@@ -496,8 +502,8 @@ def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
 
 
 def broken_invariant(facts: Facts) -> Iterator[Finding]:
-    """A node holds, sends or answers what breaks a rule of replication, transactions, groups or mirroring, or a client
-    of `kmirror.client` does; the text begins with the name of the rule.
+    """A node holds, sends or returns data that breaks a rule of replication, transactions, groups or mirroring, or a
+    client of `kmirror.client` does; the text begins with the name of the rule.
     """
     for (cluster, tp, rule), row in facts.account.broken.items():
         who = {CONTROLLER_ID: "the controller", NO_NODE: "a client"}.get(row.node_id, f"broker {row.node_id}")

@@ -1,7 +1,7 @@
-"""Which records are gone that nothing entitled a cluster to drop?
+"""Checkers of lost records: records that a cluster dropped without a valid reason.
 
-The checkers walk the looks at a log in order of time. A record that was there and is not is a loss between these two
-looks, and has a reason (reasons.py) or none.
+The checkers walk the looks at a log in order of time. A record that is present in one look and missing in the next is a
+loss between the two, with a reason (reasons.py) or none.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ EXPIRED = "retention"
 ASKED = "DeleteRecords"
 COMPACTED = "compaction"
 KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, POWER, COMPACTED)
-"""Reasons for which a record may go everywhere."""
+"""Reasons for which a record may be lost everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A record that was in a log and then was not, or was readable and then was not."""
+    """A record that was in a log, or readable, and later was not."""
 
     place: Place
     record: Record
     begin: Instant
-    """It was there; for an acknowledged record that was never seen, when it was sent."""
+    """Time at which it was present; for an acknowledged record that was never seen, when it was sent."""
     end: Instant
     hidden: bool
     """It is still there, as part of an aborted transaction; or a cleaner has removed it as such."""
@@ -76,7 +76,7 @@ def _losses_at(facts: Facts, place: Place) -> Iterator[Loss]:
 
 
 def _learn_ack(facts: Facts, known: dict[str, _Known], ack: Ack) -> None:
-    """An acknowledged record is committed: outside a transaction, or in one whose commit was answered."""
+    """Add an acknowledged record that is committed: outside a transaction, or in one whose commit was answered."""
     transaction = facts.transaction(ack.value)
     if ack.value not in known and (transaction is None or (transaction.asked == "commit" and transaction.answered)):
         known[ack.value] = _Known(Record(ack.value, ack.offset, -1), ack.sent_at, readable=transaction is None)
@@ -104,7 +104,7 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
-    # What an unclean election left open a stop cuts, and all that is above it.
+    # A stop cuts from the first transaction left open by an unclean election, with everything above it.
     is_open_at_a_stop = reason is None and any(
         stay.overlaps(last.at, look.at) and stay.removed <= look.at for stay in facts.stays(place)
     )
@@ -133,7 +133,7 @@ def _how(facts: Facts, last: _Known, look: Look) -> str:
 
 
 def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it took the marker by which the record could be read; else empty."""
+    """Return UNCLEAN or POWER if it lost the marker that made the record readable; else empty."""
     before = facts.look_before(place, last.at)
     row = None if before is None else before.by_value.get(last.record.value)
     if before is None or row is None:
@@ -143,7 +143,7 @@ def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
 
 
 def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it left the transaction open that kept the record from being stable; else empty."""
+    """Return UNCLEAN or POWER if it left the transaction open that kept the record unstable; else empty."""
     before = facts.look_before(place, look.at - 1)
     first = None if before is None else before.by_offset.get(before.log.last_stable_offset)
     if first is None or first.offset > last.record.offset:
@@ -152,10 +152,10 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
 
 
 def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it took the marker of a record that was aborted then, and cleaned away; else empty.
+    """Return UNCLEAN or POWER if it lost the marker of a record that was then aborted and cleaned; else empty.
 
-    The new leader has the transaction open. It ends with the next marker of its producer, as with Kafka: if that
-    aborts, a cleaner removes the record, which was committed before.
+    The new leader has the transaction open. It ends with the next marker of its producer, as in Kafka: if that is an
+    abort, a cleaner removes the record, which was committed before.
     """
     offset = last.record.offset
     is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset
@@ -173,7 +173,7 @@ def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -
             continue
         marker = _marker_after(look, offset, [row.producer_id])
         is_aborted = marker is not None and marker.value.startswith("<ABORT")
-        # The marker itself goes in time, and the first one that is left may be that of a later transaction.
+        # The marker itself is removed later, and the first one that is left may belong to a later transaction.
         may_go_at = heir.at + tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, look.at)
         if is_aborted or may_go_at <= look.at:
             return taken
@@ -183,7 +183,7 @@ def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -
 def _lacks_its_marker(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
     """Return whether a leader may take another marker for the one that had committed the record.
 
-    That one goes with compaction once the records of its transaction have been superseded.
+    The original marker is removed by compaction once the records of its transaction have been superseded.
     """
     write, offset = facts.account.writes.get(last.record.value), last.record.offset
     return (
@@ -196,7 +196,7 @@ def _lacks_its_marker(facts: Facts, place: Place, last: _Known, look: Look) -> b
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
     """Return whether the record was deleted by its age or by an order, here or where the log was mirrored from (D46).
 
-    Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
+    Then it is below the log start; but an empty log of a mirror begins again at its source's log start.
     """
     if not facts.may_be_deleted(last.record.value, last.record.offset, look.at):
         return False
@@ -207,10 +207,10 @@ def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
-    """Return whether a stop cut away what decided the transaction, so that D29 has it aborted as a whole.
+    """Return whether a stop cut the marker of the transaction, so that all of it is aborted (D29).
 
-    Its own marker must be gone, and a record of it with the marker; or the leader changed, and the old one alone knew
-    the outcome.
+    Its own marker must be gone, and one of its records as well; or the leader changed, and only the old one knew the
+    outcome.
     """
     stops = [s for s in facts.stays(place) if s.overlaps(last.at, look.at) and s.removed <= look.at]
     before = facts.look_before(place, last.at)
@@ -231,10 +231,10 @@ def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
 
 
 def _was_above_what_was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
-    """Return whether a stop took the record with a transaction that a cut of the same session had reopened (D42).
+    """Return whether a stop cut the record with a transaction that a cut of the same session had reopened (D42).
 
     The transaction began at or before the record, was decided after it, and is gone with it; and the leader that made
-    the cut, which alone knew how the transaction had ended, did not lead any more.
+    the cut, the only one to know how the transaction had ended, no longer led.
     """
     before, offset = facts.look_before(place, last.at), last.record.offset
     if before is None:
@@ -262,7 +262,7 @@ def _marker_after(look: Look, offset: int, producers: Collection[int]) -> LogRow
 
 
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    """Return whether another broker came to lead in this time; who led first is known by looks alone."""
+    """Return whether another broker became leader in this time; the first leader is known from looks only."""
     elections = [e for e in facts.elections.get(place, []) if e.at <= end]
     first = facts.look_before(place, elections[0].at - 1) if elections else None
     leaders = [None if first is None else first.log.broker, *(election.leader for election in elections)]
@@ -300,13 +300,13 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
 
 
 def last_copy_lost(facts: Facts) -> Iterator[Finding]:
-    """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
+    """A record that two clusters had at an order is in no cluster at the end, although one of them should have kept it.
 
-    That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
-    one must have dropped it without a reason, or each of them because another one still had it, or dropped it later.
-    Who orders a cluster to follow one that has dropped the record already gives it up. So does who stops the mirror of
-    a cluster that has dropped the record for its source's log and not copied that yet, or has not copied the record:
-    its own mirrors follow, also one that was ordered before and waited for this stop (D58).
+    It is no fault by itself that a cluster follows a source that lacks a record. So of all clusters that had it, one
+    must have dropped it without a reason, or each because another one still had it or dropped it later. An operator who
+    orders a cluster to follow one that has already dropped the record gives it up. The same holds for an operator who
+    stops the mirror of a cluster that has dropped the record for its source's log and not copied that yet, or has not
+    copied the record: its own mirrors follow, also one that was ordered before and waited for this stop (D58).
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
     for loss in losses(facts):
@@ -334,7 +334,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
 
 
 def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> bool:
-    """Return whether an operator had the cluster follow one that had dropped the record already."""
+    """Return whether an operator let the cluster follow one that had already dropped the record."""
     reason, tp = loss.reason, loss.place[1]
     assert reason is not None, "it followed"
     source = reason.source, tp
@@ -347,7 +347,7 @@ def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> boo
 def _was_stopped_without(facts: Facts, loss: Loss) -> bool:
     """Return whether the cluster followed another one whose own mirror was stopped before that had the record.
 
-    Or had it undecided: a stop takes that (D29).
+    The other cluster may also have had it undecided: a stop cuts that (D29).
     """
     reason, source = loss.reason, (loss.reason.source if loss.reason else "", loss.place[1])
     return reason is not None and any(
@@ -377,7 +377,7 @@ def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
 
 
 def fate(loss: Loss) -> str:
-    """Return what became of the record, as the end of a sentence."""
+    """Return the fate of the record, as the end of a sentence."""
     what = "can no longer be read" if loss.hidden else "is gone"
     return f"{what} between {clock(loss.begin)} and {clock(loss.end)}, and nothing entitled {loss.place[0]} to drop it"
 

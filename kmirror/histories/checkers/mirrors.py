@@ -1,4 +1,4 @@
-"""Do mirrors keep their word?"""
+"""Checkers of mirrors: states, last mirrored epochs, read-only topics, pauses and topic ids."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import SECOND, Duration, Instant
 
 SPREAD: Duration = 10 * SECOND
-"""So long the news that a topic is in a mirror may travel from the controller to a leader that nothing disturbs."""
+"""Time until a leader without disturbances learns from the controller that a topic is in a mirror."""
 
 
 def lme_loss(facts: Facts) -> Iterator[Finding]:
-    """A stopped partition's last mirrored epoch changes or is gone, though nothing was mirrored since."""
+    """A stopped partition's last mirrored epoch changes or is gone, although nothing was mirrored since."""
     for place, rows in facts.states.items():
         kept: dict[str, StateSeen] = {}
         for row in rows:
@@ -40,7 +40,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
 
 
 def leads(facts: Facts, place: Place, row: StateSeen) -> bool:
-    """Return whether the broker that said it was the leader; a deposed one may report an earlier session."""
+    """Return whether the reporting broker was the leader; a deposed one may report an earlier session."""
     named = [election.leader for election in facts.elections.get(place, []) if election.at <= row.at]
     return not named or named[-1] == row.broker
 
@@ -48,7 +48,7 @@ def leads(facts: Facts, place: Place, row: StateSeen) -> bool:
 def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: Instant) -> bool:
     return (
         facts.deleted(place[0], mirror, begin, end)
-        or facts.was_deleted(place, begin - LATE, end)  # Its leader may hear of that later.
+        or facts.was_deleted(place, begin - LATE, end)  # Its leader may learn of that later.
         or facts.account.lost_states(place[0], begin, end)
         or any(stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place))
     )
@@ -69,26 +69,26 @@ def read_only_breach(facts: Facts) -> Iterator[Finding]:
 
 
 def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
-    """Return whether the broker that took the write knew, or should have known, that the topic is in a mirror."""
+    """Return whether the broker that accepted the write knew, or should have known, that the topic is in a mirror."""
     said = [
         row.state for row in facts.states.get(place, [])
         if row.broker == ack.broker and row.mirror == stay.mirror and stay.began <= row.at < ack.sent_at
     ]  # fmt: skip
-    # Before the answer, what a leader says may still be about the stay before this one.
+    # Before the order is answered, a leader's state may still be that of the previous stay.
     if said and said[-1] in IN_A_STAY and stay.answered < ack.sent_at:
         return True
     return stay.answered + SPREAD < ack.sent_at and not facts.disturbed(place[0], stay.began - SPREAD, ack.at)
 
 
 def pause_breach(facts: Facts) -> Iterator[Finding]:
-    """The log of a paused partition grew before anybody asked for the topic to be resumed or removed."""
+    """The log of a paused partition grew before any order to resume or remove the topic was sent."""
     for place, rows in facts.states.items():
         for number, row in enumerate(rows):
             if row.state != "PAUSED" or not leads(facts, place, row):
                 continue
             left, asked = rows[number + 1].at if number + 1 < len(rows) else NEVER, _asked_again(facts, place, row)
             for look in facts.looks.get(place, []):
-                # A leader from outside the ISR begins with the log that it has.
+                # An unclean leader begins with its own log.
                 ends = [
                     0 if heir is None else heir.log.log_end_offset for heir in facts.unclean(place, row.at, look.at)
                 ]
@@ -116,7 +116,7 @@ def _asked_again(facts: Facts, place: Place, row: StateSeen) -> Instant:
 
 
 def stuck_state(facts: Facts) -> Iterator[Finding]:
-    """Something still waits when the time to converge is over."""
+    """A partition has not settled when the time to converge is over."""
     for cluster, tp, what in facts.account.unsettled:
         logs = facts.account.final
         if waits_for_a_cleaned_marker(facts, (cluster, tp), what, logs, partial(marker_was_cleaned, facts)):
@@ -125,7 +125,7 @@ def stuck_state(facts: Facts) -> Iterator[Finding]:
 
 
 def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
-    """A topic has two ids in one cluster, or another one at the destination than at the source it was mirrored from."""
+    """A topic has two ids in one cluster, or another id at the destination than at the source of its mirror."""
     ids: dict[tuple[str, str], list[str]] = {}
     for cluster, topic, topic_id in facts.account.topic_ids:
         ids.setdefault((cluster, topic), []).append(topic_id)
@@ -143,11 +143,11 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             if stay.seen == NEVER:
                 continue  # The order was refused, or the topic did not exist.
             if stay.answered == NEVER and facts.account.may_be_behind(place[0], stay.began - UNAWARE, stay.seen):
-                continue  # The order may have been refused: what was seen may be of the one before it.
+                continue  # The order may have been refused, and the observation may belong to the previous one.
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
-                continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
+                continue  # The mirror was pointed from one cluster to another: it keeps the first one (D16).
             if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):
-                continue  # What has the name now is another topic on one side.
+                continue  # The topic that has the name now is another one on one side.
             if stay.mirroring == NEVER and _had_it_before(facts, place, stay):
                 continue  # A local topic of the same name: the mirror gives up (D16).
             reported[key] = None
@@ -156,7 +156,7 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
 
 
 def _had_it_before(facts: Facts, place: Place, stay: Stay) -> bool:
-    """Return whether the cluster had the topic before it was in this mirror; then clients create it no more (D26)."""
+    """Return whether the cluster had the topic before it was in this mirror; clients cannot create it later (D26)."""
     topic = place[1].topic
     return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(
         order.destination == place[0] and topic in order.topics and order.sent_at < stay.answered

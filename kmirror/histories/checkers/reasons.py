@@ -1,16 +1,17 @@
-"""What entitled a cluster to lose a record that it had? One answer for all checkers.
+"""Valid reasons for which a cluster may lose a record, shared by all checkers.
 
-A record that was committed in a cluster may go there for these reasons only:
+A record that was committed in a cluster may be lost there for these reasons only:
 1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead, or if the
-   new coordinator gave its producer an epoch twice, so that it was taken for an earlier record; or a loss of the site's
-   power, if the first leader afterwards lacked it and had not flushed it (Kafka flushes when it likes);
-2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
-3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
-   the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
-   dropped. All of that is the KIP's own rule. A compacted log goes as a whole where the source lacks some of it (D63);
-4. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
-   reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
-   (D33), nor one whose mirror of us still runs or never got anything (D25), nor one that we feed through a chain of
+   new coordinator assigned its producer an epoch twice, so that it was taken for an earlier record; or a loss of the
+   site's power, if the first leader afterwards lacked it and had not flushed it (Kafka decides when it flushes);
+2. the topic was deleted in this cluster. Its deletion at the source is no reason (D16);
+3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop
+   records that the source lacks, and all records if the source never mirrored it; while it follows, it may drop records
+   that the source dropped. All of that is the KIP's own rule. A compacted log is dropped as a whole where the source
+   lacks some of it (D63);
+4. nothing else. Not a stop: it keeps records below the last stable offset (D29), and those that its own session's cuts
+   reopened, unless the leader that knew of it is gone (D42). Not a source that never responded (D33), nor one whose
+   mirror of this cluster still runs or never copied anything (D25), nor one that this cluster feeds through a chain of
    mirrors (D58), nor a cut from scratch where that mirror had settled an epoch and both had the record (D32).
 """
 
@@ -35,9 +36,9 @@ ASYNCHRONOUS = "KIP: asynchronous"
 MARKERS = "D29"
 REOPENED = "D42"
 MARKERS_CLEANED = "markers missed by a replica that was away longer than delete.retention.ms"
-"""It keeps the transaction open, or takes the next marker of the producer for the one that it lacks, as with Kafka."""
+"""Then it keeps the transaction open, or takes the next marker of the producer for the missing one, as in Kafka."""
 CHAIN_MAX = 4
-"""Links of a chain that are followed back: four clusters have no more, a ring of them included."""
+"""Length to which chains are followed back: four clusters have no longer one, including a ring of them."""
 
 
 @value
@@ -54,15 +55,15 @@ class Record:
 class Reason:
     decision: str
     lacking: bool = False
-    """The source lacked the record already when it was last seen here."""
+    """The source already lacked the record when it was last seen here."""
     source: str = ""
-    """Of a record that was cut or dropped as the source's log is: that cluster."""
+    """Source of a record that was cut or dropped to follow that source's log."""
     ordered: Instant = NEVER
-    """When the topic was ordered to follow that cluster."""
+    """Time at which the topic was ordered to follow that cluster."""
 
 
 def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return what entitled the cluster to drop `record` between two moments, or None if nothing did."""
+    """Return the reason for which the cluster may have dropped `record` between two moments, or None."""
     taken = lost_by(facts, place, record.value, record.offset, begin, end)
     if taken:
         return Reason(taken)
@@ -88,10 +89,10 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
 
 
 def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return the reason if the cut up to MIRRORING took the record by right, else None."""
+    """Return the reason if a cut up to MIRRORING was allowed to remove the record, else None."""
     end = min(end, stay.cutting_until)
     if end < begin or not facts.reachable(stay.destination, stay.source, stay.began, end):
-        return None  # What the source said earlier in the stay is cut once it is persisted, which may take its time.
+        return None  # A cut by an earlier response of the stay follows when that is persisted.
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
@@ -99,7 +100,7 @@ def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Inst
 
 
 def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return the reason if the record went because the source dropped it, else None."""
+    """Return the reason if the record was lost because the source dropped it, else None."""
     begin = max(begin, stay.mirroring)
     source = (stay.source, stay.tp)
     reachable_from = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
@@ -115,9 +116,10 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
 
 
 def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return the reason if the record went with a log that is copied again, else None.
+    """Return the reason if the record was lost with a log that is copied again, else None.
 
-    That is a compacted one, for its keys' sake, or one whose state was lost, by a leader that knew none (D8, D68).
+    Such a log is a compacted one, for the sake of its keys, or one whose state was lost, cut by a leader without a
+    state (D8, D68).
     """
     for cut in facts.cuts((stay.destination, stay.tp)):
         if not (begin <= cut.at <= end and cut.offset <= record.offset < cut.end):
@@ -128,14 +130,14 @@ def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, en
 
 
 def _may_lack_its_state(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
-    """Return whether a leader that was elected since the session began may have found no state of it."""
+    """Return whether a leader elected since the session began may have found no state of it."""
     place = (stay.destination, stay.tp)
     elected = any(stay.began <= election.at <= cut.at for election in facts.elections.get(place, []))
     return elected and facts.account.lost_states(stay.destination, stay.began, cut.at)
 
 
 def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
-    """Return whether a compacted log was behind for so long that tombstones may have gone at the source (D64)."""
+    """Return whether a compacted log was behind for longer than tombstones stay at the source (D64)."""
     if not is_compacted(facts, (stay.destination, stay.tp), cut.at):
         return False
     since = cut.at - tombstones_stay(facts.plan, facts.account, stay.destination, stay.tp.topic, cut.at)
@@ -145,7 +147,7 @@ def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
 def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
     """Return the keys whose tombstones a mirror may lack because clocks differ.
 
-    By its own clock it was not behind for as long as they stay; by the source's they were due (D64).
+    By its own clock it was not behind for as long as they stay; by the source's clock they had expired (D64).
     """
     if not facts.clocks_differ_by:
         return []
@@ -156,7 +158,7 @@ def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
 
 
 def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:
-    """Yield the moments at which a mirror was seen to end where its source's log ended, or above."""
+    """Yield the moments at which a mirror was seen to end at its source's log end, or above."""
     source = stay.source, stay.tp
     for look in facts.looks.get((stay.destination, stay.tp), []):
         theirs = facts.look_before(source, look.at) if look.at >= stay.mirroring else None
@@ -165,9 +167,10 @@ def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:
 
 
 def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
-    """Return whether the source lacked some of what went with a compacted log (D63).
+    """Return whether the source lacked some of the records that were cut from a compacted log (D63).
 
-    For the sake of that the cleaner may have removed older values of the same keys; so all goes, and is copied anew.
+    The cleaner may have removed older values of the same keys because of them; so the whole log is cut and copied
+    again.
     """
     place = (stay.destination, stay.tp)
     if not is_compacted(facts, place, cut.at):
@@ -177,18 +180,19 @@ def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
 
 
 def cut_rows(facts: Facts, place: Place, cut: CutSeen) -> list[LogRow]:
-    """Return the records that were last seen where the cut is."""
+    """Return the records that were last seen in the range of the cut."""
     at = cut.at - 1  # A look of the same moment came after the cut.
-    if cut.why.endswith(MISSED):  # Until it is made the leader serves nothing: no look at it since it leads shows them.
+    if cut.why.endswith(MISSED):  # Until the cut the leader serves nothing, so no look of its epoch shows the records.
         at = min(at, facts.led_since(place, cut.at) - 1)
     look = facts.look_before(place, at)
     return [] if look is None else [row for row in look.log.rows if cut.offset <= row.offset < cut.end]
 
 
 def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:
-    """Return the two moments, brought forward to when the source still had the topic.
+    """Return the two moments, limited to the time when the source had the topic.
 
-    What the topic lacked then may be cut later, too; what it had may not, whatever another topic of its name has.
+    Records that the topic lacked then may be cut later, too; records that it had may not, regardless of a later topic
+    of the same name.
     """
     until = facts.source_until(stay)
     return min(begin, until), min(end, until)
@@ -199,8 +203,8 @@ def surely_has(
 ) -> bool:
     """Return whether the cluster had the record, for every reader, at the same offset, all the time.
 
-    It is looked at before and after. In between it may have dropped and fetched it again, as a link of a chain, or
-    lost it by an election and got it back by another one.
+    It is checked before and after. In between the cluster may have dropped and fetched it again, as a link of a chain,
+    or lost it by an election and got it back by another one.
     """
     before, after = facts.look_before(place, begin), facts.look_after(place, end)
     if after is None or not _has(after, record):
@@ -210,7 +214,7 @@ def surely_has(
         if not _has(before, record):
             return False
         since = before.at
-    else:  # Written after the last look: then the ack says so.
+    else:  # It was written after the last look, so the acknowledgement counts.
         ack = facts.acked.get((place[0], record.value))
         if ack is None or ack.at > begin:
             return False
@@ -233,9 +237,9 @@ def _has(look: Look, record: Record) -> bool:
 
 
 def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> bool:
-    """Return whether the record could not be read in the cluster when that was last looked at before `begin`.
+    """Return whether the record was unreadable in the cluster in the last look before `begin`.
 
-    What stands above the high watermark is not seen; the next look at the same leader shows whether it was the record.
+    Records above the high watermark are not visible; the next look at the same leader shows whether it was one of them.
     """
     look = facts.look_before(place, begin)
     if look is not None and look.seen(record.value, record.offset) is Seen.OPEN:
@@ -246,7 +250,7 @@ def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> 
 
 
 def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
-    """Return the source's stays in the mirror of the same name from us, up to the end of `stay`."""
+    """Return the source's stays in the mirror of the same name from this cluster, up to the end of `stay`."""
     return [
         back for back in facts.stays((stay.source, stay.tp))
         if back.source == stay.destination and back.mirror == stay.mirror and back.began <= stay.ended
@@ -255,7 +259,7 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
 
 
 def _belongs_to_another(facts: Facts, back: Stay) -> bool:
-    """Return whether the mirror pointed to another cluster before: it remembers that one, and says so (D16, D25)."""
+    """Return whether the mirror pointed to another cluster before: it keeps that one, and reports it (D16, D25)."""
     mine = [p for p in facts.pointings if (p.destination, p.mirror) == (back.destination, back.mirror)]
     names = [
         p.to for p in mine
@@ -268,9 +272,9 @@ def _belongs_to_another(facts: Facts, back: Stay) -> bool:
 def may_cut(facts: Facts, stay: Stay) -> bool:
     """Return whether there was a moment at which the source's own mirrors did not forbid the cut (D25, D58).
 
-    One of us forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, the topic
-    goes into another mirror there, or as long as there is nothing here to cut, or nothing but what we had from there.
-    Whoever was forbidden to cut all the time had nothing to follow either.
+    A mirror of this cluster forbids it while it runs, and after a stop that settled no epoch. That ends when the mirror
+    is deleted at the source, or the topic goes into another mirror there. It forbids nothing while this log is empty,
+    or has only records from the source. A cluster that was forbidden to cut all the time could not follow either.
     """
     if is_in_a_ring(facts, stay):
         return False
@@ -292,14 +296,14 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
     if facts.was_deleted((back.destination, back.tp), back.began, at):
         return False
     if facts.is_absent((stay.destination, stay.tp), stay.began) or _was_empty(facts, stay):
-        return False  # An empty log is no only copy (D25).
+        return False  # An empty log is not the only copy (D25).
     if _has_nothing_of_its_own(facts, stay):
         return False
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
 
 
 def _has_nothing_of_its_own(facts: Facts, stay: Stay) -> bool:
-    """Return whether the last stay, in the same mirror, settled an epoch, and clients wrote nothing since (D25)."""
+    """Return whether the last stay, in the same mirror, settled an epoch, and no client wrote since (D25)."""
     place = (stay.destination, stay.tp)
     last = max((s for s in facts.stays(place) if s.ended <= stay.began), key=lambda s: s.ended, default=None)
     if last is None or (last.mirror, last.source) != (stay.mirror, stay.source) or last.last_mirror_epoch < 0:
@@ -312,7 +316,8 @@ def _has_nothing_of_its_own(facts: Facts, stay: Stay) -> bool:
 def _was_empty(facts: Facts, stay: Stay) -> bool:
     """Return whether the log ended at 0 up to MIRRORING and nothing was cut.
 
-    It had nothing from the beginning, as that of a partition that was not there yet, or retention had taken all.
+    It was empty from the beginning, like that of a partition that did not exist yet, or retention had removed
+    everything.
     """
     place = (stay.destination, stay.tp)
     ends = [row.destination_offset for row in facts.states.get(place, []) if stay.began <= row.at <= stay.mirroring]
@@ -329,7 +334,7 @@ def _was_empty(facts: Facts, stay: Stay) -> bool:
 def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
     """Return whether the source's topic went into a mirror of another name after `back`, up to `until`.
 
-    It is not in the mirror that we ask for any more: that one tells nothing of what it had of us (D25).
+    It is then not in the requested mirror any more, which has no record of this cluster (D25).
     """
     return any(
         other.mirror != back.mirror and back.began < other.began <= until and back.ended <= other.seen
@@ -338,7 +343,9 @@ def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
 
 
 def shares(facts: Facts, stay: Stay, record: Record) -> bool:
-    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32)."""
+    """Return whether the source had settled an epoch for this cluster that covers the record: no cut may remove it
+    (D32).
+    """
     if facts.versions.get(stay.source, 1) < 1:
         return False
     backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]

@@ -1,4 +1,4 @@
-"""What a restart of all nodes must not change."""
+"""Checker of the restart of all nodes: it must not change logs, states, offsets, configs and ids."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kmirror.spec.wire_values import ResourceType
 
 NAME = "changed-by-restart"
 SETTLED = ("MIRRORING", "PAUSED", "STOPPED", "FAILED")
-"""States in which a partition stays; others are on their way."""
+"""States in which a partition stays; others are transient."""
 
 
 def changed_by_restart(facts: Facts) -> Iterator[Finding]:
-    """Every node has restarted after the end, and a log, a state, an offset, a config or an id is another one, or
-    something does not come to rest, or takes no writes.
+    """After a restart of every node a log, a state, an offset, a config or an id has changed, or something does not
+    settle or accepts no writes.
     """
     account = facts.account
     for place in account.before_restart.logs:
@@ -52,19 +52,19 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
 
 
 def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
-    """Yield the first difference between two looks at a log; one that is being mirrored may go on."""
+    """Yield the first difference between two looks at a log; a mirrored log may continue to grow."""
     again = {row.offset: row for row in after.rows}
     known = {row.offset: row for row in before.rows}
     heir = facts.account.heirs_again.get(place)
     kept = known if heir is None else {row.offset: row for row in heir.rows}
-    # Another replica has a log that its own cleaner wrote, be the topic compacted still or not.
+    # Another replica has a log that its own cleaner wrote, even if the topic is no longer compacted.
     cleaned = _may_go(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
     for row in before.rows:
         found = again.get(row.offset)
         same = found is not None and (found.epoch, found.value) == (row.epoch, row.value)
-        # The cleaner writes a batch anew: when its tombstones and markers may go stands in it.
+        # The cleaner rewrites a batch with the time when its tombstones and markers may be removed.
         if found is not None and same and (found.crc == row.crc or cleaned):
-            # A transaction that was open may have timed out; nothing is hidden that could be read.
+            # An open transaction may have timed out, but readable records must not become hidden.
             hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
             if hidden and not (row.offset >= after.last_stable_offset and _lacking_markers(facts, place)):
                 yield Anomaly(
@@ -76,7 +76,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
             continue
         held = kept.get(row.offset)
         if held is None or (held.epoch, held.value) != (row.epoch, row.value):
-            continue  # An unclean election while nodes started took it.
+            continue  # An unclean election while nodes started lost it.
         now = "nothing" if found is None else f"{found.value!r} of epoch {found.epoch}"
         text = f"there was {row.value!r} of epoch {row.epoch}, after a restart there is {now}"
         yield Anomaly(NAME, *place, row.offset, text, after.at)
@@ -97,10 +97,10 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
 
 
 def _follows_another_topic(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
-    """Return whether a mirror went on with the topic that its source has under this name now (D53).
+    """Return whether a mirror continued with the topic that now has this name at its source (D53).
 
-    While that one's leader epochs are low it waits; a restart raises them, and then it can tell the two no more.
-    All that it did not have before has to stand in the source's log.
+    While that topic's leader epochs are low the mirror waits; a restart raises them, and then it cannot distinguish the
+    two. All new records must be in the source's log.
     """
     sources = [stay.source for stay in facts.stays(place) if stay.ended == NEVER and facts.may_be_another_topic(stay)]
     theirs = [log for source in sources if (log := facts.account.after_restart.logs.get((source, place[1])))]
@@ -112,10 +112,10 @@ def _contents(log: LogSeen) -> set[tuple[int, int, str]]:
 
 
 def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
-    """Yield the first record that was gone and is there again.
+    """Yield the first record that was gone and is present again.
 
-    Each replica of a compacted topic cleans its own log, so a leader may hold superseded records that the leader before
-    it had removed.
+    Each replica of a compacted topic cleans its own log, so a leader may have superseded records that the previous
+    leader had removed.
     """
     text = "after a restart there is a record that was gone"
     if before.broker != after.broker and is_compacted(facts, place, after.at):
@@ -139,10 +139,11 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
 
 
 def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: LogSeen) -> bool:
-    """Return whether a record lay below the log start before, and may be there again although it was deleted by right.
+    """Return whether a record was below the log start before, and may be present again although it was deleted
+    correctly.
 
-    Each replica deletes by age on its own, and a follower hears of its leader's log start with the next answer. Where
-    DeleteRecords moved the log start, a crash may take that back too.
+    Each replica deletes by age on its own, and a follower learns its leader's log start from the next response. A crash
+    may also revert a log start that DeleteRecords moved.
     """
     if row.offset >= before.log_start_offset:
         return False
@@ -163,7 +164,7 @@ def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen
 
 
 def _deletion_reaches(facts: Facts, place: Place, start: int, after: LogSeen) -> bool:
-    """Return whether DeleteRecords was ordered as far as `start`, here or in a cluster that the log came from."""
+    """Return whether DeleteRecords was ordered up to `start`, here or in a cluster that the log came from."""
     return any(
         deletion.reaches(start)
         for cluster in facts.brokers
@@ -172,10 +173,10 @@ def _deletion_reaches(facts: Facts, place: Place, start: int, after: LogSeen) ->
 
 
 def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
-    """Return the records after the restart whose transactions have no end, if it was cleaned away for each of them.
+    """Return the records after the restart without an end of their transactions, if all those ends were cleaned away.
 
-    A marker goes `delete.retention.ms` after the last record of its transaction. A replica that was away for longer
-    keeps these records, and the transaction open (as in Kafka), where the leader before the restart had neither.
+    A marker is removed `delete.retention.ms` after the last record of its transaction. A replica that was away for
+    longer keeps these records, and the transaction open (as in Kafka), while the leader before the restart had neither.
     """
     account = facts.account
     before, after = account.before_restart.logs.get(place), account.after_restart.logs.get(place)
@@ -198,9 +199,9 @@ def _end_of(row: LogRow, log: LogSeen) -> str:
 
 
 def _as_if_decided(facts: Facts, before: LogSeen, after: LogSeen) -> list[LogRow]:
-    """Return the rows of `after`, those that were there before as visible as they were then.
+    """Return the rows of `after` with the former visibility of those that existed before.
 
-    Those above the last stable offset that were not there are visible unless their transaction is open or aborted.
+    New ones above the last stable offset are visible unless their transaction is open or aborted.
     """
     known = {(row.offset, row.value): row.visible for row in before.rows}
 
@@ -213,7 +214,7 @@ def _as_if_decided(facts: Facts, before: LogSeen, after: LogSeen) -> list[LogRow
 
 
 def _may_go(facts: Facts, place: Place) -> bool:
-    """Return whether records may go at any time: by their age, size or key, or by a mirror that still runs."""
+    """Return whether records may be removed at any time: by age, size or key, or by a mirror that still runs."""
     account = facts.account
     cleaned = ("retention.ms", "retention.bytes", "cleanup.policy")
     topic = (place[0], int(ResourceType.TOPIC), place[1].topic)
@@ -227,7 +228,7 @@ def _is_mirrored(facts: Facts, place: Place) -> bool:
 
 
 def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
-    """Return whether the last mirrored epoch of before went with `__mirror_state`, which a new leader notices (D8)."""
+    """Return whether the last mirrored epoch was lost with `__mirror_state`, which a new leader notices (D8)."""
     return epoch < 0 and facts.account.lost_states(place[0], 0, NEVER)
 
 
@@ -249,7 +250,7 @@ def _states(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _metadata(facts: Facts) -> Iterator[Anomaly]:
-    """Yield what differs in offsets, configs and ids. What a mirror still copies may go on, and is not looked at."""
+    """Yield differences in offsets, configs and ids. Those that a mirror may still change are not checked."""
     before, after = facts.account.before_restart, facts.account.after_restart
     mirrored = {(cluster, tp.topic) for (cluster, tp), (state, _) in before.states.items() if state != "STOPPED"}
     for (cluster, group, tp), offset in before.offsets.items():
@@ -272,7 +273,7 @@ def _metadata(facts: Facts) -> Iterator[Anomaly]:
 def _was_committed_since(facts: Facts, cluster: str, now: Committed | None) -> bool:
     """Return whether a member of the group sent this commit after the first look.
 
-    One that waited in vain for an answer goes on where it was, and commits what it had read.
+    A member whose request got no response continues at its position, and commits it later.
     """
     sent = None if now is None else facts.account.groups.sent.get(now.metadata)
     return sent is not None and sent.cluster == cluster and sent.sent_at > facts.account.before_restart.at

@@ -1,4 +1,4 @@
-"""Was a topic's source fed by its own destination? From what was seen of the mirrors between them (D58)."""
+"""Detection of rings: whether a topic's source was fed by its own destination, from observed mirror states (D58)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from kmirror.kernel.clock import Instant
 
 
 def is_in_a_ring(facts: Facts, stay: Stay) -> bool:
-    """Return whether the source had the partition from the destination all the time in which `stay` could cut for it.
+    """Return whether the destination fed the source during all the time in which `stay` could cut because of it.
 
-    A mirror counts that was seen to follow its source, and only while its state was seen to be one of those. A topic
-    that the mirror has created here had nothing to cut.
+    A mirror counts while its observed state is one in which it follows its source. A topic that the mirror created here
+    had nothing to cut.
     """
     if facts.is_absent((stay.destination, stay.tp), stay.began):
         return False
@@ -38,7 +38,7 @@ def _links_behind(facts: Facts, stay: Stay) -> list[Stay]:
 
 
 def _is_of_one_source(facts: Facts, link: Stay) -> bool:
-    """Return whether the mirror never pointed elsewhere; else it is open whom it follows (D16)."""
+    """Return whether the mirror never pointed elsewhere; otherwise it is uncertain which source it follows (D16)."""
     names = {p.to for p in facts.pointings if (p.destination, p.mirror) == (link.destination, link.mirror)}
     return len(names) <= 1
 

@@ -1,8 +1,8 @@
-"""When was a partition in a mirror? Stays, inferred from orders and from the states that were seen.
+"""Stays of partitions in mirrors, inferred from orders and from the observed states.
 
-A stay begins when AddTopics is sent and ends when STOPPED is seen after another state. In between it has two parts:
-until MIRRORING is seen the destination cuts to what the source names, after that it follows the source. Where the
-account leaves it open whether a stay began or when it ended, it is taken for longer: a stay only ever excuses.
+A stay begins when AddTopics is sent and ends when STOPPED is seen after another state. It has two parts: until
+MIRRORING is seen the destination cuts to the source's offsets, after that it follows the source. If it is uncertain
+whether a stay began or when it ended, the longer one is assumed, because a stay only excuses losses.
 """
 
 from __future__ import annotations
@@ -16,55 +16,55 @@ from kmirror.kernel.ids import TopicPartition
 
 NEVER: Instant = 1 << 62
 TAKEN = ("NONE", "")
-"""Errors of an order that was carried out, or may have been."""
+"""Errors of an order that was, or may have been, carried out."""
 CUTTING = ("PREPARING",)
 FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
 NOBODY = "nobody"
-"""What a plan calls bootstrap servers that do not exist."""
+"""Name in plans of bootstrap servers that do not exist."""
 IN_A_STAY = (*CUTTING, *FOLLOWING, "STOPPING", "FAILED")
 
 
 @dataclass(frozen=True, slots=True)
 class Pointing:
-    """A mirror's bootstrap servers were set to a cluster's."""
+    """A mirror's bootstrap servers were set to those of a cluster."""
 
     destination: str
     mirror: str
     to: str
     at: Instant
     sure: bool
-    """It was answered; else it may not have been carried out."""
+    """The order was answered; otherwise it may not have been carried out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """One partition from one AddTopics to what ends it, mostly STOPPED; NEVER stands for what did not come."""
+    """A partition's time in a mirror, from AddTopics to its end, usually STOPPED; NEVER for missing events."""
 
     mirror: str
     source: str
-    """The cluster that the mirror pointed to; empty if to none."""
+    """Cluster that the mirror pointed to; empty if none."""
     destination: str
     tp: TopicPartition
     began: Instant
     """AddTopics was sent."""
     answered: Instant
-    """AddTopics was answered NONE; NEVER if it was not."""
+    """AddTopics returned NONE; NEVER if it did not."""
     seen: Instant
-    """A leader first said that it is in the mirror."""
+    """A leader first reported that it is in the mirror."""
     mirroring: Instant
     removed: Instant
     """RemoveTopics was sent."""
     ended: Instant
     """STOPPED was seen, or the topic was deleted."""
     last_mirror_epoch: int
-    """What the leader said once STOPPED; -1 for none."""
+    """Last mirrored epoch that the leader reported with STOPPED; -1 for none."""
 
     def overlaps(self, begin: Instant, end: Instant) -> bool:
         return self.began <= end and begin <= self.ended
 
     @property
     def cutting_until(self) -> Instant:
-        """Return when the cut to the source's last mirrored epoch was over at the latest."""
+        """Return the latest time by which the cut to the source's last mirrored epoch was over."""
         return min(self.mirroring, self.ended)
 
 
@@ -98,17 +98,17 @@ def stays_of(
 
 
 def _since(order: Order, rows: list[StateSeen]) -> list[StateSeen]:
-    """Return what was seen once the order may have been carried out.
+    """Return the states seen after the order may have been carried out.
 
-    Between the first try and the answer the stay before it may still have come to its end.
+    Between the first attempt and the response the previous stay may still have ended.
     """
     rows = [row for row in rows if row.at >= order.sent_at]
     stops = [n for n, row in enumerate(rows) if row.state == "STOPPED" and row.at <= order.answered_at]
-    return rows[stops[-1] :] if stops else rows  # By place: a new leader goes through several states in one instant.
+    return rows[stops[-1] :] if stops else rows  # By index: a new leader passes through several states in one instant.
 
 
 def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
-    """Return the clusters that the mirror may have pointed to during a stay; the empty string for none."""
+    """Return the clusters that the mirror may have pointed to during a stay; [""] for none."""
     mine = [p for p in pointings if p.mirror == stay.mirror and p.at <= stay.ended]
     first = max((n for n, p in enumerate(mine) if p.at <= stay.began and p.sure), default=0)
     names = [p.to for p in mine[first:]] or [stay.source]
@@ -118,7 +118,7 @@ def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
 def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order], deleted: Instant) -> Stay:
     inside = next((number for number, row in enumerate(rows) if row.state in CUTTING), len(rows))
     stops = [row for row in rows[inside:] if row.state == "STOPPED"]
-    # Without an answer a first stop may have ended this stay or the one before it.
+    # Without a response the first stop may have ended this stay or the previous one.
     last = stops[0 if order.error == "NONE" else -1] if stops else None
     ended = deleted if last is None else last.at
     removed = next(

@@ -1,4 +1,4 @@
-"""Topics that stop, pause or fail although nobody ordered it and nothing at their source explains it."""
+"""Checker of topics that stop, pause or fail without an order or a cause at their source."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ ENDED_BY = {
     "PAUSED": ("pause",),
     "FAILED": (),
 }
-"""By state the orders that lead to it."""
+"""State to the orders that lead to it."""
 CARRIED_OUT_IN: Duration = 10 * SECOND
-"""A leader that has heard of a removal has written down that it stops within this time."""
+"""Time within which a leader that knows of a removal has persisted that it stops."""
 
 
 def unordered_stop(facts: Facts) -> Iterator[Finding]:
-    """A partition stops, pauses or fails without an order, and its source has had the same topic all the time."""
+    """A partition stops, pauses or fails without an order, although its source has had the same topic all the time."""
     for place, rows in facts.states.items():
         since: Order | None = None
         was_in = False
-        """A leader said after the order that the partition mirrors; before, it may tell of an earlier stay, and go on
-        with the stop that ended it: a broker that has not heard of the removal passes the order on."""
+        """Whether a leader reported after the order that the partition mirrors. Before that, it may report an earlier
+        stay, and continue the stop that ended it, because a broker that does not know of the removal forwards the
+        order.
+        """
         for row in rows:
             order = _last_add(facts, place, row)
             if order is not since:
@@ -67,7 +69,7 @@ def _follows_removal(facts: Facts, place: Place, since: Order) -> bool:
 
 
 def _has_just_grown(facts: Facts, place: Place, since: Order) -> bool:
-    """Return whether the topic got partitions shortly before: while it is removed, a new one prepares and stops."""
+    """Return whether the topic got partitions shortly before: during its removal, a new one prepares and stops."""
     orders = _shortly_before(facts.orders("grow_topic"), place, since)
     return any(order.answered_at <= since.answered_at for order in orders)
 
@@ -91,9 +93,9 @@ def _is_explained(facts: Facts, place: Place, row: StateSeen, since: Order) -> b
 
 
 def _may_have_ended(facts: Facts, order: Order, place: Place, row: StateSeen, since: Order) -> bool:
-    """Return whether an order may have been carried out between the add and what the leader said.
+    """Return whether an order may have been carried out between the add and the leader's report.
 
-    A pause that was ordered before is forgotten by the order to add, but for one that nobody answered.
+    The order to add cancels an earlier pause, except for one that was not answered.
     """
     if order.destination != place[0] or order.mirror != row.mirror or order.sent_at > row.at:
         return False
@@ -109,7 +111,7 @@ def _sources(facts: Facts, place: Place, row: StateSeen) -> list[str]:
 def _had_another(facts: Facts, source: str, place: Place, begin: Instant, end: Instant) -> bool:
     """Return whether the source lacked the topic, or had another one of its name, while it was here in [begin, end].
 
-    A topic that is not here either is waited for (D26).
+    A mirror waits for a topic that does not exist here either (D26).
     """
     here = [row for row in _lives(facts, place[0], place) if row.at <= end]
     if not here or not here[-1].exists:
@@ -123,5 +125,5 @@ def _had_another(facts: Facts, source: str, place: Place, begin: Instant, end: I
 
 
 def _lives(facts: Facts, cluster: str, place: Place) -> list[TopicSeen]:
-    """Return when the topic came and went in a cluster."""
+    """Return the creations and deletions of the topic in a cluster."""
     return [row for row in facts.account.topics if (row.cluster, row.topic) == (cluster, place[1].topic)]

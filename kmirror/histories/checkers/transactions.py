@@ -1,4 +1,4 @@
-"""Are transactions whole, producers their own?"""
+"""Checkers of transactions and producer ids: transactions are atomic and end, and producer ids are not shared."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from kmirror.kernel.ids import TopicPartition
 
 CLOCKS = "wrong clock"
 STATES = "D8"
-"""A leader that was elected since the states were lost stopped a topic as one that no mirror had touched."""
+"""A leader elected after the states were lost stopped a topic as if no mirror had written to it."""
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 SPANNING = "D44"
-"""A local transaction that was open before its topic entered a mirror, and written to again after it had left."""
+"""A local transaction that was open before its topic entered a mirror, and continued after it had left."""
 
 
 def half_transaction(facts: Facts) -> Iterator[Finding]:
-    """Of a transaction's records in one partition some can be read and others are missing or cannot."""
+    """Some of a transaction's records in one partition can be read, and others are missing or unreadable."""
     parts = _parts(facts)
     for place, looks in facts.looks.items():
         reported: dict[str, None] = {}
@@ -67,15 +67,15 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _taken(facts: Facts, tp: TopicPartition, value: str, look: Look) -> str:
-    """Return UNCLEAN or POWER if it took the record, or what told that it was committed; else empty."""
+    """Return UNCLEAN or POWER if it lost the record, or the marker that committed it; else empty."""
     row = look.by_value.get(value)
     return lost_anywhere(facts, tp, value, look.at) or ("" if row is None else left_open(facts, tp, row, look.at))
 
 
 def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
-    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it.
+    """Return whether a stay in a mirror is between the records: one was written before its end and cut, one after it.
 
-    Its stays are those of the cluster that they were written to; every mirror of that one has the same half.
+    The stays are those of the cluster that the records were written to; every mirror of that one has the same half.
     """
     place = (facts.written_at(lost), tp)
     before, after = (facts.acked[place[0], value].at for value in (lost, readable))
@@ -87,7 +87,7 @@ def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) ->
 
 
 def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
-    """Return, by partition and transaction, the acknowledged values of transactions whose commit was asked for."""
+    """Return, by partition and transaction, the acknowledged values of transactions whose commit was requested."""
     parts: dict[TopicPartition, dict[str, list[str]]] = {}
     for key, transaction in facts.account.transactions.items():
         if transaction.asked != "commit":
@@ -99,7 +99,7 @@ def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
 
 
 def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] | None:
-    """Return a value that can be read and those that cannot, or None; a look that leaves it open finds nothing."""
+    """Return a readable value and the unreadable ones, or None if there are none or the look is inconclusive."""
     there = [value for value in values if look.holds(value) and look.seen(value, -1) is Seen.THERE]
     if not there or len(there) == len(values):
         return None
@@ -132,7 +132,7 @@ def _is_superseded(facts: Facts, look: Look, value: str) -> bool:
 
 
 def aborted_read(facts: Facts) -> Iterator[Finding]:
-    """A record of a transaction that nobody asked to commit can be read, or was given to a read_committed consumer."""
+    """A record of a transaction that no client asked to commit is readable, or a read_committed consumer got it."""
     reported: dict[tuple[Place, str], None] = {}
     for read in facts.account.reads:
         transaction = facts.transaction(read.value) if read.committed_only else None
@@ -175,9 +175,10 @@ def _aborted(
 
 
 def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
-    """Return whether an unclean election took what the coordinator knew of the transaction, or while it was open.
+    """Return whether an unclean election lost the coordinator's records of the transaction, or occurred while it was
+    open.
 
-    What goes back to the end of the transaction before ends that once more, and this one with it.
+    A coordinator that goes back to the end of the previous transaction ends that again, and this one with it.
     """
     writes = [facts.account.writes[value] for value in transaction.values]
     begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + UNAWARE
@@ -187,13 +188,13 @@ def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
 
 
 def hanging_transaction(facts: Facts) -> Iterator[Finding]:
-    """At the end a partition's last stable offset stands still, though no client has a transaction open."""
+    """At the end a partition's last stable offset does not advance, although no client has a transaction open."""
     for place in facts.looks:
         final = facts.final(place)
         if final is None or final.log.last_stable_offset >= final.log.high_watermark:
             continue
         if any(stay.ended == NEVER for stay in facts.stays(place)):
-            continue  # A mirror gets the marker from its source; while it waits for it, it takes no other.
+            continue  # A mirror gets the marker from its source, and accepts no other one while it waits.
         offset = final.log.last_stable_offset
         first = final.by_offset.get(offset)
         opened = None if first is None else facts.transaction(first.value)
@@ -219,10 +220,10 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
 def marker_was_cleaned(facts: Facts, place: Place) -> bool:
     """Return whether the transaction that is open at the end may have ended, and its marker been cleaned away.
 
-    A marker goes `delete.retention.ms` after the last record of its transaction: a replica that was away for longer
-    keeps these records, and the transaction open, as with Kafka. So does a mirror that was behind for longer: it has
-    read them before its source's cleaner removed them, and the marker after that (D64). The first records may be gone:
-    only what has ended is cleaned.
+    A marker is removed `delete.retention.ms` after the last record of its transaction. A replica that was away for
+    longer keeps these records, and the transaction open, as in Kafka. So does a mirror that was behind for longer: it
+    copied the records before its source's cleaner removed them, and passed the marker's offset afterwards (D64). The
+    first records may be gone: only records of ended transactions are cleaned.
     """
     final = facts.final(place)
     if final is None or not is_compacted(facts, place, final.at):
@@ -236,7 +237,7 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
 
 
 def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
-    """Return whether a source has come past a record, and has neither that nor the end of its transaction."""
+    """Return whether a source has passed a record, and has neither that nor the end of its transaction."""
     final = facts.final(source)
     if final is None or final.log.last_stable_offset <= record.offset:
         return False
@@ -248,10 +249,10 @@ def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
 def waits_for_a_cleaned_marker(
     facts: Facts, place: Place, what: str, logs: Mapping[Place, LogSeen], was_cleaned: Callable[[Place], object]
 ) -> bool:
-    """Return whether a partition waits for the end of a transaction whose marker was cleaned away, here or at a source.
+    """Return whether a partition waits for a transaction marker that was cleaned away, here or at a source.
 
-    There a leader leads by now that keeps it open below where its mirror's log ends, or just there: then the mirror
-    has all that is decided, and waits for the markers that lie above.
+    At the source a leader now keeps the transaction open below the end of the mirror's log, or exactly there: then the
+    mirror has all decided records, and waits for the markers above them.
     """
     if what.startswith(OPEN_TRANSACTIONS) and was_cleaned(place):
         return True
@@ -270,9 +271,9 @@ def waits_for_a_cleaned_marker(
 
 
 def _has_what_is_decided(ours: LogSeen, theirs: LogSeen) -> bool:
-    """Return whether a mirror has come to where its source waits, and has every marker below that the source has.
+    """Return whether a mirror has reached the offset where its source waits, with every marker of the source below it.
 
-    Those that end what is open here are above the mirror's last stable offset, where no cleaner comes.
+    Those that end the transactions open here are above the mirror's last stable offset, which no cleaner passes.
     """
     begin, end = ours.last_stable_offset, theirs.last_stable_offset
     known = {(row.offset, row.value) for row in ours.rows}
@@ -281,8 +282,8 @@ def _has_what_is_decided(ours: LogSeen, theirs: LogSeen) -> bool:
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:
-    """A fresh producer's first batch is refused as out of order, or taken for what another one wrote; or a stop leaves
-    the source's producers known.
+    """A new producer's first batch is refused as out of order, or taken for another producer's batch; or a stop keeps
+    the source's producer states.
     """
     yield from _still_known(facts)
     for refusal in facts.account.refusals:
@@ -294,7 +295,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         )
         if not refusal.first or not collision:
             continue
-        # It may have taken the producer reset.
+        # It may have lost the producer reset.
         taken = UNCLEAN if lost else reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)
         if taken:
             yield from accepted([(taken, refusal.cluster, refusal.tp)])
@@ -311,7 +312,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         if look is None or row is None or row.value == ack.value:
             continue
         if row.offset >= look.log.last_stable_offset and any(s.overlaps(look.at, ack.at) for s in facts.stays(place)):
-            continue  # A stop cuts what is above the last stable offset.
+            continue  # A stop cuts records above the last stable offset.
         if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
             text = (
                 f"{ack.value!r} of producer {write.producer_id} was acknowledged as what stood there before: "
@@ -321,9 +322,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
 
 
 def _still_known(facts: Facts) -> Iterator[Finding]:
-    """Between what producers of another cluster wrote and the first idempotent write of this one, a stop must have
-    written a producer reset.
-    """
+    """Yield each log with an idempotent local write after records of another cluster, without a producer reset."""
     writes = facts.account.writes
     for place in facts.looks:
         final = facts.final(place)

@@ -1,7 +1,7 @@
-"""Does each input of a group that transforms count once, as long as one cluster alone has the group and its topics?
+"""Checker of transforming groups: each input counts once, while one cluster alone has the group and its topics.
 
-A transaction takes the records of [begin, end) of a partition, and commits `end`. So the committed transactions of a
-partition are a chain, each of which begins where the one before it ended, and holds an output for each of its records.
+A transaction processes the records of [begin, end) of a partition, and commits `end`. So the committed transactions of
+a partition form a chain: each begins where the previous one ended, and has an output for each of its records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Chain = tuple[str, str, TopicPartition]
 
 
 def exactly_once(facts: Facts) -> Iterator[Finding]:
-    """An input of a group that writes in transactions has no output, or two, among what the group has committed."""
+    """An input of a group that writes in transactions has no output, or two, in the group's committed transactions."""
     chains: dict[Chain, list[Transformed]] = {}
     for row in facts.account.groups.transformed:
         chains.setdefault((row.group, row.cluster, row.tp), []).append(row)
@@ -42,7 +42,7 @@ def exactly_once(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_committed(facts: Facts, row: Transformed) -> bool | None:
-    """Return whether the transaction was committed; None if nobody knows."""
+    """Return whether the transaction was committed; None if that is unknown."""
     sent = facts.account.groups.sent[row.token]
     if sent.ended_at >= 0:
         return True
@@ -56,9 +56,9 @@ def _shows(look: Look, values: list[str]) -> bool:
 
 
 def _began_at_a_deposed_answer(facts: Facts, last: Transformed, row: Transformed) -> bool:
-    """Return whether a coordinator that was deposed, and did not know it, said where the group stands, as Kafka's does.
+    """Return whether a coordinator that did not know that it was deposed returned the group's offset, as Kafka's may.
 
-    A generation does not change with the coordinator, so the next one takes the commit.
+    A generation does not change with the coordinator, so the next coordinator accepts the commit.
     """
     groups = facts.account.groups
     return any(
@@ -72,7 +72,7 @@ def _began_at_a_deposed_answer(facts: Facts, last: Transformed, row: Transformed
 
 def _broken(facts: Facts, chain: Chain, last: Transformed, row: Transformed) -> Finding:
     _, cluster, tp = chain
-    # Either may have been sent before the topic was deleted, and the other one after it was created again.
+    # One may have been sent before the topic was deleted, and the other after it was created again.
     sent = min((facts.account.groups.sent[one.token] for one in (last, row)), key=lambda one: one.sent_at)
     if _may_begin_elsewhere(facts, chain, sent, row.at):
         return Accepted(ASYNCHRONOUS, cluster, tp, 1)
@@ -85,7 +85,7 @@ def _broken(facts: Facts, chain: Chain, last: Transformed, row: Transformed) -> 
 
 
 def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: Instant) -> bool:
-    """Return whether anything but the group's own commits may have moved it, or its input was cut."""
+    """Return whether anything except the group's own commits may have moved its offset, or its input was cut."""
     group, cluster, tp = chain
     begin = sent.sent_at
     return (
@@ -97,11 +97,11 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
 
 
 def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[Anomaly]:
-    """Yield the first record that the transaction passed over, if a read_committed consumer is given it.
+    """Yield the first record without an output in the transaction's range that a read_committed consumer receives.
 
-    Its records were read after `since`, when the transaction before it was committed; maybe from a leader that did not
-    know that the topic had been deleted. Each replica of a compacted topic cleans its own log: a later leader may still
-    have superseded records that the leader which was read from had removed.
+    The transaction's records were read after `since`, when the previous transaction was committed, possibly from a
+    leader that did not know of the topic's deletion. Each replica of a compacted topic cleans its own log, so a later
+    leader may have superseded records that the earlier one had removed.
     """
     place = row.cluster, row.tp
     look = facts.look_after(place, row.at)

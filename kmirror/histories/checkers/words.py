@@ -1,4 +1,4 @@
-"""How do checkers put what they found? One anomaly for a run of records that share their fate, and counts."""
+"""Wording of findings: one anomaly for a group of records with the same fate, and counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HasOffset(Protocol):
 
 
 class Lost(Protocol):
-    """A loss, as far as words need it."""
+    """Fields of a loss that the wording needs."""
 
     @property
     def place(self) -> tuple[str, TopicPartition]: ...
@@ -48,9 +48,9 @@ def clock(at: Instant) -> str:
 
 
 def grouped(checker: str, rows: Iterable[L], text: Callable[[L, str], str]) -> Iterator[Anomaly]:
-    """Yield one anomaly for all records of a partition that went between the same two looks.
+    """Yield one anomaly for all records of a partition that were lost between the same two looks.
 
-    `text` is handed the first of them and a phrase such as "'a7' at offset 12 and 3 more records".
+    `text` gets the first of them and a phrase such as "'a7' at offset 12 and 3 more records".
     """
     together: dict[tuple[tuple[str, TopicPartition], Instant, bool], list[L]] = {}
     for row in rows:
