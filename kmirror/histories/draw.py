@@ -119,7 +119,7 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
         some = (2, 3, 3) if count < 4 else (1, 2, 2)
         brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice(some)
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
-        # An old source has no mirrors; only `a` may be old, because every other cluster mirrors something.
+        # An old source has no mirrors, so a cluster that mirrors something itself must be new.
         old = name == "a" and rng.chance(4, 100)
         configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
         if "retention" in row.moves:

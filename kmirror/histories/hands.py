@@ -196,7 +196,7 @@ class Hands:
             self.scene.note(f"broker {subject} is restarted")
 
     def later(self, for_ms: int, undo: Callable[[], None]) -> None:
-        """End a fault after `for_ms`, unless all faults have ended by then; never, if it is 0."""
+        """End a fault after `for_ms`, unless all faults have ended by then; if it is 0, only `end_faults` ends it."""
         if for_ms > 0:
             self.scene.after_ms(for_ms, lambda: None if self.over else undo())
 

@@ -13,7 +13,7 @@ POWER = "site power lost"
 
 
 def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
-    """Return UNCLEAN or POWER if one of them lost the record that had `offset` at `begin`; else empty."""
+    """Return the cause, UNCLEAN or POWER, of the loss of a record that had `offset` at `begin`; empty if not lost."""
     if lost_by_election(facts, place, value, offset, begin, end):
         return UNCLEAN
     if _taken_for_another(facts, place, value, offset, end):
@@ -95,12 +95,12 @@ def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, b
 
 
 def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
-    """Return UNCLEAN or POWER if a leader began without a marker that existed at `begin`; else empty."""
+    """Return the cause, UNCLEAN or POWER, if a leader began without a marker that existed at `begin`; else empty."""
     return lost_by(facts, place, marker.value, marker.offset, begin, end)
 
 
 def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> str:
-    """Return UNCLEAN or POWER if a cluster lost a record by it that it had acknowledged or shown; else empty."""
+    """Return the cause, UNCLEAN or POWER, if a cluster lost a record that it had acknowledged or shown; else empty."""
     for place in facts.looks:
         if place[1] != tp:
             continue
@@ -118,7 +118,7 @@ def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) 
 
 
 def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> str:
-    """Return UNCLEAN or POWER if the marker of a record's transaction may have been lost by it; else empty."""
+    """Return the cause, UNCLEAN or POWER, if the marker of a record's transaction may be lost; else empty."""
     account, where = facts.account, (tp, row.offset, row.epoch, row.producer_id, row.value, until)
     if account.left_open(*where, after_power=False):
         return UNCLEAN
@@ -126,8 +126,9 @@ def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NE
 
 
 def reset_lost(facts: Facts, place: Place, until: Instant) -> str:
-    """Return UNCLEAN or POWER if a new leader lacked a producer reset and knew producers of another cluster; else
-    empty.
+    """Return the cause, UNCLEAN or POWER, if a new leader lacked a producer reset; else empty.
+
+    It then knew producers of another cluster although a stop had cleared them.
     """
     if any(
         any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)

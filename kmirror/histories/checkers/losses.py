@@ -133,7 +133,7 @@ def _how(facts: Facts, last: _Known, look: Look) -> str:
 
 
 def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it lost the marker that made the record readable; else empty."""
+    """Return the cause, UNCLEAN or POWER, if the marker that made the record readable is lost; else empty."""
     before = facts.look_before(place, last.at)
     row = None if before is None else before.by_value.get(last.record.value)
     if before is None or row is None:
@@ -143,7 +143,7 @@ def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
 
 
 def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it left the transaction open that kept the record unstable; else empty."""
+    """Return the cause, UNCLEAN or POWER, of an open transaction that kept the record unstable; else empty."""
     before = facts.look_before(place, look.at - 1)
     first = None if before is None else before.by_offset.get(before.log.last_stable_offset)
     if first is None or first.offset > last.record.offset:
@@ -152,10 +152,8 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
 
 
 def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return UNCLEAN or POWER if it lost the marker of a record that was then aborted and cleaned; else empty.
-
-    The new leader has the transaction open. It ends with the next marker of its producer, as in Kafka: if that is an
-    abort, a cleaner removes the record, which was committed before.
+    """Return the cause, UNCLEAN or POWER, if the record's marker was lost, and it was aborted and cleaned; else
+    empty.
     """
     offset = last.record.offset
     is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset

@@ -67,7 +67,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _taken(facts: Facts, tp: TopicPartition, value: str, look: Look) -> str:
-    """Return UNCLEAN or POWER if it lost the record, or the marker that committed it; else empty."""
+    """Return the cause, UNCLEAN or POWER, if the record or the marker that committed it is lost; else empty."""
     row = look.by_value.get(value)
     return lost_anywhere(facts, tp, value, look.at) or ("" if row is None else left_open(facts, tp, row, look.at))
 

@@ -1,1 +1,1 @@
-"""Coverage of histories: rows of events that matter, and what counts them while a history runs."""
+"""Coverage of histories: rows of relevant events, and their counting while a history runs."""

@@ -1,7 +1,7 @@
-"""Error codes of answers: which there are in a message, and rows for the codes of each API, sent and received.
+"""Error codes of responses: extraction from messages, and rows for the codes of each API, sent and received.
 
-The table has what the clients and nodes of a history can provoke, and nothing that only a broken or a forbidden request
-is answered with: those are the fuzzer's. A code that is seen and not in the table fails a test (`table.unlisted`).
+The table has the codes that clients and nodes of a history can provoke. Codes for malformed or forbidden requests are
+left to the fuzzer. A code that is seen and not in the table fails a test (`table.unlisted`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ CODES: dict[str, str] = {
     "UNKNOWN_MIRROR INVALID_REQUEST UNSUPPORTED_VERSION",
     "BumpLeaderEpochs": "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID UNSUPPORTED_VERSION",
 }
-"""API to the error codes that its answers may have in a history."""
+"""API to the error codes that its responses may have in a history."""
 
 _UNREACHABLE = {
     "BROKER_ID_NOT_REGISTERED": "no broker is unregistered: UnregisterBroker is not served",
@@ -107,8 +107,8 @@ ROWS: tuple[Row, ...] = tuple(
 
 
 def error_codes(body: Struct) -> Iterator[int]:
-    """Yield the error codes in a message other than NONE, as often as they are there."""
-    kind: Any = type(body)  # For mypy a struct, which can be changed, has no hash, and so its class has none.
+    """Yield the error codes in a message other than NONE, with repetitions."""
+    kind: Any = type(body)  # For mypy a mutable struct has no hash, and so its class has none.
     for attribute, struct, is_array in _places(kind):
         value: Any = getattr(body, attribute)
         if struct is None:

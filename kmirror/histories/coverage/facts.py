@@ -1,4 +1,4 @@
-"""What facts tell that nodes emit: cuts of mirrored logs and why, states and wishes, logs that are opened."""
+"""Rows of facts that nodes report: cuts of mirrored logs and their reasons, states and wishes, opened logs."""
 
 from __future__ import annotations
 

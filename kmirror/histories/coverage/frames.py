@@ -1,4 +1,4 @@
-"""Frames that pass through the simulated network: each is decoded once, and counted by the rows of its API."""
+"""Frames of the simulated network, each decoded once and counted by the rows of its API."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from kmirror.spec.wire_values import Acks
 _NAMES = {key: name for name, key in API_KEYS.items()}
 _FETCH = API_KEYS["Fetch"]
 _EMPTY_FETCH = 24
-"""Bytes of the answer of a fetch session that has nothing new, in any version."""
+"""Size in bytes of a response without changes in a fetch session, in any version."""
 Count = Callable[[str], None]
 
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A request that has no answer yet, or whose answer is on its way."""
+    """A request without a response, or with a response in transit."""
 
     key: int
     version: int
     body: Message | None
-    """The request, if a row wants it."""
+    """Request, if a row needs it."""
     answer: Message | None = None
-    """The answer once it was sent; None for that of a fetch that has nothing new."""
+    """Response once it was sent; None for a fetch response without changes."""
     codes: list[str] = field(default_factory=list)
-    """Names of the error codes in the answer."""
+    """Names of the error codes in the response."""
 
 
 class Frames:
@@ -45,14 +45,14 @@ class Frames:
         self._world = world
         self._count = count
         self._open: dict[int, dict[int, _UnderWay]] = {}
-        """Link to what is under way on it by correlation id."""
+        """Link number to requests by correlation id."""
         self.last_key = -1
-        """Of the API of the frame that was seen last."""
+        """API key of the last frame."""
         self._asked = _by_api(rows, How.REQUEST)
         self._answered = _by_api(rows, How.ANSWER)
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
-        """Count what a frame tells; called before its receiver is given it."""
+        """Count the rows that a frame matches; called before its receiver gets it."""
         if passing is Passing.REQUEST:
             self._on_request(link, frame)
             return
@@ -96,7 +96,7 @@ class Frames:
             assert server is not None, "it is about to be given the frame"
             asked = Asked(body, role, server, before, self._world.now)
             self._tell(rows, asked)
-        if getattr(body, "acks", Acks.ALL) != Acks.NONE:  # Else no answer comes.
+        if getattr(body, "acks", Acks.ALL) != Acks.NONE:  # Otherwise there is no response.
             under_way[head.correlation_id] = _UnderWay(head.api_key, head.api_version, body)
 
     def _read_answer(self, request: _UnderWay, frame: bytes) -> None:

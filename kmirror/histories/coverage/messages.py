@@ -1,4 +1,4 @@
-"""What requests and answers tell: one row for each API, and rows of what is special in a message."""
+"""Rows of requests and responses: one for each API, and rows for special contents."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 CLIENT, MIRROR, PEER = "client", "mirror", "peer"
-"""Who sent a request: a client, a broker of another cluster, a node of the same one."""
+"""Sender of a request: a client, a broker of another cluster, a node of the same cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that arrives."""
+    """A request on arrival."""
 
     body: Any
     role: str
     server: Node
-    """What it arrives at."""
+    """Node that receives it."""
     in_flight: tuple[Any, ...]
-    """Requests of the same API on the same link that are not answered yet, oldest first."""
+    """Requests of the same API on the same link without a response, oldest first."""
     now: Instant = 0
 
     def led(self, tp: TopicPartition) -> Partition | None:
@@ -42,7 +42,7 @@ class Asked:
         return self.server.parts.replicas.partitions.led(tp) if isinstance(self.server, Broker) else None
 
     def topic(self, row: Any) -> str:
-        """Return the name of a topic that a request names by its name or its id; empty for an unknown id."""
+        """Return the name of a topic in a request, by its name or its id; empty for an unknown id."""
         topic_id: Uuid = getattr(row, "topic_id", Uuid.ZERO)
         if topic_id == Uuid.ZERO or not isinstance(self.server, Broker):
             return str(getattr(row, "topic", "") or getattr(row, "name", ""))
@@ -51,7 +51,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that comes back to who asked."""
+    """A response on arrival at its client."""
 
     body: Any
     role: str
@@ -69,7 +69,7 @@ def _batches(asked: Asked) -> Iterator[tuple[TopicPartition, Batch]]:
 
 
 def _repeated(asked: Asked) -> int:
-    """Return how many batches the leader has in its log already."""
+    """Return the number of batches that are already in the leader's log."""
     found = 0
     for tp, batch in _batches(asked):
         led = asked.led(tp)
@@ -87,7 +87,7 @@ def _producers(asked: Asked) -> dict[tuple[TopicPartition, int], int]:
 
 
 def _flights(asked: Asked) -> int:
-    """Return how many unanswered batches the producers of this request have before it, the most of any."""
+    """Return the largest number of earlier unanswered batches of one producer and partition of this request."""
     mine = _producers(asked)
     counts = dict.fromkeys(mine, 0)
     for body in asked.in_flight:
@@ -180,13 +180,13 @@ _FETCH: tuple[tuple[str, str, Callable[[Asked], int]], ...] = (
 
 
 def _at_stale_broker(asked: Asked) -> int:
-    """Return whether a mirror asks a broker that may have been fenced, for its controller has not answered it."""
+    """Return whether a mirror sends a request to a broker that may be fenced, because its session has expired."""
     server = asked.server
     return asked.role == MIRROR and isinstance(server, Broker) and server.context.in_session_until < asked.now
 
 
 def _commits_back(asked: Asked) -> int:
-    """Return how many offsets are below those that the group has committed."""
+    """Return the number of offsets below those that the group has committed."""
     if not isinstance(asked.server, Broker):
         return 0
     found = 0
@@ -241,7 +241,7 @@ _OTHERS: tuple[tuple[str, str, str, Callable[[Asked], int]], ...] = (
 )  # fmt: skip
 
 
-# -- answers --------------------------------------------------------------------------------------
+# -- responses ------------------------------------------------------------------------------------
 
 
 def _parts(answered: Answered) -> Iterator[Any]:

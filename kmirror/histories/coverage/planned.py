@@ -1,4 +1,4 @@
-"""What a plan has, and which of its steps were carried out."""
+"""Rows of a plan's properties, and of its steps that were carried out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmirror.histories.workloads import KINDS
 
 
 def _edges(plan: Plan) -> dict[tuple[str, str], None]:
-    """Return (source, destination) of all mirrors that the steps create or add to, those after another cluster's."""
+    """Return (source, destination) of all mirrors to which the steps add topics."""
     found: dict[tuple[str, str], None] = {}
     for step in plan.steps:
         if step.action == "add":
@@ -30,7 +30,7 @@ def _topic_edges(plan: Plan) -> dict[str, dict[tuple[str, str], None]]:
 
 
 def _has_ring(plan: Plan) -> bool:
-    """Return whether mirrors of one topic go round through three clusters or more."""
+    """Return whether mirrors of one topic form a ring of three clusters or more."""
     for edges in _topic_edges(plan).values():
         following: dict[str, list[str]] = {}
         for source, destination in edges:
@@ -101,7 +101,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def look(plan: Plan, story: list[tuple[int, str]], count: Callable[[str], None]) -> None:
-    """Count what a plan has; a step that was skipped is not carried out."""
+    """Count the properties of a plan, and its steps except skipped ones."""
     for row in ROWS:
         if row.test is not None and row.test(plan):
             count(row.name)

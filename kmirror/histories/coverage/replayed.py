@@ -1,4 +1,4 @@
-"""What the metadata log tells when a history is over: elections, ISRs, topics, configs, brokers."""
+"""Rows of the metadata log at the end of a history: elections, ISRs, topics, configs, brokers."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def look(metadata: MetadataLog, count: Count) -> None:
-    """Count what a metadata log tells; of one that was shortened, what came after the snapshot that it begins with."""
+    """Count the rows in a metadata log; in one that was truncated, those after its first snapshot."""
     replay, log = _Replay(count), metadata.log
     for id_ in metadata.snapshots:
         data = metadata.snapshot_data(id_)
@@ -126,7 +126,7 @@ class _Replay:
         self._deleted: dict[str, None] = {}
         self._ids: dict[Uuid, None] = {}
         self._new: dict[Uuid, None] = {}
-        """Topics that the present batch creates."""
+        """Topics created by the current batch."""
 
     def begin(self, records: Iterable[Message]) -> None:
         """Begin with the records of a snapshot."""
@@ -134,11 +134,11 @@ class _Replay:
             self._image.apply(record, Delta())
 
     def begin_batch(self) -> None:
-        """Take what follows as a change of its own."""
+        """Begin a new change with the following records."""
         self._new.clear()
 
     def add(self, record: Message) -> None:
-        """Count what a record changes, and replay it."""
+        """Count the changes of a record, and replay it."""
         for name in self._told(record):
             self._count(name)
         before = self._partition(record)
@@ -249,7 +249,7 @@ class _Replay:
 
 
 def _election(before: PartitionImage, after: PartitionImage) -> str:
-    """Return what kind of election it was: none, eligible, last-known, unclean, after-none, same, clean."""
+    """Return the kind of election: none, eligible, last-known, unclean, after-none, same, clean."""
     if after.leader == NO_LEADER:
         return "none"
     if not before.isr and after.leader in before.eligible:

@@ -1,4 +1,4 @@
-"""`Row`: one event that matters, and how it is seen. The tables of this package are made of them."""
+"""`Row`: a relevant event, and the way to observe it. The tables of this package consist of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class How(Enum):
-    """Where an event shows; `Watch` looks at all of these while a history runs."""
+    """Place where an event is observed; `Watch` observes all of them while a history runs."""
 
     TRACE = "a line that the trace has: a note of a node, a timer, a link that closed"
     REQUEST = "a request that arrives at a node"
@@ -29,13 +29,13 @@ class Row:
     doc: str
     how: How
     test: Callable[[Any], int] | None = None
-    """How often the event is in what is seen; None where a watcher knows the row by its name."""
+    """Returns the number of events in the observed object; None for rows that a watcher counts by name."""
     api: str = ""
-    """Of REQUEST and ANSWER rows: the API whose messages `test` is given."""
+    """For REQUEST and ANSWER rows: the API whose messages are passed to `test`."""
     pattern: str = ""
-    """Of TRACE rows: a regular expression, searched in `ROLE: LINE`; roles are broker, controller, client."""
+    """For TRACE rows: a regular expression, searched in `ROLE: LINE`; roles are broker, controller, client."""
     unreachable: str = ""
-    """Why no history can get there; empty if one can."""
+    """Why no history can reach the row; empty if one can."""
 
     @property
     def group(self) -> str:

@@ -1,4 +1,4 @@
-"""All rows of coverage by name, and the table that is printed of them."""
+"""All rows of coverage by name, and the printed table."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ROWS: Mapping[str, Row] = _by_name(row for table in TABLES for row in table)
 
 
 def lines(histories: Mapping[str, int], times: Mapping[str, int]) -> list[str]:
-    """Return the table as text: each row with the number of histories that reached it, and how often they did.
+    """Return the table as text: each row with the number of histories that reached it, and the total count.
 
-    Rows that were not reached come last, each with its sentence, then those that cannot be.
+    Rows that were not reached come last with their descriptions, followed by unreachable rows.
     """
     width = max(len(name) for name in ROWS)
     found = [name for name in ROWS if times.get(name)]
@@ -44,5 +44,5 @@ def lines(histories: Mapping[str, int], times: Mapping[str, int]) -> list[str]:
 
 
 def unlisted(counts: Iterable[str]) -> list[str]:
-    """Return what was counted although no row has the name: an error code or a transition that the tables lack."""
+    """Return the counted names without a row: error codes or transitions that the tables lack."""
     return sorted(name for name in counts if name not in ROWS)

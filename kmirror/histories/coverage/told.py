@@ -1,4 +1,4 @@
-"""What lines of the trace tell: notes of nodes, timers that fire, links that close."""
+"""Rows of trace lines: notes of nodes, expired timers, closed links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transitions between states: rows derived from the engine's own tables, or from what its functions do."""
+"""Transitions between states: rows derived from the engine's own tables, or from its functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROWS: tuple[Row, ...] = (
         )
         for after in MirrorState
         for before in MirrorState
-        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again moves what replicas owe (D30).
+        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again updates owed cuts (D30).
     ),
     *(
         Row(of_wish(wish, state), f"A partition is in {state.name}, and the user wants {wish.name}.", How.FACT)

@@ -1,6 +1,6 @@
-"""`Watch`: counts the rows of coverage while a history runs. Whoever is not asked to count pays nothing for it.
+"""`Watch`: counts the rows of coverage while a history runs; without it there is no cost.
 
-It only looks: a history that is watched has the same digest as one that is not.
+It only observes: a history has the same digest with and without it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TOLD = tuple((row.name, re.compile(row.pattern)) for row in told.ROWS)
 _CUTS = tuple((row.name, re.compile(row.pattern)) for row in facts.ROWS if row.pattern)
 _PASSED_OVER = ("request from ", "response from ")
 _LOOK = "timer ('isr',)"
-"""When a broker looks at its ISRs, its logs are looked at for new segments, and for new records of coordinators."""
+"""When a broker checks its ISRs, its logs are checked for new segments, and for new records of coordinators."""
 _GROUP_KEYS = tuple(API_KEYS[name] for name in ("JoinGroup", "SyncGroup", "LeaveGroup", "DeleteGroups"))
 
 
@@ -43,7 +43,7 @@ def _rows_told(line: str) -> tuple[str, ...]:
 
 
 class Watch:
-    """What was counted of one history, by name of the row."""
+    """Counts of one history, by row name."""
 
     def __init__(self, scene: Scene) -> None:
         self.counts: Counter[str] = Counter()
@@ -51,13 +51,13 @@ class Watch:
         self._world = scene.simulation.world
         self._frames = Frames(self._world, MESSAGES, self._count)
         self._segments: dict[tuple[str, TopicPartition], int] = {}
-        """(process, partition) to the base offset of the newest segment that was seen."""
+        """(process, partition) to the base offset of the newest segment seen."""
         self._tombstones: dict[tuple[str, TopicPartition], dict[int, None]] = {}
         """(process, partition) to the offsets of the tombstones that the cleaner had left."""
         self._opened: dict[str, int] = {}
-        """Process to the incarnation whose logs were looked at when it was unfenced."""
+        """Process to the incarnation whose logs were checked when it was unfenced."""
         self._groups: dict[tuple[str, str], tuple[Group, GroupState]] = {}
-        """(process, group id) to the group there, and the state in which it was seen last."""
+        """(process, group id) to the group there, and its last seen state."""
         self._coordinators = written.Coordinators(self._count)
 
     def attach(self) -> None:
@@ -69,7 +69,7 @@ class Watch:
         world.after_event.append(self._after_event)
 
     def finish(self) -> None:
-        """Count what the plan, the story, and the logs at the end tell."""
+        """Count the rows of the plan, the story, and the logs at the end."""
         scene = self._scene
         planned.look(scene.plan, scene.story, self._count)
         written.look(scene, self._coordinators, self._count)
@@ -79,7 +79,7 @@ class Watch:
                 replayed.look(inside.context.log, self._count)
 
     def reached(self) -> dict[str, int]:
-        """Return how often each row was reached that was, in the order of their names."""
+        """Return the count of each row that was reached, in the order of their names."""
         return {name: self.counts[name] for name in sorted(self.counts) if self.counts[name]}
 
     def _count(self, name: str) -> None:

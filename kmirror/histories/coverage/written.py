@@ -1,4 +1,4 @@
-"""What is in the logs when a history is over: records of coordinators and controllers, and what topics hold."""
+"""Rows of the logs at the end of a history: records of coordinators, and contents of topics."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def look(scene: Scene, coordinators: Coordinators, count: Count) -> None:
-    """Count what is in the logs of all leaders of all clusters."""
+    """Count the rows in the logs of all leaders of all clusters."""
     for name in scene.clusters:
         for topic in sorted(scene.image(name).topics):
             for index in scene.image(name).topics[topic].partitions:
@@ -75,19 +75,19 @@ def look(scene: Scene, coordinators: Coordinators, count: Count) -> None:
 
 
 class Coordinators:
-    """Reads the logs of coordinators while they grow, for the cleaner removes records."""
+    """Reads the logs of coordinators while they grow, because the cleaner removes records later."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
         self._read: dict[tuple[str, TopicPartition], int] = {}
         """(cluster, partition) to the offset up to which it was read."""
         self._gaps: dict[tuple[str, TopicPartition], None] = {}
-        """Where records were missing: the first one of a key that is seen then need not be its first."""
+        """Logs with missing records: the first record of a key seen after a gap need not be its first."""
         self._states: dict[tuple[str, TopicPartition], dict[bytes, MirrorState]] = {}
         self._transactions: dict[tuple[str, TopicPartition], dict[bytes, Status]] = {}
 
     def read_on(self, cluster: str, leader: Partition) -> None:
-        """Count the records that are committed since the last call; states are forgotten where some are missing."""
+        """Count the records committed since the last call; states are dropped where records are missing."""
         log, place = leader.log, (cluster, leader.tp)
         at = self._read.get(place, 0)
         if log.high_watermark <= at:

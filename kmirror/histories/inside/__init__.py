@@ -1,6 +1,6 @@
-"""What has to hold inside brokers and controllers at any time, though a client may never see that it does not.
+"""Invariants of brokers and controllers that must hold at any time, even if no client would see a violation.
 
-A rule that is broken loses records only once the right node dies in the right moment; the rule itself is broken in many
-more histories. So rules are looked at after each event, from outside of the code that keeps them: a look has a model of
-its own of what it judges, and asks the engine for facts alone.
+A broken rule loses records only if the right node dies at the right moment, but the rule itself is broken in many more
+histories. So rules are checked after each event, outside the code that implements them: a look has its own model of the
+object that it judges, and reads only facts from the engine.
 """

@@ -1,4 +1,4 @@
-"""Rules of responses: they name what the request named, with the errors that follow from the node's metadata."""
+"""Rules of responses: they have the items of the request, with the errors that follow from the node's metadata."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ IN_PARTITIONS = (
     "TxnOffsetCommit",
     "WriteMirrorStates",
 )
-"""APIs whose requests and responses name partitions in the same way."""
+"""APIs whose requests and responses name partitions in the same form."""
 BY_WISH: dict[int, dict[Wish, ErrorCode]] = {
     REMOVE: dict.fromkeys(Wish, ErrorCode.NONE),
     PAUSE: {
@@ -63,17 +63,17 @@ Codes = list[tuple[str, ErrorCode]]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A request, and what is known of the right response to it."""
+    """A request, and the known parts of the correct response."""
 
     key: int
     version: int
     body: Any
     codes: Codes | None = None
-    """Right error of each topic, if known."""
+    """Correct error of each topic, if known."""
     whole: ErrorCode = ErrorCode.NONE
-    """Right error of the whole response, if `codes` are known."""
+    """Correct error of the whole response, if `codes` are known."""
     active: tuple[str, ...] = ()
-    """Partitions that an AddTopicsToMirror names and that have not stopped."""
+    """Partitions in an AddTopicsToMirror that have not stopped."""
 
 
 class AnswerLook(FrameLook):
@@ -107,7 +107,7 @@ class AnswerLook(FrameLook):
         self._open: dict[PendingRequest, Expected] = {}
 
     def look_at_waiting(self, cluster: str) -> None:
-        """Look whether a controller lets a request wait whose records are committed, or that needed none."""
+        """Report requests that a controller still holds although their records are committed, or they need none."""
         waiting = [pending for pending in self._open if pending.cluster == cluster]
         for pending in waiting:
             if not pending.link.open:
@@ -125,7 +125,7 @@ class AnswerLook(FrameLook):
     # -- requests -----------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Remember a request, and the right response if the present images tell it."""
+        """Store a request, with the correct response if the current images determine it."""
         expected = Expected(pending.key, pending.version, pending.body)
         if pending.node_id == CONTROLLER_ID:
             client = self._nodes.get(pending.link.client)
@@ -141,9 +141,9 @@ class AnswerLook(FrameLook):
         self._open[pending] = expected
 
     def _forget_stopped(self, cluster: str, node_id: int) -> None:
-        """Look once more which partitions are active when a broker forwards a request to add topics.
+        """Check again which partitions are active when a broker forwards a request to add topics.
 
-        A partition that has stopped by then may be active again, and so for a right reason, when the broker responds.
+        A partition that has stopped by then may correctly be active again when the broker responds.
         """
         for pending, expected in self._open.items():
             if expected.active and (pending.cluster, pending.node_id) == (cluster, node_id):
@@ -155,7 +155,7 @@ class AnswerLook(FrameLook):
         return replace(expected, active=tuple(text for text in expected.active if text in still))
 
     def _decided(self, cluster: str, asked: Expected) -> Expected:
-        """Return a controller's right response, by its present image; that to an Envelope is in the request inside."""
+        """Return a controller's correct response by its current image; for an Envelope, that to the request inside."""
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
         if asked.key == ENVELOPE:
@@ -173,7 +173,7 @@ class AnswerLook(FrameLook):
         return replace(asked, codes=codes)
 
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
-        """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""
+        """Yield the partitions that are removed in `image` and persisted in a state before STOPPED (D6)."""
         for name in [topic.topic_name for topic in topics]:
             topic, assignment = image.topics.get(name), parse(image.configs.topic(name).get(MIRROR_NAME, ""))
             if topic is None or assignment is None or assignment.wish is not Wish.REMOVE:
@@ -184,7 +184,7 @@ class AnswerLook(FrameLook):
                     yield f"{name}-{index} is {state.state.name} since leader epoch {state.leader_epoch}"
 
     def _persisted(self, cluster: str, key: StateKey) -> PartitionState:
-        """Return what the present coordinator of a partition has persisted of it; NOTHING if there is none."""
+        """Return the state of a partition that its current coordinator has persisted; NOTHING if there is none."""
         found, image = self._scene.clusters[cluster], self._scene.image(cluster)
         for broker_id in found.living():
             context = self._scene.mirror_context(cluster, broker_id)
@@ -200,7 +200,7 @@ class AnswerLook(FrameLook):
     # -- responses ----------------------------------------------------------------------------
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look at a response."""
+        """Check a response."""
         expected = self._open.pop(pending, None)
         assert pending.answer is not None, "it is being sent"
         if expected is not None:
@@ -212,7 +212,7 @@ class AnswerLook(FrameLook):
             if isinstance(inside, Expected) and isinstance(body, EnvelopeResponse) and body.response_data:
                 self._look_at(pending, inside, decode_response(body.response_data, inside.key, inside.version).body)
             return
-        if expected.active:  # A partition that has stopped since the request may have been found so.
+        if expected.active:  # The broker may have seen that a partition has stopped since the request.
             expected = self._still_active(pending, expected)
         for rule, text in wrong_with(expected, body):
             self._broken(pending, rule, f"{body.NAME}: {text}")
@@ -238,7 +238,7 @@ def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
 
 
 def wrong_with(asked: Expected, body: Any) -> Iterator[tuple[str, str]]:
-    """Yield the rules that an answer breaks."""
+    """Yield the rules that a response breaks."""
     error = ErrorCode(getattr(body, "error_code", 0))
     if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
         yield "answer-active", f"{error.name}, though {', '.join(asked.active)}"
@@ -298,7 +298,7 @@ def _named(rows: Iterable[Any]) -> list[str]:
 
 
 def _in_partitions(body: Any) -> list[str]:
-    """Return the partitions that a request or an answer names, topic by topic."""
+    """Return the partitions in a request or response, topic by topic."""
     return [
         f"{_topic(topic)}-{row.partition if hasattr(row, 'partition') else row.partition_index}"
         for topic in body.topics
@@ -330,6 +330,6 @@ ROWS: dict[int, tuple[Names, Names]] = {
         lambda body: _resources(body.responses),
     ),
 }
-"""API key to what a request names, and what its response names unless that has an error."""
+"""API key to functions that return the items of a request, and those of its response unless that has an error."""
 REFUSED = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-"""Errors of disabled features, of nodes that failed (the history reports those), and of coordinators that load."""
+"""Errors of disabled features, of failed nodes (the history reports those), and of loading coordinators."""

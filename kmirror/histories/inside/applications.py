@@ -14,17 +14,17 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 
 ROUNDS = 12
-"""Greatest number of rounds in a row without a record while the log has some to read and no fault is active."""
+"""Largest number of consecutive rounds without a record while there are records to read and no fault is active."""
 SLACK_MS = 1_000
 
 
 @dataclass(slots=True)
 class Awaited:
-    """A batch that an application has handed over."""
+    """A batch that an application has sent and that has no result yet."""
 
     tp: TopicPartition
     until: Instant
-    """When the application has to be given its result."""
+    """Latest time at which the application must receive its result."""
 
 
 class DeliveryLook:
@@ -39,16 +39,16 @@ class DeliveryLook:
         self._awaited: dict[int, Awaited] = {}
         self._count = 0
         self._next: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
-        """By partition and producer id the newest epoch, and the sequence number that comes next in it."""
+        """Newest epoch and its next sequence number, by partition and producer id."""
 
     def sent(self, tp: TopicPartition) -> int:
-        """Return the number of a batch that is handed over now."""
+        """Return the number of a batch that is sent now."""
         self._count += 1
         self._awaited[self._count] = Awaited(tp, self._scene.now + self._within)
         return self._count
 
     def went_out(self, tp: TopicPartition, producer_id: int, epoch: int, sequence: int, count: int) -> None:
-        """Look at the numbers of a batch that goes out: new ones follow each other, from 0 on in each epoch."""
+        """Check the numbers of a sent batch: new sequence numbers follow each other, from 0 on in each epoch."""
         known, expected = self._next.get((tp, producer_id), (-1, 0))
         if sequence < 0 or epoch < known:
             return
@@ -60,7 +60,7 @@ class DeliveryLook:
         self._next[tp, producer_id] = epoch, max(expected, sequence + count)
 
     def delivered(self, number: int, tp: TopicPartition) -> None:
-        """Look at the result of a batch."""
+        """Check the result of a batch."""
         found = self._awaited.pop(number, None)
         if found is None:
             self._broken(tp, "delivery-twice", "the application received two results for one batch")
@@ -68,7 +68,7 @@ class DeliveryLook:
             self._broken(tp, "delivery-late", "the application received the result of a batch too late")
 
     def look(self) -> None:
-        """Look for batches whose result is overdue."""
+        """Report batches whose result is overdue."""
         for found in self._awaited.values():
             if self._scene.now > found.until:
                 self._broken(found.tp, "delivery-late", "the application has not received the result of a batch")
@@ -78,17 +78,17 @@ class DeliveryLook:
 
 
 class ReadingLook:
-    """Judges what a consumer gives its application, and whether it makes progress while there are records to read."""
+    """Judges the records that a consumer returns to its application, and its progress while records are available."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self._scene = scene
         self._rules = Rules(scene)
         self._name = name
         self._rounds: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
-        """By cluster and partition the position, and for how many rounds it has stood there."""
+        """Position, and the number of rounds without progress, by cluster and partition."""
 
     def fetched(self, cluster: str, tp: TopicPartition, found: FetchedRecords) -> None:
-        """Look at the offsets of the records that the application receives in a round."""
+        """Check the offsets of the records that the application receives in a round."""
         expected = found.before.offset
         for record in found.records:
             if record.offset < expected:
@@ -107,7 +107,7 @@ class ReadingLook:
         positions: Mapping[TopicPartition, Position],
         refused: Collection[object],
     ) -> None:
-        """Look at the positions after a round; rounds while something is away, down or disturbed do not count."""
+        """Check the positions after a round; rounds during a fault do not count."""
         if self._scene.open_spans:
             return
         for tp in partitions:

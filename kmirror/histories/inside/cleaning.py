@@ -1,8 +1,8 @@
-"""Rules of the cleaner: what a run may take from a compacted log.
+"""Rules of the cleaner: the records that a run may remove from a compacted log.
 
-The records of a log are noted as they are appended. When a run is over, each of them that is gone must have been
-superseded by a later committed one of its key, be part of an aborted transaction, or be a tombstone that an earlier run
-has seen `delete.retention.ms` ago; and none may lie above the last stable offset, or in the active segment.
+The records of a log are recorded as they are appended. After a run, each removed record must be superseded by a later
+committed one of its key, belong to an aborted transaction, or be a tombstone that an earlier run has seen
+`delete.retention.ms` ago. No removed record may be above the last stable offset, or in the active segment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 SLACK_MS = 1_000
-"""A run takes some time, and what it does is known at its end only."""
+"""A run takes some time, and its result is known only at its end."""
 LONG_AGO = -(1 << 62)
 
 
@@ -32,17 +32,17 @@ class Noted:
 
     model: LogModel
     batches: int = 0
-    """How many were noted."""
+    """Number of recorded batches."""
     keys: dict[int, bytes] = field(default_factory=dict)
-    """By offset."""
+    """Offset to key."""
     tombstones: dict[int, int | None] = field(default_factory=dict)
-    """Offset to when the tombstone may go, None as long as no run has seen it."""
+    """Offset to the time when the tombstone may be removed; None until a run has seen it."""
     open: dict[int, list[int]] = field(default_factory=dict)
-    """Producer id to the offsets of its transaction that is not decided yet."""
+    """Producer id to the offsets of its undecided transaction."""
     aborted: dict[int, None] = field(default_factory=dict)
 
     def read(self) -> None:
-        """Note the records that the model has just read."""
+        """Record the records that the model has just read."""
         self.batches += len(self.model.new)
         for written in self.model.new:
             batch = Batch(self.model.log.store.view(written.segment), written.position)
@@ -56,7 +56,7 @@ class Noted:
                 continue
             for record in batch.records():
                 if record.key is None:
-                    continue  # It is older than the compaction of its topic, and goes with the first run.
+                    continue  # It is older than the compaction of its topic, and is removed by the first run.
                 self.keys[record.offset] = record.key
                 if record.value is None:
                     self.tombstones[record.offset] = LONG_AGO if batch.delete_horizon_ms is not None else None
@@ -65,11 +65,11 @@ class Noted:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all batches were noted: those are not that came while the topic was not compacted."""
+        """Return whether all batches were recorded; those from before the topic was compacted are missing."""
         return self.batches == self.model.batches
 
     def cleaned(self, end_offset: int, now_ms: int) -> Broke:
-        """Judge what is gone after a run up to `end_offset`."""
+        """Judge the records that a run up to `end_offset` has removed."""
         log = self.model.log
         kept = {
             record.offset: None
@@ -126,17 +126,17 @@ class CleaningLook:
         self._noted: dict[tuple[str, int, TopicPartition], Noted] = {}
 
     def log_read(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
-        """Note the records that were appended to a compacted log, or all with `from_start`."""
+        """Record the records appended to a compacted log, or all of them with `from_start`."""
         key = cluster, leader.broker_id, leader.tp
         noted = self._noted.get(key)
         if noted is None or noted.model is not model:
             if not from_start:
-                return  # It is compacted only since now; what was read before is not known.
+                return  # It has become compacted now; earlier records are not known.
             noted = self._noted[key] = Noted(model)
         noted.read()
 
     def compacted(self, cluster: str, broker_id: int, fact: LogCompacted) -> None:
-        """Look at a log from which a run of the cleaner has just removed records."""
+        """Check a log from which a run of the cleaner has just removed records."""
         noted = self._noted.get((cluster, broker_id, fact.tp))
         broker = self._scene.clusters[cluster].broker(broker_id)
         leader = broker.parts.replicas.partitions.led(fact.tp)

@@ -1,4 +1,4 @@
-"""Rules of controllers: who leads, who may shut down, and what a controller knows after a restart."""
+"""Rules of controllers: elections, controlled shutdown, and the image after a restart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 class ControllerLook:
-    """Judges what controllers decide of partitions and brokers."""
+    """Judges a controller's decisions about partitions and brokers."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
@@ -26,7 +26,7 @@ class ControllerLook:
         """(cluster, broker) in controlled shutdown to the incarnation of the controller that has begun it."""
 
     def changed(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Look at what a controller has made of its image in one event."""
+        """Check the changes of a controller's image in one event."""
         are_others = before.brokers != after.brokers
         if are_others:
             self._look_for_leaving(cluster, before, after)
@@ -43,21 +43,22 @@ class ControllerLook:
                     self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(name, index), rule, text)
 
     def restarted(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Look at the image that a new controller has read, where it begins at the offset of the one before it."""
+        """Check the image that a new controller has read, if it begins at the offset of the previous one."""
         if before.offset == after.offset:
             who = "a controller that has started again"
             self._compare(cluster, CONTROLLER_ID, before, after, who)
 
     def look_at_broker(self, cluster: str, broker: Broker) -> None:
-        """Look at a broker's image, where it has come to the same offset as its controller's."""
+        """Check a broker's image if it has reached the same offset as its controller's."""
         ours, theirs = broker.context.image, self._scene.image(cluster)
         if ours.offset == theirs.offset and ours.offset >= 0:
             self._compare(cluster, broker.context.node_id, theirs, ours, "a broker")
 
     def look_at_directories(self, cluster: str, broker: Broker) -> None:
-        """Look whether the controller knows where the logs of a broker lie, when everything has come to rest (KIP-858).
+        """Check whether the controller knows the directories of a broker's logs, after everything has settled
+        (KIP-858).
 
-        A log that lies in a directory that has failed stays where it was.
+        A log in a failed directory keeps its assignment.
         """
         context, image = broker.context, self._scene.image(cluster)
         if not image.features.has_directories or not image.brokers.is_active(context.node_id):
@@ -70,7 +71,7 @@ class ControllerLook:
                 self._rules.broken(cluster, context.node_id, tp, "directory", text)
 
     def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
-        """Look where one image differs from another one that is of the same offset."""
+        """Report how an image differs from another one of the same offset."""
         for what, one, other in (
             ("brokers", right.brokers, found.brokers),
             ("topics", right.topics, found.topics),
@@ -83,7 +84,7 @@ class ControllerLook:
                 self._rules.broken(cluster, node, NO_PARTITION, "other-image", text)
 
     def may_shut_down(self, cluster: str, broker_id: int) -> None:
-        """Look whether all brokers know that a broker leads no partition when it may shut down (KIP-631).
+        """Check that all brokers know that a broker leads no partition when it may shut down (KIP-631).
 
         A controller that started after the shutdown began does not know of it, and does not wait.
         """
@@ -123,7 +124,7 @@ class ControllerLook:
         after: PartitionImage,
         image: MetadataImage,
     ) -> Iterator[tuple[str, str]]:
-        """Yield the rules that a partition breaks as it is now."""
+        """Yield the rules that a partition breaks in its current state."""
         leader, isr = after.leader, after.isr
         if len(set(isr)) < len(isr) or not set(isr) <= set(after.replicas):
             yield "isr-members", f"ISR {list(isr)} of replicas {list(after.replicas)}"

@@ -1,8 +1,9 @@
-"""The rules of compacted logs that a mirror copies from scratch while it is MIRRORING, or does not.
+"""Rules of compacted logs that a mirror copies from scratch while it is MIRRORING.
 
 A copy costs the whole log, at every mirror down the chain (D69). A leader may begin one if its log and the source's
-have parted and the cleaner has passed the cut (D63), or if tombstones may have come and gone since they were in step
-(D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source. Then it must.
+have diverged and the cleaner has passed the cut (D63), or if tombstones may have come and gone since the two were in
+step (D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source. In the
+latter case it must.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from kmirror.mirror.states import MirrorState
 
 
 class CopyRules:
-    """Judges leaders when they decide to copy a log again, once they do so, and when they go on."""
+    """Judges leaders when they decide to copy a log again, when they begin, and when they continue without."""
 
     def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
         self._scene = scene
         self._rules = rules
         self._sources = sources
         self._in_step: dict[tuple[str, Uuid, int], Instant] = {}
-        """When a leader that has been MIRRORING ever since was last seen to have all that the source gave."""
+        """Latest time at which a leader, MIRRORING since then, was seen to have all available records."""
         self._behind: set[tuple[str, Uuid, int]] = set()
-        """The logs that lacked something of what the source gave when something of them changed last."""
+        """Logs that lacked available records of the source at their last change."""
         self._decided: dict[tuple[str, Uuid, int], str] = {}
-        """Why a copy would be needless, when the leader last began to write a state."""
+        """Reason why a copy would be needless, at the last time when the leader began to write a state."""
 
     def judge(self, now: Seen, before: Seen | None) -> None:
-        """Look at what has changed."""
+        """Check the changes of an event."""
         if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
             self._in_step.pop(now.key, None)
             self._behind.discard(now.key)
@@ -52,7 +53,7 @@ class CopyRules:
         source, fetcher = self._sources.leader_of(now), now.mp.fetcher
         if source is None or fetcher is None or fetcher.key[1] != source.broker_id:
             return
-        if now.end >= source.log.last_stable_offset:  # It cannot know this before that leader has answered.
+        if now.end >= source.log.last_stable_offset:  # The leader knows this only by that leader's response.
             local = self._scene.local_time(now.cluster, now.partition.broker_id)
             answered = self._scene.now - (local - fetcher.answered_at)
             self._in_step[now.key] = max(self._in_step.get(now.key, 0), answered)
@@ -66,17 +67,17 @@ class CopyRules:
                 del known[key]
 
     def _begins_copy(self, now: Seen, before: Seen) -> bool:
-        """Return whether the lineage has got another copy of this cluster's, and is that of the same source else."""
+        """Return whether the lineage has another copy of this cluster, and is otherwise unchanged."""
         rows, known = now.lineage.stretches, before.lineage.stretches
         own = self._scene.clusters[now.cluster].cluster_id
         return copies_of(rows, own) != copies_of(known, own) and _others(rows, own) == _others(known, own)
 
     def _look_at_append(self, now: Seen, before: Seen) -> None:
-        """Records behind which tombstones may have gone are not appended (D64)."""
+        """Check that no records are appended after offsets at which tombstones may have come and gone (D64)."""
         log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
         behind_ms, stay_ms = to_ms(local) - before.in_step_ms, log.config.delete_retention_ms
         if now.key not in self._behind and now.mp.fetcher is not None:
-            # Answers with nothing new have confirmed that since; the leader notes it with the next records.
+            # Empty responses have confirmed that since; the leader records it with the next batch.
             behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))
         if behind_ms >= stay_ms and _lacks_some(log, before.end):
             text = (
@@ -86,7 +87,7 @@ class CopyRules:
             self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
 
     def _why_needless(self, now: Seen) -> str:
-        """Return why the log can go on as it is; empty if it may not, or if that cannot be said."""
+        """Return why the log can continue without a copy; empty if it cannot, or if that is uncertain."""
         scene, source = self._scene, self._sources.leader_of(now)
         if source is None or any(map(scene.release, scene.clusters)) or clocks_differ_by(scene.plan):
             return ""
@@ -111,7 +112,7 @@ def _others(rows: Stretches, cluster_id: str) -> Stretches:
 
 
 def _has_parted(ours: PartitionLog, source: PartitionLog) -> bool:
-    """Return whether the source's log has not all the epochs of ours, each as far as ours has it."""
+    """Return whether the source's log lacks an epoch of ours, or ends it at a lower offset."""
     latest = ours.epochs.latest_epoch()
     return source.end_offset_for_epoch(latest) < (latest, ours.log_end_offset)
 

@@ -1,4 +1,4 @@
-"""Rules of the cut in PREPARING, and of what a mirrored log has in common with its source's (D11, D25, D45, D56)."""
+"""Rules of the cut in PREPARING, and of the common part of a mirrored log and its source's (D11, D25, D45, D56)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmirror.mirror.states import MirrorState
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What names a batch."""
+    """Identity of a batch."""
 
     offset: int
     last_offset: int
@@ -39,12 +39,12 @@ class CutRules:
         self._rules = rules
         self._sources = sources
         self._uncut: dict[tuple[str, Uuid, int], list[_Row]] = {}
-        """The log of a leader that prepares, before its cut."""
+        """Log of a leader in PREPARING before its cut."""
         self._compared: dict[tuple[str, Uuid, int], int] = {}
-        """Leader epoch in which a log was seen to agree with the source's from which it was fetched."""
+        """Leader epoch in which a log was seen to agree with its source's."""
 
     def judge(self, now: Seen, before: Seen | None) -> None:
-        """Look at what has changed."""
+        """Check the changes of an event."""
         was = None if before is None else before.state
         if before is not None and now.end < before.end:
             self._compared.pop(now.key, None)
@@ -72,7 +72,7 @@ class CutRules:
         return known != epoch
 
     def _look_at_cut(self, now: Seen) -> None:
-        """A cut leaves what both clusters settled, and nothing of a log that has then nothing in common (D56)."""
+        """Check a cut: it keeps the common part settled by both clusters; without one, nothing (D56)."""
         log, rows = now.partition.log, self._uncut.pop(now.key, [])
         if 0 < log.log_start_offset == now.end:
             self._note(now, "empty-above-0", f"PREPARING left nothing of a log that now begins at {now.end}, not at 0")
@@ -101,7 +101,9 @@ class CutRules:
         return max(own, theirs) if shared is None else min(max(own, theirs), shared)
 
     def _look_at_begin(self, now: Seen) -> None:
-        """What a log has when MIRRORING begins the source has too, or its first answers cut it."""
+        """Check that the source has all batches of a log when MIRRORING begins, except those cut by its first
+        responses.
+        """
         source = self._source(now)
         if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
             return
@@ -115,7 +117,7 @@ class CutRules:
             self._note(now, "mirrors-foreign", f"MIRRORING begins with {where} (the leader is the source's)")
 
     def _look_at_copy(self, now: Seen) -> None:
-        """A log that has just been fetched into has all that the source has below its end, and nothing else."""
+        """Check that a log after a fetch has exactly the source's batches below its end."""
         source = self._source(now)
         if source is None:
             return
@@ -124,13 +126,13 @@ class CutRules:
         if one.high_watermark < until:
             self._note(now, "beyond-source", f"mirrored up to {until}, the source has committed {one.high_watermark}")
             return
-        # Nothing was fetched yet where they meet; the source may have a batch there that begins below its log start.
+        # Without a common range nothing was fetched yet; the source's first batch may begin below its log start.
         parted = None if start >= until else compare(one.batches(start, until), other.batches(start, until)).parted
         if parted is not None:
             self._note(now, "unlike-source", f"what is mirrored differs from the source at {parting(parted).offset}")
 
     def _source(self, now: Seen) -> Partition | None:
-        """Return the source's leader where its log can be compared with ours."""
+        """Return the source's leader if its log can be compared with ours."""
         scene, topic = self._scene, now.mp.tp.topic
         for name in scene.clusters:
             if scene.release(name) or may_be_compacted(scene.plan, scene.account, name, topic, scene.now):
@@ -149,7 +151,7 @@ def _rows(log: PartitionLog) -> list[_Row]:
 
 
 def _common_end(rows: Sequence[_Row], source: PartitionLog, epoch: int) -> int:
-    """Return up to where a log was the same as the source's, in records of no later epoch; 0 if nowhere."""
+    """Return the end of the range that a log shares with the source's, up to `epoch`; 0 if there is none."""
     theirs = {row.offset: row for row in _rows(source)}
     end, start = 0, source.log_start_offset
     for row in rows:

@@ -1,4 +1,4 @@
-"""Where do two replicas of a partition differ?"""
+"""First difference between two replicas of a partition."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from kmirror.log.compare import compare, parting
 
 
 def difference(leader: Partition, replica: Partition) -> str:
-    """Say where a replica's log differs from what its leader has committed; empty if it does not.
+    """Return where a replica's log differs from its leader's committed records; empty if it does not.
 
-    What was appended a moment ago may not have reached the replica, but nothing may be in it that the leader lacks.
+    The newest records may not have reached the replica, but it may have no record that the leader lacks.
     """
     end = leader.log.log_end_offset
     if not leader.log.high_watermark <= replica.log.log_end_offset <= end:
@@ -18,7 +18,7 @@ def difference(leader: Partition, replica: Partition) -> str:
 
 
 def parts(leader: Partition, replica: Partition, until: int) -> str:
-    """Say where two replicas part below `until`; empty if they do not."""
+    """Return where two replicas diverge below `until`; empty if they do not."""
     one, other = leader.log, replica.log
     start = max(one.log_start_offset, other.log_start_offset)
     parted = compare(one.batches(start, until), other.batches(start, until)).parted

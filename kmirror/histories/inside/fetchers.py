@@ -1,6 +1,6 @@
 """Rules of Fetch requests and responses: sessions (KIP-227), fetch offsets, and the batches in a response.
 
-They are those of mirrors and of consumers of `kmirror.client`; followers fetch by the same code as mirrors do.
+They cover mirrors and consumers of `kmirror.client`; followers fetch with the same code as mirrors.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
 EPOCHS = 0x7FFFFFFF
-"""After the last session epoch comes 1."""
+"""Last session epoch; the next one is 1."""
 SESSIONS_FROM = 7
 IDS_FROM = 13
-"""The first version of Fetch that has ids in place of names."""
+"""First version of Fetch that identifies topics by id."""
 Row = tuple[str, int]
-"""Topic as the request has it, and partition."""
+"""Topic as in the request, and partition."""
 
 
 @dataclass(slots=True)
 class _Session:
-    """A fetch session as its client has to see it."""
+    """A fetch session as its client must see it."""
 
     epoch: int
-    """Of the newest request."""
+    """Session epoch of the newest request."""
     offsets: dict[Row, int] = field(default_factory=dict)
-    """What is asked of each partition."""
+    """Requested offset of each partition."""
     left: str = ""
     """Why the next request must start a new session; empty if it need not."""
 
 
 class FetchLook(FrameLook):
-    """Judges the fetches of mirrors and of consumers of `kmirror.client`, and their answers."""
+    """Judges the fetches of mirrors and of consumers of `kmirror.client`, and their responses."""
 
     APIS = ("Fetch",)
 
@@ -53,13 +53,13 @@ class FetchLook(FrameLook):
         self._world = scene.simulation.world
         self._readers = library_clients(scene, ("library_read",))
         self._sessions: dict[tuple[str, int], _Session] = {}
-        """By server and session id."""
+        """Sessions by server and session id."""
         self._opening: dict[PendingRequest, _Session] = {}
-        """Requests that begin a session, or do without one."""
+        """Requests that open a session, or use none."""
         self._next: dict[str, tuple[str, dict[Row, int]]] = {}
-        """By consumer the cluster that it reads from, and where its fetches have to go on.
+        """Consumer to the cluster that it reads from, and the expected offsets of its next fetches.
 
-        A topic that is created again under its name has an id of its own, and so rows of its own.
+        A topic that is created again has a new id, and so new rows.
         """
 
     def wants(self, link: Link) -> bool:
@@ -71,7 +71,7 @@ class FetchLook(FrameLook):
     # -- requests -----------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Look at the session epoch and the fetch offsets of a request."""
+        """Check the session epoch and the fetch offsets of a request."""
         request = pending.body
         assert isinstance(request, FetchRequest), "nothing else is looked at"
         rows = {
@@ -112,7 +112,7 @@ class FetchLook(FrameLook):
         session.left = f"epoch {request.session_epoch}, which was not answered"
 
     def _look_at_positions(self, pending: PendingRequest, rows: dict[Row, int]) -> None:
-        """Look whether a consumer fetches from where its last response ended."""
+        """Check that a consumer fetches from the end of its last response."""
         name = pending.link.client.rpartition("@")[0]
         cluster, known = self._next.get(name, ("", {}))
         if cluster != pending.cluster:
@@ -123,10 +123,10 @@ class FetchLook(FrameLook):
             if end is not None and end != offset:
                 self._broken(pending, row, "fetch-offset", f"is read from {offset} on, the last answer ended at {end}")
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look whether a response has only what was requested."""
+        """Check that a response has only requested data."""
         request, answer = pending.body, pending.answer
         assert isinstance(request, FetchRequest) and isinstance(answer, FetchResponse), "its answer"
         session = self._session(pending, request)
@@ -148,7 +148,7 @@ class FetchLook(FrameLook):
                     self._broken(pending, row, "answer-above", text)
 
     def on_response_received(self, pending: PendingRequest) -> None:
-        """Remember the state of the session, and the next fetch offsets of a consumer."""
+        """Store the state of the session, and the next fetch offsets of a consumer."""
         request, answer = pending.body, pending.answer
         assert isinstance(request, FetchRequest) and isinstance(answer, FetchResponse), "its answer"
         session = self._session(pending, request)
@@ -201,8 +201,8 @@ def _rows(answer: FetchResponse) -> Iterator[tuple[Row, PartitionData]]:
 
 
 def _batches(data: PartitionData) -> Iterator[Batch]:
-    """Yield the whole batches in an answer."""
+    """Yield the complete batches in a response."""
     try:
         yield from iter_batches(bytes(data.records or b""))
     except CorruptBatch:
-        return  # The last one may have been cut off.
+        return  # The last one may be truncated.

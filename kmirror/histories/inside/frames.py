@@ -23,42 +23,42 @@ PRODUCE = API_KEYS["Produce"]
 
 @dataclass(slots=True, eq=False)
 class PendingRequest:
-    """A request that a node has received, and its response once that was sent."""
+    """A request that a node has received, and its response once that is sent."""
 
     cluster: str
     node_id: int
-    """Broker, or the controller, that received it."""
+    """Broker or controller that received it."""
     link: Link
     key: int
     version: int
     body: Message
     at: Instant
-    """When the node received it, in the world's time."""
+    """World time at which the node received it."""
     answer: Message | None = None
 
 
 class FrameLook:
-    """Judges requests of some APIs, and their responses; it changes nothing, and draws nothing."""
+    """Judges requests of some APIs, and their responses, without any effect on the run."""
 
     APIS: ClassVar[tuple[str, ...]]
-    """The names of the APIs."""
+    """Names of the APIs."""
 
     def wants(self, link: Link) -> bool:
-        """Return whether the requests on a link are looked at."""
+        """Return whether the requests on a link are checked."""
         return True
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Look at a request before its node handles it."""
+        """Check a request before its node handles it."""
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look at a response when its node sends it; it may be lost."""
+        """Check a response when its node sends it; it may be lost."""
 
     def on_response_received(self, pending: PendingRequest) -> None:
-        """Look at a response before its client handles it."""
+        """Check a response before its client handles it."""
 
 
 class Frames:
-    """Matches responses to requests, and hands both to the looks that want them."""
+    """Matches responses to requests, and passes both to the looks that want them."""
 
     def __init__(
         self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]], looks: Iterable[FrameLook]
@@ -78,7 +78,7 @@ class Frames:
         """(correlation id, API key) of all requests without a response, oldest first, by link number."""
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
-        """Hand a frame to the looks that want requests of its API."""
+        """Pass a frame to the looks that want requests of its API."""
         if passing is Passing.REQUEST:
             key = frame[0] << 8 | frame[1]
             waiting = self._unanswered.get(link.number)
@@ -119,12 +119,12 @@ class Frames:
     def _look_at_order(
         self, link: Link, number: bytes, waiting: deque[tuple[bytes, int]], under_way: Container[bytes]
     ) -> None:
-        """Look why a response is not that to the oldest request of its link.
+        """Check why a response is not that to the oldest request of its link.
 
-        A Produce with acks=0 has no response. Of those that no look wants the acks are not known.
+        A Produce with acks=0 has no response. The acks of a request that no look wants are not known.
         """
         if not any(number == other for other, _ in waiting):
-            return  # The request came before the first look.
+            return  # The request was sent before the looks began.
         while waiting[0][0] != number and waiting[0][1] == PRODUCE and waiting[0][0] not in under_way:
             waiting.popleft()
         first, key = waiting[0]
@@ -146,7 +146,7 @@ class Frames:
 
 
 def topic_name(name: str, topic_id: Uuid) -> str:
-    """Return how a message names a topic: by its name, or the text of its id where it has none."""
+    """Return a message's name for a topic, or its id as text where it has no name."""
     return name or str(topic_id)
 
 

@@ -1,4 +1,4 @@
-"""Rules of classic groups: generations, who may leave, and what members are assigned (KIP-345, KIP-62)."""
+"""Rules of classic groups: generations, removal of members, and assignments (KIP-345, KIP-62)."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ FOLLOWS: dict[GroupState, tuple[GroupState, ...]] = {
     _S.COMPLETING_REBALANCE: (_S.STABLE, _S.PREPARING_REBALANCE),
     _S.STABLE: (_S.PREPARING_REBALANCE,),
 }
-"""What may come after each state (Kafka's ClassicGroupState); from any of them a group may end."""
+"""Allowed next states of each state (Kafka's ClassicGroupState); from any of them a group may become DEAD."""
 LIVES = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 """Error codes of heartbeats that restart the session of their member."""
 Mark = tuple[GroupState, int, int, int, int]
-"""What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
+"""Values that show a change: state, generation, and the numbers of members, of joined ones, and of pending syncs."""
 Sent = dict[str, bytes]
 """Assignments by member id."""
 LOOK_EVERY = 20
-"""Events of a broker from one look for its groups to the next."""
+"""Number of a broker's events between two searches for its groups."""
 NEW_MEMBER: Duration = 300_000 * MILLISECOND
 """Session timeout of a member that does not know its id yet, and so sends no heartbeats."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A member as it was after an event."""
+    """A member after an event."""
 
     instance: str | None
     session: Duration
-    """The shortest session timeout that it has asked for, for that may be the one that runs; below the same."""
+    """Shortest session timeout that it has requested, since that may apply; the same for `rebalance`."""
     rebalance: Duration
     awaits_join: bool
     owes_sync: bool
@@ -63,7 +63,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Known:
-    """A group as it was after an event."""
+    """A group after an event."""
 
     group: Group
     mark: Mark
@@ -76,11 +76,11 @@ class _Known:
 
 @dataclass(slots=True)
 class _Place:
-    """The groups of one broker that have members; those of simple consumers only keep offsets."""
+    """The groups of one broker that have members; groups of simple consumers only store offsets."""
 
     groups: dict[str, _Known] = field(default_factory=dict)
     left: int = 0
-    """Events until the next look for groups that are not known."""
+    """Events until the next search for unknown groups."""
     looked_at: Instant = 0
 
 
@@ -94,7 +94,7 @@ class GroupLook(FrameLook, Look):
         self._world = scene.simulation.world
         self._rules = rules
         self._places: dict[tuple[str, int], _Place] = {}
-        """By cluster and broker."""
+        """Groups by cluster and broker."""
         self._heard: dict[tuple[str, int, str, str], Instant] = {}
         """Newest heartbeat that restarted a session, by (cluster, broker, group, member)."""
         self._left: dict[tuple[str, str], dict[str, None]] = {}
@@ -102,16 +102,16 @@ class GroupLook(FrameLook, Look):
         self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
         """(leader, assignments) of each SyncGroup, by (cluster, group, generation)."""
         self._not_allowed: dict[PendingRequest, str] = {}
-        """Commits that have to be refused, and why."""
+        """Commits that must be refused, and the reason."""
         self._wrong_clocks = {
             (step.args.get("cluster"), step.args.get("broker")) for step in scene.plan.steps_that("set_clock")
         }
-        """Cluster and broker: there spans of time are not those of the world."""
+        """(cluster, broker) with clocks whose time spans differ from the world's."""
 
     # -- frames -------------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Remember who leaves, and what is assigned."""
+        """Record leaving members and assignments."""
         request = pending.body
         if isinstance(request, LeaveGroupRequest):
             left = self._left.setdefault((pending.cluster, request.group_id), {})
@@ -133,7 +133,7 @@ class GroupLook(FrameLook, Look):
                 self._look_at_sync(pending, request)
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Remember who is alive, and look at what a member is assigned."""
+        """Record heartbeats, and check the assignment of a member."""
         request, answer = pending.body, pending.answer
         if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
             if answer.error_code in LIVES:
@@ -145,11 +145,11 @@ class GroupLook(FrameLook, Look):
             why = self._not_allowed.pop(pending, "")
             if not why or all(row.error_code for topic in answer.topics for row in topic.partitions):
                 return
-            if self._why_not_allowed(pending, request):  # The group may have changed before it was handled.
+            if self._why_not_allowed(pending, request):  # The group may have changed before it handled the request.
                 self._broken(pending.cluster, pending.node_id, request.group_id, "commit-fenced", why)
 
     def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
-        """Return why the coordinator has to refuse a commit now; empty if it does not."""
+        """Return why the coordinator must refuse a commit now; empty if it need not."""
         broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
         live = broker.parts.components.of(GroupCoordinator).live()
         return "".join(_why_no_commit(group, request) for group in live if group.group_id == request.group_id)
@@ -157,7 +157,7 @@ class GroupLook(FrameLook, Look):
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
         sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]
         allowed = {row.get(request.member_id, b""): None for row in sent}
-        if request.group_instance_id is not None:  # It may have another member id than when it was assigned to.
+        if request.group_instance_id is not None:  # Its member id may have changed since the assignment was sent.
             allowed.update({some: None for row in sent for some in row.values()})
         if found not in allowed:
             text = f"member {request.member_id} received an assignment that was not sent for it"
@@ -169,7 +169,7 @@ class GroupLook(FrameLook, Look):
         return cluster in self._scene.clusters and node_id.isdigit()
 
     def _look_at_sync(self, pending: PendingRequest, request: OffsetCommitRequest) -> None:
-        """Look at the leader epochs of offsets that a mirror commits: consumers refuse metadata of earlier ones."""
+        """Check the leader epochs of offsets that a mirror commits: consumers reject metadata of earlier epochs."""
         image = self._scene.image(pending.cluster)
         for topic in request.topics:
             name = topic.name or topic_of(image, str(topic.topic_id)) or ""
@@ -207,7 +207,7 @@ class GroupLook(FrameLook, Look):
                 del at.groups[group_id]
 
     def _find(self, at: _Place, broker: Broker) -> None:
-        """Look for groups that have members, or may get some in a moment."""
+        """Search for groups that have members, or may get some soon."""
         at.left = LOOK_EVERY
         for group in broker.parts.components.of(GroupCoordinator).live():
             known = at.groups.get(group.group_id)
@@ -247,7 +247,7 @@ class GroupLook(FrameLook, Look):
         )
 
     def _why_not(self, place: tuple[str, int], member_id: str, before: _Known, group: Group) -> str:
-        """Return why a member that is gone had to stay; empty if it had not."""
+        """Return why a removed member had to stay; empty if it had not."""
         seen, now = before.members[member_id], self._world.now
         left = self._left.get((place[0], group.group_id), {})
         if member_id in left or (seen.instance is not None and seen.instance in left):
@@ -275,7 +275,7 @@ class GroupLook(FrameLook, Look):
 
 
 def _is_active(group: Group) -> bool:
-    """Return whether a group has members, or waits for some; one that has ended is no group any more."""
+    """Return whether a group has members, or waits for some; a DEAD one does not count."""
     return group.state is not _S.DEAD and (bool(group.members) or group.state is not _S.EMPTY)
 
 
@@ -284,7 +284,7 @@ def _mark(group: Group) -> Mark:
 
 
 def _taken(group: Group, mark: Mark, before: _Known | None, now: Instant) -> _Known:
-    """Return what there is to remember of a group."""
+    """Return the values to store of a group."""
     if before is None or before.group is not group:
         found = _Known(group, mark, group.state, group.generation, now, now)
     else:
@@ -317,7 +317,7 @@ def _seen(group: Group, member: Member, known: _Seen | None, now: Instant, *, be
 
 
 def _may_follow(before: _Known, group: Group) -> bool:
-    """Return whether a group may have come to its state since it was seen last, by way of one other at most."""
+    """Return whether a group may have reached its state since it was last seen, with at most one state in between."""
     if group.state is before.state:
         return True
     last = group.previous_state
@@ -325,7 +325,7 @@ def _may_follow(before: _Known, group: Group) -> bool:
 
 
 def _why_no_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
-    """Return why a group does not take a commit; empty if it does (Kafka's ClassicGroup.validateOffsetCommit)."""
+    """Return why a group rejects a commit; empty if it accepts it (Kafka's ClassicGroup.validateOffsetCommit)."""
     is_plain = isinstance(request, OffsetCommitRequest)
     if isinstance(request, OffsetCommitRequest):
         generation = request.generation_id_or_member_epoch

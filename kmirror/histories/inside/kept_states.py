@@ -1,4 +1,4 @@
-"""Rule of what `__mirror_state` holds at rest: the state of each partition, as its leader knows it (D8, D68)."""
+"""Rule of `__mirror_state` at rest: it has the state of each partition that the leader has (D8, D68)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kmirror.mirror.state_records import NOTHING
 
 
 class KeptStates:
-    """Compares the states that leaders know with those that coordinators have persisted."""
+    """Compares the states of leaders with those that coordinators have persisted."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
 
     def look_at_rest(self, cluster: str, broker_id: int) -> None:
-        """Look at what a broker leads when everything has come to rest."""
+        """Check the partitions that a broker leads, when everything has settled."""
         context = self._scene.mirror_context(cluster, broker_id)
         if context is None:
             return
@@ -33,6 +33,6 @@ class KeptStates:
                 self._rules.broken(cluster, broker_id, mp.tp, "state-not-kept", text)
 
     def _leads(self, cluster: str, context: MirrorContext, mp: MirrorPartition) -> bool:
-        """Return whether the broker leads the partition in the epoch that the controller has named."""
+        """Return whether the broker leads the partition in the controller's leader epoch."""
         partition, image = context.replicas.partitions.led(mp.tp), self._scene.image(cluster).topics.partition(mp.tp)
         return partition is not None and image is not None and partition.leader_epoch == image.leader_epoch

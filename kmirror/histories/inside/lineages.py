@@ -1,4 +1,4 @@
-"""Rules of lineages (D45), and of what a mirror's leader knows of its source's log."""
+"""Rules of lineages (D45), and of a mirror leader's knowledge of its source's log."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from kmirror.mirror.lineage import OWN, Lineage
 from kmirror.mirror.states import MirrorState
 
 DIVERGING = "diverging epoch"
-"""How the reason begins of a cut that a fetch of the source has led to."""
+"""Prefix of the reason for a cut that follows from a fetch of the source."""
 
 
 class LineageRules:
-    """Judges lineages, and what is known of sources."""
+    """Judges lineages, and the leaders' knowledge of sources."""
 
     def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
         self._scene = scene
         self._rules = rules
         self._sources = sources
         self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str, Instant]] = {}
-        """Leader epoch in which a partition's lineage was last seen, the lineage, the mirror that had it, and when."""
+        """Leader epoch in which a partition's lineage was last seen, the lineage, its mirror, and the time."""
         self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
-        """Leader epoch of a partition, and where its log began when its leader heard of it."""
+        """Leader epoch of a partition, and the log start when its leader learned of that epoch."""
 
-    # -- where leaders began ------------------------------------------------------------------
+    # -- log starts of leaders ----------------------------------------------------------------
 
     def see_starts(self, cluster: str, moved: Sequence[Partition]) -> None:
-        """Remember where the logs begin that a broker has just come to lead."""
+        """Record the starts of the logs that a broker has just come to lead."""
         for partition in moved:
             place = cluster, partition.tp
             if partition.is_leader and self._starts.get(place, (-1, 0))[0] < partition.leader_epoch:
                 self._starts[place] = partition.leader_epoch, partition.log.log_start_offset
 
     def mirrors_deleted(self, cluster: str, mirrors: Sequence[str]) -> None:
-        """Forget the lineages of mirrors that were deleted: the configs of topics have them from then on (D51)."""
+        """Forget the lineages of deleted mirrors: from then on the configs of topics have them (D51)."""
         for key in [key for key, row in self._lineages.items() if key[0] == cluster and row[2] in mirrors]:
             del self._lineages[key]
 
@@ -52,37 +52,41 @@ class LineageRules:
         for key in [key for key in self._lineages if key[:2] == (cluster, topic_id)]:
             del self._lineages[key]
 
-    # -- what mirrors know --------------------------------------------------------------------
+    # -- mirrors ------------------------------------------------------------------------------
 
     def judge(self, now: Seen, before: Seen | None) -> None:
-        """Look at what has changed."""
+        """Check the changes of an event."""
         if now.state is None:
             return
         if before is None or before.lineage is not now.lineage or before.state is None:
             self._look_at_lineage(now)
         if before is None or not now.state is MirrorState.MIRRORING is before.state:
             return
-        if now.end > max(before.end, now.partition.log.log_start_offset):  # Else the log is empty.
+        if now.end > max(before.end, now.partition.log.log_start_offset):  # Otherwise the log is empty.
             self._look_at_append(now)
 
     def _look_at_lineage(self, now: Seen) -> None:
-        """A lineage is never lost, nor replaced by an earlier one, but with its mirror's states, in a later epoch."""
+        """Check that a lineage is not lost or replaced by an earlier one, except with its mirror's states in a later
+        epoch.
+        """
         epoch, known, _, at = self._lineages.get(now.key, (-1, OWN, "", 0))
         if now.partition.leader_epoch < epoch:
-            return  # A leader that was deposed does not know the lineage of today.
+            return  # A deposed leader does not know the current lineage.
         topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
         if topic is None or topic.topic_id != now.partition.topic_id:
             return  # It was deleted, which its leader does not know yet; the next topic may have its id.
         mirror, instant = now.mp.assignment.mirror, self._scene.now
         self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
-        # Where the states are lost a leader goes on in a later epoch alone: else its mirrors hear nothing of it (D68).
+        # A leader that lost the states continues only in a later epoch: otherwise its mirrors would not notice (D68).
         is_known = now.partition.leader_epoch > epoch and self._scene.account.lost_states(now.cluster, at, instant)
         if now.lineage.since < known.since and not is_known:
             text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
             self._note(now.cluster, now.partition, "lineage-lost", text)
 
     def _look_at_append(self, now: Seen) -> None:
-        """Nothing is mirrored in a leader epoch below that of the lineage, nor is more known than the source has."""
+        """Check the leader epoch of appended records against the lineage, and the known source offset against the
+        source.
+        """
         mp, partition = now.mp, now.partition
         if partition.leader_epoch < now.lineage.since:
             text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, the lineage holds"
@@ -94,7 +98,7 @@ class LineageRules:
         self._look_at_copy(now)
 
     def _look_at_copy(self, now: Seen) -> None:
-        """What is appended belongs to the copy that the source has begun, if it is a mirror, and no other one (D69)."""
+        """Check that appended records belong to the copy that the source, if it is a mirror, has begun (D69)."""
         name = self._sources.cluster_of(now.context, now.mp.assignment.mirror)
         source, tp = self._scene.leader(name, now.mp.tp) if name else None, now.mp.tp
         if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
@@ -110,9 +114,9 @@ class LineageRules:
             self._note(now.cluster, now.partition, "copy-not-followed", text)
 
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
-        """Look at what a leader knows of its source after an answer with a divergence.
+        """Check a leader's knowledge of its source after a response with a divergence.
 
-        A log that a cut has emptied may begin at a lower offset afterwards.
+        A log that was emptied by a cut may begin at a lower offset afterwards.
         """
         self._starts[cluster, fact.tp] = leader.leader_epoch, 0
         context = self._scene.mirror_context(cluster, leader.broker_id)

@@ -1,7 +1,7 @@
-"""`LogModel`: what the batches of a log say of its producers, its transactions and its leader epochs.
+"""`LogModel`: producers, transactions and leader epochs of a log, derived from its batches.
 
-It reads the bytes by itself, each batch once: from where it has come to the log end. For a log that was cut, or is
-another one, there is a new model. Of what lay in the log before it came it knows but the batches that are left.
+It reads the bytes itself, each batch once, up to the log end. A log that was cut or replaced gets a new model, which
+knows earlier batches only as far as they are left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _unpack = layout.HEADER.unpack_from
 
 
 class Written(NamedTuple):
-    """One batch that was read."""
+    """A batch that was read."""
 
     base_offset: int
     last_offset: int
@@ -33,17 +33,17 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """What the batches say of one producer; of its batches those of its present epoch, five at most."""
+    """State of a producer derived from its batches; at most the last five of its current epoch."""
 
     epoch: int = layout.NO_PRODUCER_EPOCH
     coordinator_epoch: int = -1
     last_timestamp: int = layout.NO_TIMESTAMP
     first_offset: int = NOTHING_OPEN
-    """Where its open transaction begins."""
+    """First offset of its open transaction."""
     last_offset: int = -1
-    """Of its last batch or marker."""
+    """Offset of its last batch or marker."""
     batches: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Last sequence number, last offset, number of records less one, and timestamp."""
+    """Last sequence number, last offset, number of records less one, and timestamp of each batch."""
 
     def move_to(self, epoch: int) -> None:
         """Begin another epoch, which has no batches yet."""
@@ -54,7 +54,7 @@ class Producer:
 
 @dataclass(slots=True)
 class Run:
-    """Neighbouring batches of one leader epoch."""
+    """Adjacent batches of one leader epoch."""
 
     epoch: int
     first: int
@@ -63,35 +63,35 @@ class Run:
 
 
 class LogModel:
-    """What the batches of one log say."""
+    """State derived from the batches of one log."""
 
     def __init__(self, log: PartitionLog) -> None:
         self.log = log
         self.table: ProducerStates = log.producers
-        """The table of the log when the model was made; a cut gives it another one."""
+        """Producer table of the log when the model was made; a cut replaces the table."""
         self.first_offset = log.segments[0].base_offset
-        """Where the log began then."""
+        """Base offset of the log's first segment at that time."""
         self.end = self.first_offset
         self.is_legacy = False
         """It has messages of an old format, which the model does not read."""
         self.producers: dict[int, Producer] = {}
         self.touched: dict[int, None] = {}
-        """The producers of these batches."""
+        """Producers of the batches in `new`."""
         self.opened: dict[int, int] = {}
         """First offset of each open transaction to its producer."""
         self.undecided: dict[int, int] = {}
-        """First offset of a transaction that is decided to the offset of what decided it."""
+        """First offset of a decided transaction to the offset of the record that decided it."""
         self.runs: list[Run] = []
         self.last: Written | None = None
         self.new: list[Written] = []
-        """The batches that were read since the last look."""
+        """Batches read since the last look."""
         self.batches = 0
-        """How many were read."""
+        """Number of batches read."""
         self._segment = self.first_offset
         self._position = 0
 
     def is_current(self, log: PartitionLog) -> bool:
-        """Return whether the log is what was read here, and maybe more."""
+        """Return whether the log still begins with everything read so far."""
         if log is not self.log or log.producers is not self.table or log.segments.end_offset < self.end:
             return False
         found = log.segments.active
@@ -109,7 +109,7 @@ class LogModel:
         return (base_offset, crc) == (last.base_offset, last.crc)
 
     def read_on(self) -> None:
-        """Read the batches that were appended since."""
+        """Read the batches that were appended since the last call."""
         segments = self.log.segments
         is_active = segments.active.base_offset == self._segment
         for segment in (segments.active,) if is_active else segments:
@@ -199,7 +199,7 @@ class LogModel:
         return self.producers.setdefault(producer_id, Producer())
 
     def find_open(self) -> None:
-        """Derive the open transactions from the producers again, after the log's entry replaced one of them."""
+        """Derive the open transactions from the producers again, after a producer was replaced by the log's entry."""
         self.opened = {
             producer.first_offset: producer_id
             for producer_id, producer in self.producers.items()

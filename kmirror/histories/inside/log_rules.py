@@ -1,8 +1,9 @@
-"""Rules of a log: what it remembers of its batches is what they say.
+"""Rules of a log: its state equals the state derived from its batches.
 
-The last stable offset, the open transactions, the producer table and the leader epochs are held against a model that
-reads the batches by itself (`log_model.py`). What the model has not seen it takes from the log when it begins, as far
-as the batches that are left allow: producers whose batches are gone, and transactions that began below the log start.
+The last stable offset, the open transactions, the producer table and the leader epochs are compared with a model that
+reads the batches itself (`log_model.py`). State of batches that the model has not seen is taken from the log when the
+model begins, if the remaining batches allow it: producers whose batches are gone, and transactions that began below the
+log start.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producer_entry import ProducerEntry
 
 Broke = Iterator[tuple[str, str]]
-"""(rule, text) of each rule that is broken."""
+"""(rule, text) of each broken rule."""
 
 
 class LogJudge:
-    """Judges what one log remembers, as often as it is asked."""
+    """Judges the state of one log, at each call."""
 
     def __init__(self, log: PartitionLog, *, has_right_clock: bool = True) -> None:
         self.model = LogModel(log)
         self._has_right_clock = has_right_clock
         self._producers = 0
         self._epochs = -1, -1, -1
-        """How many epochs there are, the last of them, and the log start."""
+        """Number of epochs, the last of them, and the log start."""
 
     def is_of(self, log: PartitionLog) -> bool:
-        """Return whether the log is what was judged so far, and maybe more; else another judge has to begin."""
+        """Return whether the log still begins with everything judged so far; otherwise a new judge is needed."""
         model = self.model
         if log is model.log and log.producers is model.table and log.segments.end_offset == model.end:
             return True
         return model.is_current(log)
 
     def broken_by(self, now: Callable[[], int], *, begins: bool) -> Broke:
-        """Yield what is wrong once the model has read on; `begins` says that the log may have changed unseen before.
+        """Yield the errors after reading new batches; `begins` means that the log may have changed unseen before.
 
         `now` returns the time of the broker's clock, in ms.
         """
@@ -70,7 +71,7 @@ class LogJudge:
 
 
 def _stable(model: LogModel, unstable: list[int]) -> Broke:
-    """Judge the last stable offset: that of the first transaction that is not decided for good."""
+    """Judge the last stable offset: the first offset of the first transaction whose marker is not replicated."""
     log = model.log
     high_watermark, stable = log.high_watermark, log.last_stable_offset
     if not unstable and stable == high_watermark:
@@ -88,7 +89,7 @@ def _stable(model: LogModel, unstable: list[int]) -> Broke:
 
 
 def _taken_over(model: LogModel, now_ms: int) -> Broke:
-    """Judge what the log remembers when the model begins, or the leader; what no batch can tell is believed."""
+    """Judge the log's state when the model or the leader begins; state that no batch can show is accepted."""
     log, table = model.log, model.log.producers
     is_cleaned, start = log.cleaned_offset > 0, log.log_start_offset
     # Only the log knows whether a marker above the high watermark was below it before.
@@ -113,7 +114,7 @@ def _taken_over(model: LogModel, now_ms: int) -> Broke:
 
 
 def _begun(model: LogModel, producer_id: int, entry: ProducerEntry, known: Producer, now_ms: int) -> Broke:
-    """Judge one entry when the model begins: a snapshot has but the last batch, and maybe the beginning of more."""
+    """Judge one entry when the model begins: a snapshot has only the last batch, and possibly an open transaction."""
     log = model.log
     kept: list[tuple[int, int, int, int]] = list(entry.batches)
     left = [batch for batch in kept if batch[1] >= model.first_offset]
@@ -150,7 +151,7 @@ def _producers(model: LogModel, now_ms: int, *, is_all: bool) -> Broke:
     for producer_id in list(model.producers) if is_all else model.touched:
         known, entry = model.producers.get(producer_id), table.get(producer_id)
         if known is None:
-            continue  # A reset came after its batches.
+            continue  # A producer reset came after its batches.
         if entry is None:
             if known.first_offset != NOTHING_OPEN or not _is_expired(model.log, known.last_timestamp, now_ms):
                 yield "producers", f"producer {producer_id} is not known, the batches say {known}"
@@ -189,7 +190,7 @@ def _told(entry: ProducerEntry) -> str:
 
 
 def _epochs(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
-    """Judge the leader epochs: they ascend, begin where their first batch does, and are found by offset and epoch."""
+    """Judge the leader epochs: they ascend, begin at their first batch, and are found by offset and epoch."""
     log = model.log
     for run in model.runs:
         yield from _misplaced(log, run)
@@ -198,7 +199,7 @@ def _epochs(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
         return
     for entry, following in pairwise(entries):
         yield from _wrong_end(log, entry.epoch, following.start_offset)
-        if following.epoch > entry.epoch + 1:  # One without an entry is answered with the one before.
+        if following.epoch > entry.epoch + 1:  # For an epoch without an entry the log returns the previous one.
             yield from _wrong_end(log, following.epoch - 1, following.start_offset, floor=entry.epoch)
     if entries:
         last = entries[-1].epoch
@@ -208,7 +209,7 @@ def _epochs(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
 
 
 def _wrong_end(log: PartitionLog, epoch: int, end: int, *, floor: int | None = None) -> Broke:
-    """Judge the end offset that the log returns for an epoch; `floor` is the epoch that it returns, if another one."""
+    """Judge the end offset that the log returns for an epoch; `floor` is the epoch returned, if it differs."""
     found, right = log.end_offset_for_epoch(epoch), (epoch if floor is None else floor, end)
     if found != right:
         yield "epoch-end", f"the end of epoch {epoch} is returned as {tuple(found)}, it is {right}"
@@ -225,7 +226,7 @@ def _misplaced(log: PartitionLog, run: Run) -> Broke:
 
 
 def _without_batches(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
-    """Judge where each epoch begins: at its first batch; one without batches is the last."""
+    """Judge the start of each epoch: its first batch; only the last epoch may have no batches."""
     log = model.log
     if log.cleaned_offset > 0:
         return

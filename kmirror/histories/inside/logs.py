@@ -1,4 +1,4 @@
-"""`LogLook`: what leaders remember of their logs, looked at whenever a log has changed."""
+"""`LogLook`: the state of leaders' logs, checked whenever a log has changed."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from kmirror.kernel.clock import to_ms
 from kmirror.spec.topics import is_internal
 
 FOUND_AGAIN_EVERY = 64
-"""Events of a broker from one look at which partitions it leads to the next, if it has no other image meanwhile."""
+"""Number of a broker's events between two searches for the partitions that it leads, if its image stays the same."""
 SETTLES_IN = 4
-"""Events from another image of a broker to when its partitions have theirs."""
+"""Number of events after which a broker's partitions have the images of its new metadata image."""
 
 
 class LogRead(Protocol):
     """A look at the records of a topic."""
 
     def __call__(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
-        """Look at the batches in `model.new`; with `from_start` the first one is that at the log start."""
+        """Check the batches in `model.new`; with `from_start` the first one is at the log start."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """A partition that a broker leads, as it was when it was looked at last."""
+    """A partition that a broker leads, at its last look."""
 
     partition: Partition
     judge: LogJudge
@@ -44,27 +44,27 @@ class _Held:
 
 @dataclass(slots=True)
 class _Led:
-    """What a broker leads."""
+    """Partitions that a broker leads."""
 
     broker: Broker
     image_offset: int
     count: int = 0
-    """Of the partitions that it has."""
+    """Number of partitions that it has."""
     held: list[_Held] = field(default_factory=list)
     events: int = 0
-    """Since it has this image."""
+    """Number of events since it has this image."""
 
 
 class LogLook(Look):
-    """Judges what leaders remember of their logs."""
+    """Judges the state of leaders' logs."""
 
     def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead], compacted: LogRead) -> None:
         self._scene = scene
         self._rules = rules
         self._readers = readers
-        """By topic."""
+        """Readers by topic."""
         self._compacted = compacted
-        """Of all other topics that are compacted."""
+        """Reader for all other compacted topics."""
         self._has_right_clocks = not scene.plan.steps_that("set_clock")
         self._led: dict[tuple[str, int], _Led] = {}
 
@@ -95,7 +95,7 @@ class LogLook(Look):
                 self._look_at(cluster, context.node_id, held)
 
     def _find(self, cluster: str, broker: Broker, led: _Led | None) -> _Led:
-        """Return what the broker leads now, when it may be something else than before."""
+        """Return the partitions that the broker leads now, which may have changed."""
         context, partitions = broker.context, broker.parts.replicas.partitions
         known = {held.partition: held for held in led.held} if led is not None and led.broker is broker else {}
         leads = [one for one in partitions.values() if one.image.leader == context.node_id]

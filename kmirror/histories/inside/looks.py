@@ -1,4 +1,4 @@
-"""`InsideLooks`: all that is looked at inside nodes, and when."""
+"""`InsideLooks`: all looks inside nodes, and the events at which they run."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from kmirror.mirror.syncs.report import SyncProblem
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
 AWAY_EVERY = 300
-"""Events from one look to the next at replicas that are away."""
+"""Number of events between two looks at replicas outside the ISR."""
 MIRRORS_EVERY = 150
-"""Events from one look at the metrics of mirrors to the next, at the broker that handled the event."""
+"""Number of events between two looks at the metrics of mirrors, at the broker that handled the event."""
 NODES_EVERY = 1_500
-"""The same for the metrics of nodes."""
+"""Number of events between two looks at the metrics of nodes."""
 TURNS = 16
-"""Events of brokers after which all looks begin their turns together: a multiple of the `EVERY` of each."""
+"""Number of broker events after which the turns of all looks repeat: a multiple of the `EVERY` of each."""
 
 
 class InsideLooks:
-    """Asks each look about the node that has just handled an event."""
+    """Runs the looks on the node that has just handled an event."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -57,11 +57,11 @@ class InsideLooks:
         self._events = 0
         self._broker_events = 0
         self._nodes: dict[str, tuple[str, int]] = {}
-        """Name of a process to (cluster, node id)."""
+        """Process name to (cluster, node id)."""
         self._images: dict[str, MetadataImage] = {}
-        """By cluster the image that its controller changes."""
+        """Cluster to the image that its controller changes."""
         self._views: dict[str, MetadataImage] = {}
-        """What that image said when it was looked at last."""
+        """Cluster to that image's contents at the last look."""
         rules = Rules(scene)
         self._moved = Moved()
         self._sessions = SessionLook(scene, rules)
@@ -83,7 +83,7 @@ class InsideLooks:
             RetentionLook(scene, rules), source_news,
         ]  # fmt: skip
         self._turns = [[look.broker_handled for look in at_brokers if not turn % look.EVERY] for turn in range(TURNS)]
-        """What looks at a broker, by the number of its event modulo TURNS."""
+        """Looks at a broker, by the number of its event modulo TURNS."""
         self._at_controllers: list[Look] = [replication, self._syncs, mirroring, registrations, source_news]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         refusals = RefusalLook(scene, rules)
@@ -96,7 +96,7 @@ class InsideLooks:
         self.log_cut, self.topic_deleted = mirroring.log_cut, mirroring.topic_deleted
 
     def attach(self) -> None:
-        """Look from now on."""
+        """Begin to look."""
         for name, cluster in self._scene.clusters.items():
             self._images[name] = self._scene.image(name)
             self._views[name] = view_of(self._images[name], None)
@@ -106,7 +106,7 @@ class InsideLooks:
         self._works.attach(self._nodes)
 
     def on_fact(self, process: str, fact: object) -> None:
-        """Look at a fact that a node has just reported."""
+        """Check a fact that a node has just reported."""
         found = self._nodes.get(process)
         if found is None:
             return
@@ -119,7 +119,7 @@ class InsideLooks:
             self._syncs.problem_reported(cluster, node_id, fact)
 
     def after_event(self) -> None:
-        """Look at the node that has handled the event, if it still runs."""
+        """Check the node that has handled the event, if it still runs."""
         self._events += 1
         if not self._events % AWAY_EVERY:
             self._look_at_away()
@@ -160,7 +160,7 @@ class InsideLooks:
                 look.controller_handled(name, before, after)
 
     def look_at_rest(self) -> None:
-        """Look at every node once more, when everything has come to rest."""
+        """Check every node once more, when everything has settled."""
         for name, cluster in self._scene.clusters.items():
             for broker_id in cluster.living():
                 broker = cluster.broker(broker_id)

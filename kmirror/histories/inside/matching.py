@@ -1,8 +1,8 @@
-"""What a follower appends goes behind the same records as at its leader: the logs match up to there (KIP-101).
+"""Log matching: a follower appends only after records that equal its leader's (KIP-101).
 
-A follower that keeps records which its leader lacks shows them only once it leads. So its log is compared with the
-leader's when it begins to append in a leader epoch, or after one of the two was cut; as long as it only appends what
-the leader sends, nothing of that can change.
+A follower with records that its leader lacks shows them only when it becomes leader. So its log is compared with the
+leader's when it begins to append in a leader epoch, or after either was cut; while it only appends the leader's
+records, the result cannot change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Held:
     leader_epoch: int
     log_end: int
     matches: bool = False
-    """Of a follower: its log was held against the leader's in this leader epoch, since the last cut of either."""
+    """For a follower: its log was compared with the leader's in this leader epoch, since the last cut of either."""
 
 
 class MatchingLook:
@@ -40,7 +40,7 @@ class MatchingLook:
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
 
     def moved(self, cluster: str, broker: Broker, partitions: Sequence[Partition]) -> None:
-        """Look at the partitions that have moved at a broker."""
+        """Check the partitions of a broker that have changed."""
         broker_id = broker.context.node_id
         for partition in partitions:
             tp, end, epoch = partition.tp, partition.log.log_end_offset, partition.image.leader_epoch
@@ -65,7 +65,7 @@ class MatchingLook:
                 held.matches = False
 
     def _look(self, cluster: str, follower: Partition, before: int) -> bool:
-        """Look at a follower that has appended to a log that ended at `before`; return whether that could be done."""
+        """Check a follower that has appended to a log that ended at `before`; return whether that was possible."""
         scene, tp, image = self._scene, follower.tp, follower.image
         found = scene.clusters[cluster]
         if image.leader not in found.broker_ids or not found.runs(image.leader):
@@ -75,7 +75,7 @@ class MatchingLook:
             return False
         known = leader.followers.get(follower.broker_id)
         if known is None or known.log_end == UNKNOWN_OFFSET:
-            return False  # The leader has cut its log since it sent what is appended here.
+            return False  # The leader has cut its log since it sent the appended records.
         if not may_be_compacted(scene.plan, scene.account, cluster, tp.topic, scene.now):
             where = parts(leader, follower, before)
             if where:

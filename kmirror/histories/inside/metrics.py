@@ -21,20 +21,20 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
 from kmirror.spec.wire_values import ResourceType
 
 NO_ANSWER = "the source's broker "
-"""How the reason begins of a partition whose leader at the source does not answer."""
+"""Prefix of the reason for a partition whose leader at the source does not respond."""
 Broken = Iterator[tuple[TopicPartition, str, str]]
-"""Partition, rule and text of what does not hold."""
+"""Partition, rule and text of each violation."""
 
 
 class MetricsLook:
-    """Judges metrics and DescribeMirrors, now and then: to ask for them costs more than an event."""
+    """Judges metrics and DescribeMirrors, only at some events, because reading them costs more than an event."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
 
     def look_at_mirrors(self, cluster: str, broker: Broker) -> None:
-        """Look at the descriptions and metrics of a broker's mirrors."""
+        """Check the descriptions and metrics of a broker's mirrors."""
         if not broker.parts.lifecycle.recovered:
             return
         component = self._scene.mirror_component(cluster, broker.context.node_id)
@@ -47,7 +47,7 @@ class MetricsLook:
         self._note(cluster, broker, _wrongly_counted(samples, answer.mirrors))
 
     def look_at_nodes(self, cluster: str, broker: Broker) -> None:
-        """Look at the metrics of a broker and of the controller."""
+        """Check the metrics of a broker and of the controller."""
         found = self._scene.clusters[cluster]
         self._note(cluster, broker, _wrong_of_broker(broker, self._samples(cluster, broker.context.node_id, broker)))
         if found.runs(CONTROLLER_ID) and found.controller.is_open:
@@ -103,7 +103,7 @@ def _wrong_of_controller(image: MetadataImage, samples: list[Sample]) -> Broken:
 
 
 def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken:
-    """Yield what DescribeMirrors omits, returns in excess, or returns with other values than the log has."""
+    """Yield rows that DescribeMirrors lacks, has in excess, or returns with other values than the log has."""
     image, held = broker.context.image, broker.parts.replicas.partitions
     named = {mirror.mirror_name: mirror for mirror in mirrors}
     if sorted(named) != sorted(image.configs.names(ResourceType.MIRROR)):
@@ -145,7 +145,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
 
 
 def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> Broken:
-    """Yield the metrics that are not what follows from a description of the mirrors."""
+    """Yield the metrics that differ from those computed from a description of the mirrors."""
     rows = [(mirror.mirror_name, row) for mirror in mirrors for row in rows_in(mirror)]
     counts = Counter((name, row.state.name) for name, row in rows)
     totals = Counter(row.state.name for _, row in rows)

@@ -1,4 +1,4 @@
-"""`MirroredLook`: what a leader knows of a mirrored partition, event by event, for those who judge it."""
+"""`MirroredLook`: state of mirrored partitions at their leaders, event by event, for the judges."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class Seen:
     must_cut: Mapping[int, int]
     in_step_ms: int
     end: int
-    """Log end."""
+    """Log end offset."""
 
     @property
     def key(self) -> tuple[str, Uuid, int]:
-        """Return what names the partition, also once its topic is in another mirror."""
+        """Return the partition's identity, which stays when its topic enters another mirror."""
         return self.cluster, self.mp.topic_id, self.mp.tp.partition
 
 
 Judge = Callable[[Seen, Seen | None], None]
-"""Judges what changed since the same leader's last event in the same leader epoch; None at the first one."""
+"""Judges the change since the same leader's last event in the same leader epoch, or None at the first one."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A broker as long as it runs."""
+    """A broker while it runs."""
 
     broker: Broker
     context: MirrorContext
@@ -58,7 +58,7 @@ class _Node:
 
 
 class MirroredLook(Look):
-    """Has judges look at the mirrored partitions that a broker leads, each when something of it has changed."""
+    """Passes the mirrored partitions that a broker leads to judges, each when its state has changed."""
 
     def __init__(self, scene: Scene, judges: list[Judge]) -> None:
         self._scene = scene

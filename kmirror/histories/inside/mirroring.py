@@ -22,7 +22,7 @@ from kmirror.spec.wire_values import ResourceType
 
 
 class MirroringLook(Look):
-    """Has each kind of rules judge the mirrored partitions in which something has changed."""
+    """Lets each kind of rules judge the mirrored partitions that have changed."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         sources = Sources(scene)
@@ -37,7 +37,7 @@ class MirroringLook(Look):
         self.mirrored = MirroredLook(scene, [one.judge for one in self._rules])
 
     def moved(self, cluster: str, _: Broker, partitions: Sequence[Partition]) -> None:
-        """Look at the partitions that have moved at a broker."""
+        """Record the log starts of a broker's partitions that have changed."""
         self._lineages.see_starts(cluster, partitions)
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
@@ -48,10 +48,10 @@ class MirroringLook(Look):
             self._lineages.mirrors_deleted(cluster, gone)
 
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
-        """Look at a leader that has just cut its log."""
+        """Check a leader that has just cut its log."""
         self._lineages.log_cut(cluster, leader, fact)
 
     def topic_deleted(self, cluster: str, topic_id: Uuid) -> None:
-        """Forget a topic: one that is created later may have its id again (D49)."""
+        """Forget a topic: one that is created later may have the same id (D49)."""
         for one in self._rules:
             one.forget(cluster, topic_id)

@@ -1,4 +1,4 @@
-"""`Moved`: the partitions of a broker in which something has changed since it was looked at last."""
+"""`Moved`: the partitions of a broker that have changed since its last look."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.spec.topics import is_internal
 
 INTERNAL_EVERY = 16
-"""Events of a broker from one look at internal topics to the next: there may be fifty partitions of them."""
+"""Number of a broker's events between two looks at internal topics, which may have fifty partitions."""
 
 
 @dataclass(slots=True)
 class _Row:
-    """A partition as it was when it was looked at last."""
+    """A partition at its last look."""
 
     partition: Partition
     is_internal: bool
@@ -31,7 +31,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Held:
-    """The partitions of a broker as long as it runs."""
+    """The partitions of a broker while it runs."""
 
     broker: Broker
     image_offset: int = -1
@@ -42,13 +42,13 @@ class _Held:
 
 
 class Moved:
-    """Finds what has moved; looks share it, so that partitions are gone over once for all of them."""
+    """Finds changed partitions; looks share the result, so that each event needs only one pass over the partitions."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, int], _Held] = {}
 
     def look(self, cluster: str, broker: Broker) -> list[Partition]:
-        """Return what has moved at a broker that has just handled an event."""
+        """Return the changed partitions of a broker that has just handled an event."""
         place = cluster, broker.context.node_id
         held = self._held.get(place)
         if held is None or held.broker is not broker:

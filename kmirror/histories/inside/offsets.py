@@ -1,4 +1,6 @@
-"""Rules of committed offsets: what a coordinator holds is what its log says, and nothing goes without a reason."""
+"""Rules of committed offsets: a coordinator's state equals that of its log, and offsets are not removed without a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ MARKERS = (ControlType.COMMIT, ControlType.ABORT)
 
 
 class _Row(NamedTuple):
-    """A commit's record."""
+    """Record of a commit."""
 
     record_offset: int
     committed_ms: int
@@ -40,19 +42,19 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Model:
-    """What one shard's log comes to, by the rules of Kafka's OffsetMetadataManager."""
+    """State derived from one shard's log, by the rules of Kafka's OffsetMetadataManager."""
 
     shard: GroupShard
-    """Of the reign for which this is."""
+    """Shard object of the coordinator's current term."""
     end: int = 0
-    """Up to where the log was read."""
+    """Offset up to which the log was read, exclusive."""
     committed: dict[OffsetKey, _Row] = field(default_factory=dict)
     pending: dict[OffsetKey, dict[int, _Row]] = field(default_factory=dict)
-    """By key and producer what waits for a marker."""
+    """Commits that wait for a marker, by key and producer id."""
     touched: dict[OffsetKey, None] = field(default_factory=dict)
-    """What has changed since the last look."""
+    """Keys that have changed since the last look."""
     removed: dict[OffsetKey, tuple[_Row, int]] = field(default_factory=dict)
-    """Since the last look: what was committed when a tombstone came, and the tombstone's time."""
+    """Commits removed by a tombstone since the last look, with the tombstone's time."""
 
     def read(self, batch: Batch) -> None:
         """Apply one batch of the log."""
@@ -93,24 +95,24 @@ class _Model:
 
 
 class OffsetLook(FrameLook, Look):
-    """Judges the offsets that coordinators hold, whenever the log of a shard has grown."""
+    """Judges the offsets of coordinators whenever the log of a shard has grown."""
 
     APIS = ("OffsetDelete", "DeleteGroups")
     EVERY = 8
-    """What is held has to agree with the log after any event: it is enough to look at some."""
+    """The state must agree with the log after every event, so it is enough to check some of them."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._models: dict[tuple[str, int, int], _Model] = {}
-        """By cluster, broker and partition."""
+        """Models by cluster, broker and partition."""
         self._ordered: dict[tuple[str, str], None] = {}
         """(cluster, group) whose deletion, or that of some of its offsets, was requested."""
 
     # -- frames -------------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Remember the groups of requests that delete offsets."""
+        """Record the groups of requests that delete offsets."""
         if isinstance(pending.body, OffsetDeleteRequest):
             self._ordered[pending.cluster, pending.body.group_id] = None
         elif isinstance(pending.body, DeleteGroupsRequest):
@@ -131,7 +133,7 @@ class OffsetLook(FrameLook, Look):
             assert model is not None, "made"
             self._read_on(model, led.log)
             if is_new:
-                model.removed.clear()  # The former coordinator was judged for those.
+                model.removed.clear()  # The previous coordinator was judged for those.
             for rule, text in self._broken_by(cluster, broker, model):
                 self._rules.broken(cluster, broker.context.node_id, tp, rule, text)
 
@@ -141,7 +143,7 @@ class OffsetLook(FrameLook, Look):
         model.end = log.log_end_offset
 
     def _broken_by(self, cluster: str, broker: Broker, model: _Model) -> Iterator[tuple[str, str]]:
-        """Yield the rules that what a coordinator holds breaks."""
+        """Yield the rules that a coordinator's state breaks."""
         offsets = model.shard.offsets
         for name in model.touched:
             row, found = model.committed.get(name), offsets.newest(name)
@@ -160,7 +162,7 @@ class OffsetLook(FrameLook, Look):
         model.removed.clear()
 
     def _may_go(self, cluster: str, broker: Broker, name: OffsetKey, row: _Row, removed_ms: int) -> bool:
-        """Return whether what was committed may have been removed: by an order, with its topic, or by its age."""
+        """Return whether a commit may have been removed: by a request, with its topic, or by its age."""
         if (cluster, name.group) in self._ordered:
             return True
         topics = self._scene.account.topics

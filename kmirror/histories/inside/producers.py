@@ -1,6 +1,6 @@
-"""Rules of idempotent producers of `kmirror.client`, by what they send: sequence numbers, order, and retries (KIP-98).
+"""Rules of idempotent producers of `kmirror.client`: sequence numbers, order, and retries of their batches (KIP-98).
 
-Requests are seen where they arrive. What was lost on its way is never seen, so no rule says that something has to come.
+Requests are checked where they arrive. Lost requests are not seen, so no rule requires a request.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from kmirror.spec.error_codes import ErrorCode
 
 KINDS = ("library", "library_transactions")
 IN_FLIGHT_MAX = 5
-"""`max.in.flight.requests.per.connection`: a leader remembers this many batches of a producer, to detect duplicates."""
+"""`max.in.flight.requests.per.connection`: a leader stores this number of a producer's batches to detect duplicates."""
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 Subject = tuple[str, str, int, int]
-"""Client, topic as the request has it, partition, producer id."""
+"""Client, topic as in the request, partition, producer id."""
 
 
 @dataclass(slots=True)
 class _Stream:
-    """What one producer has sent to one partition in its newest epoch."""
+    """Batches of one producer for one partition in its newest epoch."""
 
     epoch: int
     counts: dict[int, int] = field(default_factory=dict)
-    """By first sequence number the number of records."""
+    """First sequence number to the number of records."""
     records: dict[int, bytes] = field(default_factory=dict)
-    """By first sequence number the records as they are in the batch."""
+    """First sequence number to the records as encoded in the batch."""
     sequences: dict[bytes, int] = field(default_factory=dict)
-    """The other way round."""
+    """Encoded records to first sequence number."""
     taken: dict[int, None] = field(default_factory=dict)
     """First sequence numbers of batches that the client knows to be written."""
     in_flight: list[tuple[PendingRequest, int]] = field(default_factory=list)
-    """Requests that may still be answered, with the first sequence number that was in them."""
+    """Requests that may still be answered, with the first sequence number of the batch."""
 
 
 class ProducerLook(FrameLook):
-    """Judges what the producers of `kmirror.client` send."""
+    """Judges the batches sent by producers of `kmirror.client`."""
 
     APIS = ("Produce", "InitProducerId")
 
@@ -58,13 +58,13 @@ class ProducerLook(FrameLook):
         self._clients = library_clients(scene, KINDS)
         self._streams: dict[Subject, _Stream] = {}
         self._given: dict[tuple[str, int], Instant] = {}
-        """(client, producer id) to when the client got an epoch of it last."""
+        """(client, producer id) to the time when the client last got an epoch of it."""
 
     def wants(self, link: Link) -> bool:
         return link.client in self._clients
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Look at the batches of a request, one for each partition."""
+        """Check the batches of a request, one for each partition."""
         if not isinstance(pending.body, ProduceRequest):
             return
         for topic, index, batch, data in _batches(pending):
@@ -84,14 +84,14 @@ class ProducerLook(FrameLook):
             stream.in_flight.append((pending, batch.base_sequence))
 
     def _stream(self, subject: Subject, epoch: int) -> _Stream | None:
-        """Return what was sent in an epoch; None if a later one has begun."""
+        """Return the batches of an epoch; None if a later one has begun."""
         stream = self._streams.get(subject)
         if stream is None or stream.epoch < epoch:
             stream = self._streams[subject] = _Stream(epoch)
         return stream if stream.epoch == epoch else None
 
     def on_response_received(self, pending: PendingRequest) -> None:
-        """Remember which batches the client knows to be written, and that the request is no longer in flight."""
+        """Record the batches that the client now knows to be written, and the end of the request."""
         if isinstance(pending.answer, InitProducerIdResponse):
             if pending.answer.error_code == ErrorCode.NONE:
                 self._epoch_given(pending.cluster, pending.link.client, pending.answer.producer_id)
@@ -110,7 +110,7 @@ class ProducerLook(FrameLook):
                 stream.taken[batch.base_sequence] = None
 
     def _epoch_given(self, cluster: str, client: str, producer_id: int) -> None:
-        """Forget what was sent if the coordinator may give an epoch again, since it has lost what it knew of it."""
+        """Forget the batches if the coordinator lost its records of the producer, and may assign an epoch again."""
         now, subject = self._scene.now, (client, producer_id)
         since, until = self._given.get(subject, now), now + clocks_differ_by(self._scene.plan)
         if self._scene.account.groups.lost_transactions(cluster, (producer_id,), since, until):
@@ -125,7 +125,7 @@ class ProducerLook(FrameLook):
 
 
 def library_clients(scene: Scene, kinds: Iterable[str]) -> dict[str, None]:
-    """Return the names of the processes, one in each cluster, of a plan's clients of these kinds."""
+    """Return the process names of a plan's clients of these kinds, one in each cluster."""
     names = [client.name for client in scene.plan.clients if client.kind in kinds]
     return {f"{name}@{cluster.name}": None for name in names for cluster in scene.plan.clusters}
 
@@ -153,7 +153,7 @@ def _broken_by(pending: PendingRequest, stream: _Stream, batch: Batch, data: byt
 
 
 def _batches(pending: PendingRequest) -> Iterator[tuple[str, int, Batch, bytes]]:
-    """Yield topic, partition, batch and its records of a request of an idempotent producer."""
+    """Yield topic, partition, batch and its records from a request of an idempotent producer."""
     request = pending.body
     assert isinstance(request, ProduceRequest), "nothing else is looked at"
     for topic in request.topic_data:

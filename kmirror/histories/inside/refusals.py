@@ -1,4 +1,4 @@
-"""A rule of refused batches: a leader that has a batch says so, and does not call it out of order (KIP-98).
+"""Rule of refused batches: a leader that has a batch reports a duplicate, not an out-of-order one (KIP-98).
 
 A client that receives OUT_OF_ORDER_SEQUENCE_NUMBER fails the batch, or sends it again with another number.
 """
@@ -28,7 +28,7 @@ class RefusalLook(FrameLook):
         self._rules = rules
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look whether the leader has a batch that it refuses."""
+        """Check whether the leader has a batch that it refuses."""
         request, answer = pending.body, pending.answer
         if not isinstance(request, ProduceRequest) or not isinstance(answer, ProduceResponse):
             return
@@ -60,7 +60,7 @@ class RefusalLook(FrameLook):
 
 
 def _has(entry: ProducerEntry, batch: Batch) -> bool:
-    """Return whether the batch is one of those that a leader remembers of its producer."""
+    """Return whether the batch is one of those that a leader stores of its producer."""
     if entry.producer_epoch != batch.producer_epoch or batch.base_sequence < 0:
         return False
     last = layout.add_to_sequence(batch.base_sequence, batch.last_offset - batch.base_offset)

@@ -1,4 +1,4 @@
-"""Rules of registrations: what a controller believes of a broker that starts again."""
+"""Rules of registrations: a controller's ISRs and eligible replicas when a broker starts again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationR
 
 
 class RegistrationLook(FrameLook, Look):
-    """Judges where a broker is in sync when it has registered."""
+    """Judges whether a broker is in ISRs or eligible after an unclean end, when it has registered."""
 
     APIS = ("BrokerRegistration",)
 
@@ -21,7 +21,7 @@ class RegistrationLook(FrameLook, Look):
         self._scene = scene
         self._rules = rules
         self._ended_in: dict[tuple[str, Uuid], int] = {}
-        """(cluster, incarnation) to the broker epoch in which the process before ended in order; -1 if it did not."""
+        """(cluster, incarnation) to the broker epoch of the previous process if it shut down cleanly; else -1."""
 
     def on_request(self, pending: PendingRequest) -> None:
         body = pending.body

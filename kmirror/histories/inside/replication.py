@@ -1,4 +1,4 @@
-"""Rules of replication: high watermarks, ISRs, and what a leader believes of its followers."""
+"""Rules of replication: high watermarks, ISRs, and a leader's knowledge of its followers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOSES_POWER = ("lose_power", "lose_site_power", "power")
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a leader held after its last event."""
+    """State of a leader after its last event."""
 
     image: PartitionImage
     topic_id: Uuid
@@ -41,7 +41,7 @@ class ReplicationLook(Look):
         self._keeps_disks = not scene.plan.steps_that(*LOSES_POWER)
 
     def moved(self, cluster: str, broker: Broker, partitions: Sequence[Partition]) -> None:
-        """Look at the partitions that have moved at a broker."""
+        """Check the partitions of a broker that have changed."""
         broker_id = broker.context.node_id
         for partition in partitions:
             tp, log = partition.tp, partition.log
@@ -108,8 +108,8 @@ class ReplicationLook(Look):
             text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
             yield "leader-partition-epoch", text
         if image.partition_epoch > before.image.partition_epoch + 1:
-            return  # An ISR that was not looked at may have allowed what the high watermark is now.
-        # A log that was just emptied has no record that a member could lack, and a power cut takes acknowledged ones.
+            return  # An ISR that was not observed may have allowed the high watermark.
+        # An emptied log has no record that a member could lack, and a power cut loses acknowledged ones.
         if self._keeps_disks and high_watermark > before.high_watermark and high_watermark != start:
             allowed = [(before.maximal_isr, before.min_isr), (now.maximal_isr, now.min_isr)]
             why = [self._why_not(cluster, leader, high_watermark, *row) for row in allowed]
@@ -127,7 +127,7 @@ class ReplicationLook(Look):
         return ""
 
     def _end(self, cluster: str, broker_id: int, leader: Partition) -> int | None:
-        """Return where the log of a broker ends, also of one that is down; None if it is on none of its disks."""
+        """Return the log end offset of a broker, even if it is down; None if none of its disks has the log."""
         found, tp = self._scene.clusters[cluster], leader.tp
         if found.runs(broker_id):
             replica = found.broker(broker_id).parts.replicas.partitions.get(tp)
@@ -139,7 +139,7 @@ class ReplicationLook(Look):
     # -- controllers --------------------------------------------------------------------------
 
     def _look_at_isr(self, cluster: str, leader: Partition, decided: PartitionImage) -> None:
-        """Look whether a leader counts each member of the ISR that the controller has decided in its epoch."""
+        """Check that a leader counts each member of the ISR that the controller has decided in its epoch."""
         uncounted = [member for member in decided.isr if member not in leader.maximal_isr()]
         if uncounted and decided.leader_epoch == leader.leader_epoch:
             text = f"the ISR is {list(decided.isr)}, the leader counts {list(leader.maximal_isr())}"
@@ -148,7 +148,7 @@ class ReplicationLook(Look):
     def _wrongly_admitted(
         self, leader: Partition, before: PartitionImage, after: PartitionImage, image: MetadataImage
     ) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with the members that a leader's proposal added to an ISR (KIP-497, KIP-903)."""
+        """Yield the errors in the members that a leader's proposal added to an ISR (KIP-497, KIP-903)."""
         if after.leader_epoch != before.leader_epoch or after.partition_epoch != before.partition_epoch + 1:
             return
         joiners = [member for member in after.isr if member not in before.isr]

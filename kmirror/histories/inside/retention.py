@@ -1,4 +1,4 @@
-"""Rules of retention and compaction: what is due is done, once its broker has looked for such several times."""
+"""Rules of retention and compaction: due work is done after several checks of its broker."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ CHECKS = 3
 """Number of checks after which a segment that is too old must be gone, and a dirty log be cleaned."""
 SLACK: Duration = SECOND
 CLEANER_SLACK: Duration = 5 * SECOND
-"""For runs over other logs, which come first where those are dirtier."""
+"""For runs over dirtier logs, which come first."""
 
 
 class Due(NamedTuple):
-    """What a broker has to do to a log."""
+    """Work that a broker must do on a log."""
 
     offset: int
-    """Where the segment begins, or what the cleaner has not looked at; it is another one once that was done."""
+    """Base offset of the segment, or the first dirty offset; it changes when the work is done."""
     patience: Duration
     text: str
 
 
 class RetentionLook(Look):
-    """Judges whether old segments go, and whether dirty logs are cleaned."""
+    """Judges whether old segments are removed, and dirty logs are cleaned."""
 
     EVERY = 16
-    """Most events come long before the next look."""
+    """Looks are LOOKS_EVERY apart, so most events need none."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._looked_at: dict[tuple[str, int], Instant] = {}
         self._due: dict[Partition, dict[str, tuple[int, Instant]]] = {}
-        """By rule the offset of what is due, and since when it is."""
+        """Rule to the offset of the due work, and the time since when it is due."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         key, now = (cluster, broker.context.node_id), self._scene.now
@@ -64,7 +64,7 @@ class RetentionLook(Look):
 
 
 def _due(broker: Broker, context: MirrorContext | None, partition: Partition, now_ms: int) -> Iterator[tuple[str, Due]]:
-    """Yield the rules under which something is due in a log, and what."""
+    """Yield the rules with due work in a log, and the work."""
     log, configs, components = partition.log, broker.context.configs, broker.parts.components
     config = log.config
     if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.foreign_epochs(partition):
@@ -83,7 +83,7 @@ def _due(broker: Broker, context: MirrorContext | None, partition: Partition, no
 
 
 def _is_left_alone(broker: Broker, context: MirrorContext | None, partition: Partition) -> bool:
-    """Return whether a leader may be about to cut its log by how far the cleaner has come (D46)."""
+    """Return whether a leader may be about to cut its log to the cleaner's position (D46)."""
     if not partition.is_leader or not broker.parts.components.foreign_epochs(partition):
         return False
     mp = None if context is None else context.partitions.get(partition.tp)
@@ -91,7 +91,7 @@ def _is_left_alone(broker: Broker, context: MirrorContext | None, partition: Par
 
 
 def is_too_old(partition: Partition, now_ms: int) -> bool:
-    """Return whether the oldest segment of a leader's log, which is not the last one, is to go because of its age."""
+    """Return whether the oldest segment of a leader's log, not the only one, must be removed because of its age."""
     log = partition.log
     config, oldest = log.config, log.segments[0]
     return (

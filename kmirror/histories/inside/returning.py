@@ -1,8 +1,8 @@
-"""Would a replica that is away get its leader's log when it comes back (D13, D30)?
+"""Simulated return of a replica that is down: whether it would get its leader's log (D13, D30).
 
-A replica that missed a cut has records of another history. When it comes back, the list of uncut replicas and the
-leader's answers to its fetches have to cut all of them. Histories seldom draw that it comes back while that matters,
-and leads later; so the same steps are taken here with what lies on its disk, and nothing is changed.
+A replica that missed a cut has records of another history. When it returns, the list of uncut replicas and the leader's
+responses to its fetches must remove all of them. Histories rarely draw a return at such a time with a later election of
+the replica. So the same steps are simulated here with the batches on its disk, without any effect on the run.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kmirror.sim.cluster import Cluster
 
 
 def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, foreign: bool) -> str:
-    """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would.
+    """Return which replica of a mirrored partition would keep records that its leader lacks; empty if none would.
 
-    `foreign` says that the log has leader epochs of another cluster.
+    `foreign` means that the log has leader epochs of another cluster.
     """
     key = StateKey(mirror, leader.topic_id, leader.tp.partition)
     uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), None)
     if uncut is None:
-        return ""  # No coordinator that runs has it.
+        return ""  # No running coordinator has it.
     return keeps(scene, cluster, leader, uncut, foreign=foreign)
 
 
 def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign: bool) -> str:
-    """Return which follower would keep what its leader does not have, though it makes the cuts in `owed`."""
+    """Return which follower would keep records that its leader lacks, although it makes the cuts in `owed`."""
     for broker_id in leader.followers:
         batches = batches_of(scene.clusters[cluster], broker_id, leader)
         if batches is None:
@@ -50,7 +50,9 @@ def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign
 
 
 def batches_of(cluster: Cluster, broker_id: int, leader: Partition) -> Sequence[Batch] | None:
-    """Return the batches on a broker's disks up to one that a power cut has torn; None if no disk has the log."""
+    """Return the batches on a broker's disks up to one torn by a power cut; None if no disk, or more than one, has the
+    log.
+    """
     stores = stores_of(cluster, broker_id, leader.tp, leader.topic_id)
     if len(stores) != 1:
         return None
@@ -62,14 +64,14 @@ def batches_of(cluster: Cluster, broker_id: int, leader: Partition) -> Sequence[
 
 
 def lacking(leader: PartitionLog, batches: Sequence[Batch]) -> str:
-    """Return what a follower has that its leader does not have; empty if it has nothing of that kind."""
+    """Return a follower's batch that its leader lacks; empty if there is none."""
     if batches and batches[-1].last_offset >= leader.log_end_offset:
         return f"offset {batches[-1].last_offset}, the leader's log ends at {leader.log_end_offset}"
     return _differs(leader, batches)
 
 
 def converged(leader: PartitionLog, batches: Sequence[Batch], *, foreign: bool) -> Sequence[Batch]:
-    """Return what is left of a follower's batches once its fetches diverge no more; none if they are out of range."""
+    """Return the rest of a follower's batches after its fetches no longer diverge; empty if they are out of range."""
     end = batches[-1].last_offset + 1 if batches else 0
     while batches:
         if end < leader.log_start_offset:

@@ -1,4 +1,4 @@
-"""`Rules` writes down which rules are broken inside nodes; `Look` is what judges one subject."""
+"""`Rules`, which records broken rules of nodes, and `Look`, the base class of judges."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
 
 NO_PARTITION = TopicPartition("", -1)
-"""In place of a partition, where a rule concerns none, or more than one."""
+"""Used instead of a partition for rules that concern none, or several."""
 
 
 class Rules:
-    """Records which rules are broken, each once per partition."""
+    """Records broken rules, each once per partition."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -31,13 +31,13 @@ class Rules:
 
 
 class Look:
-    """Judges one subject after events, at the node that handled them; it changes nothing, and draws nothing."""
+    """Judges one subject after events, at the node that handled them, without any effect on the run."""
 
     EVERY: ClassVar[int] = 1
-    """Events of brokers from one look at the broker that handled an event to the next."""
+    """Number of broker events between two calls of `broker_handled`."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        """Look at a broker that has just handled an event, and runs."""
+        """Check a running broker that has just handled an event."""
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Look at what the controller has changed in its last event: `before` is not `after`."""
+        """Check the changes of the controller's last event: `before` is not `after`."""

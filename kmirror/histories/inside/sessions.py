@@ -1,4 +1,4 @@
-"""Rules of mirroring that hold when a session begins, while it lasts, and when it ends."""
+"""Rules of a mirroring session at its begin, during it, and at its end."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class SessionLook:
         self._scene = scene
         self._rules = rules
         self._mirrored_in: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
-        """Leader epoch and log end with which a partition became MIRRORING last."""
+        """Leader epoch and log end at which a partition last became MIRRORING."""
 
     def state_entered(self, cluster: str, leader: Partition, fact: StateEntered) -> None:
-        """Look at a leader that has just come to a state of the mirror."""
+        """Check a leader that has just entered a state of the mirror."""
         key = cluster, leader.tp
         if fact.state is MirrorState.MIRRORING:
             self._mirrored_in[key] = leader.leader_epoch, leader.log.log_end_offset
@@ -41,7 +41,7 @@ class SessionLook:
                 self._note(cluster, leader, "stop-epoch", text)
 
     def look_at_replicas(self, cluster: str, leader: Partition, *, prepared: bool) -> None:
-        """Look whether the ISR of a partition that has just become MIRRORING has what its leader has.
+        """Check that the ISR of a partition that has just become MIRRORING equals its leader.
 
         Only a leader that has `prepared` waits for its ISR. In MIRRORING it cuts where the source's log diverges, and
         may be paused and resumed before a member has fetched since (D12).
@@ -62,14 +62,14 @@ class SessionLook:
                 self._note(cluster, leader, "isr-uncut", text)
 
     def _has_retention(self, topic: str) -> bool:
-        """Return whether a step limits the retention of a topic, here or where it is mirrored from."""
+        """Return whether a step limits the retention of a topic, here or at its source."""
         return any(
             step.args.get("topic") == topic and str(step.args.get("name", "")).startswith("retention.")
             for step in self._scene.plan.steps_that("alter_topic")
         )
 
     def look_at_away(self, cluster: str, leader: Partition) -> None:
-        """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""
+        """Check whether the replicas outside the ISR of a mirrored log would become equal to their leader."""
         scene = self._scene
         context = scene.mirror_context(cluster, leader.broker_id)
         mp = None if context is None else context.partitions.get(leader.tp)

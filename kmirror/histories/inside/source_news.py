@@ -1,7 +1,7 @@
-"""Rules of news: what a mirror does about a topic, a config or an offset is as its source as a whole has it (D60).
+"""Rules of a mirror's actions: topics, configs and offsets follow the current state of the source (D60).
 
-A broker of the source that has lost its controller goes on answering from what it knew. What the controller of the
-source, or a group's coordinator of today, has replaced long ago can only come from such a broker.
+A source broker that has lost its controller continues to respond with outdated state. If a mirror acts on a state that
+the source's controller, or a group's current coordinator, replaced long ago, it comes from such a broker.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 OLD: Duration = 15 * SECOND
-"""Answers from before something was replaced this long ago have been carried out by now."""
+"""Responses from before a change this long ago have been carried out by now."""
 
 
 class _Dated(Protocol):
@@ -56,41 +56,41 @@ T = TypeVar("T", bound=_Dated)
 
 @dataclass(slots=True)
 class Commit:
-    """An offset of a group, as a coordinator's log has it."""
+    """A group's offset in a coordinator's log."""
 
     offset: int
-    """Of the record."""
+    """Offset of the record."""
     token: str
-    """Its metadata: names the commit."""
+    """Metadata, which identifies the commit."""
     in_transaction: bool
 
 
 class _Heard(NamedTuple):
-    """The last answer with an offset of a group, from a broker of the source."""
+    """Last response with an offset of a group from a broker of the source."""
 
     at: Instant
     is_outdated: bool
-    """The broker does not coordinate the group any more, and its successor has committed another offset."""
+    """The broker no longer coordinates the group, and its successor has committed another offset."""
 
 
 @dataclass(slots=True)
 class _GroupLog:
-    """What was read of the log of one coordinator, in one reign."""
+    """Commits read from the log of one coordinator in one leader epoch."""
 
     broker_id: int
     leader_epoch: int
     end: int = 0
-    """Up to where it was read."""
+    """Offset up to which the log was read, exclusive."""
     commits: dict[OffsetKey, list[Commit]] = field(default_factory=dict)
     high_watermark: int = 0
 
 
 class SourceNewsLook(FrameLook, Look):
-    """Judges what brokers ask of their controller for a mirror, and the offsets of groups that a mirror commits."""
+    """Judges requests that brokers send to their controller for a mirror, and group offsets that it commits."""
 
     APIS = ("CreateTopics", "IncrementalAlterConfigs", "RemoveTopicsFromMirror", "OffsetFetch")
     EVERY = 8
-    """What is in the log of a coordinator stays there: it is enough to look after some events."""
+    """Records stay in a coordinator's log, so it is enough to check after some events."""
 
     def __init__(self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]]) -> None:
         self._scene = scene
@@ -98,14 +98,14 @@ class SourceNewsLook(FrameLook, Look):
         self._nodes = nodes
         self._sources = Sources(scene)
         self._logs: dict[tuple[str, int], _GroupLog] = {}
-        """By cluster and partition of its groups' topic, of the leader with the highest epoch."""
+        """Logs by cluster and partition of `__consumer_offsets`, of the leader with the highest epoch."""
         self._heard: dict[tuple[str, OffsetKey, str], _Heard] = {}
-        """By the cluster that was answered, the offset and its token."""
+        """Responses by the cluster that received it, the offset's key, and its token."""
 
-    # -- what controllers are asked ---------------------------------------------------------------
+    # -- requests to controllers ------------------------------------------------------------------
 
     def wants(self, link: Link) -> bool:
-        """Return whether a broker asks: its controller, which for a mirror it does itself, or the source."""
+        """Return whether a broker is the client, and the server is its controller or a source broker."""
         server, client = self._nodes.get(link.server), self._nodes.get(link.client)
         if server is None or client is None:
             return False
@@ -128,7 +128,9 @@ class SourceNewsLook(FrameLook, Look):
             self._look_at_stop(cluster, broker_id, body.mirror_name, topics)
 
     def _look_at_id(self, cluster: str, topic: str, topic_id: str) -> None:
-        """Look whether a topic is created with an id that it had nowhere else of late, though once it had."""
+        """Check that a topic is not created with an id that no other cluster has had recently, though one had it
+        before.
+        """
         rows = [row for row in self._scene.account.topics if row.topic == topic and row.cluster != cluster]
         had = {row.topic_id for row in rows}
         has = {row.topic_id for some in self._by_cluster(rows) for row in self._late(some) if row.exists}
@@ -137,7 +139,7 @@ class SourceNewsLook(FrameLook, Look):
             self._broken(cluster, TopicPartition(topic, 0), "created-outdated", text)
 
     def _look_at_config(self, cluster: str, topic: str, name: str, value: str | None) -> None:
-        """Look whether a config of a topic gets a value that it had nowhere else of late."""
+        """Check that a config of a topic does not get a value that it has had in no other cluster recently."""
         rows = [row for row in self._scene.account.topic_configs if row.topic == topic and row.cluster != cluster]
         if name.startswith("mirror.") or all(row.at > self._scene.now - OLD for row in rows):
             return
@@ -147,7 +149,7 @@ class SourceNewsLook(FrameLook, Look):
             self._broken(cluster, TopicPartition(topic, 0), "config-outdated", text)
 
     def _look_at_stop(self, cluster: str, broker_id: int, mirror: str, topics: Iterable[str]) -> None:
-        """Look whether the source has had a topic all the time that is stopped because the source lacks it."""
+        """Check that the source has not always had a topic that is stopped because the source lacks it."""
         if not self._scene.clusters[cluster].runs(broker_id):
             return
         context = self._scene.mirror_context(cluster, broker_id)
@@ -163,7 +165,7 @@ class SourceNewsLook(FrameLook, Look):
             yield [row for row in rows if row.cluster == cluster]
 
     def _late(self, rows: Sequence[T]) -> list[T]:
-        """Return the rows that held at some time of late, of those in which each holds until the next."""
+        """Return the rows that were valid at some recent time; each row is valid until the next one."""
         since = self._scene.now - OLD
         before = [row for row in rows if row.at <= since]
         return [*before[-1:], *(row for row in rows if row.at > since)]
@@ -177,7 +179,7 @@ class SourceNewsLook(FrameLook, Look):
                 self._read_on(cluster, broker.context.node_id, index, led)
 
     def _read_on(self, cluster: str, broker_id: int, index: int, led: Partition) -> None:
-        """Read what a coordinator's log has got; only what it gets in the reign in which it is read is judged."""
+        """Read the new records of a coordinator's log; records from before its current leader epoch are not judged."""
         known = self._logs.get((cluster, index))
         if known is not None and led.leader_epoch < known.leader_epoch:
             return  # It was deposed, and does not know it.
@@ -206,7 +208,7 @@ class SourceNewsLook(FrameLook, Look):
         known.end = led.log.log_end_offset
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look what a broker of the source answers, and whether it coordinates the group still."""
+        """Record the offsets in a source broker's response, and whether it still coordinates the group."""
         if not isinstance(pending.answer, OffsetFetchResponse) or not isinstance(pending.body, OffsetFetchRequest):
             return
         cluster = self._nodes[pending.link.client][0]
@@ -228,7 +230,7 @@ class SourceNewsLook(FrameLook, Look):
     def _look_at_commit(
         self, cluster: str, index: int, context: MirrorContext | None, key: OffsetKey, row: Commit
     ) -> None:
-        """Look whether a mirror commits what only a broker has answered that was no coordinator any more."""
+        """Check that a mirror does not commit an offset that it got only from a former coordinator."""
         assignment = None if context is None else context.assignments.get(key.tp.topic)
         heard = self._heard.get((cluster, key, row.token))
         if assignment is None or assignment.wish is not Wish.MIRROR or heard is None:
@@ -244,14 +246,14 @@ class SourceNewsLook(FrameLook, Look):
 def is_replaced(commits: Sequence[Commit], token: str) -> bool:
     """Return whether another commit followed the last one with this token.
 
-    Of commits in transactions it is not said which holds.
+    With commits in transactions the result is False, because the order of their markers is not known.
     """
     places = [number for number, row in enumerate(commits) if row.token == token]
     return bool(places) and places[-1] < len(commits) - 1 and not any(row.in_transaction for row in commits)
 
 
 def _offsets_in(asked: OffsetFetchRequest, answer: OffsetFetchResponse) -> Iterator[tuple[OffsetKey, str]]:
-    """Yield the offsets that an answer has, each with the token of its commit."""
+    """Yield the offsets in a response, each with the token of its commit."""
     topics: list[tuple[str, OffsetFetchResponseTopics | OffsetFetchResponseTopic]] = [
         *((row.group_id, topic) for row in answer.groups for topic in row.topics),
         *((asked.group_id, topic) for topic in answer.topics),

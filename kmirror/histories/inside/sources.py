@@ -1,4 +1,4 @@
-"""Who leads a mirrored partition at its source, and may the mirror's log be compared with that leader's?"""
+"""Look-up of a mirrored partition's source: its cluster, and its leader if the logs can be compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.mirror.context import MirrorContext
 
 IN_FLIGHT_MS = 10_000
-"""No answer of the source is older than this when it is taken in."""
+"""Maximum age of a source's response when the mirror processes it."""
 
 
 class Sources:
@@ -19,15 +19,15 @@ class Sources:
         self._scene = scene
 
     def cluster_of(self, context: MirrorContext, mirror: str) -> str:
-        """Return the name of the cluster that a mirror's source turned out to be; empty if that is not known."""
+        """Return the name of the cluster that a mirror has found as its source; empty if it is not known."""
         source = context.sources.get(mirror)
         known = None if source is None else source.cluster_id
         return next((name for name, found in self._scene.clusters.items() if found.cluster_id == known), "")
 
     def leader_of(self, now: Seen) -> Partition | None:
-        """Return the source's leader if what it answered in the epoch that the mirror knows must be in its log.
+        """Return the source's leader if its log must contain its responses in the epoch that the mirror knows.
 
-        None if it leads in another epoch, or if its log was cut or its topic deleted since.
+        Return None if it leads in another epoch, or if its log was cut or its topic deleted recently.
         """
         source = self.cluster_of(now.context, now.mp.assignment.mirror)
         leader = self._scene.leader(source, now.mp.tp) if source else None

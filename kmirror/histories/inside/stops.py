@@ -1,4 +1,4 @@
-"""Rules of a stop: what it leaves in the log, and how it ends the transactions that its cuts reopened (D10, D29)."""
+"""Rules of a stop: the records that it keeps, and the end of transactions that its cuts reopened (D10, D29)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARKERS = (ControlType.COMMIT, ControlType.ABORT)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What counts of a batch."""
+    """Compared fields of a batch."""
 
     offset: int
     last_offset: int
@@ -29,7 +29,7 @@ class Row:
     producer_id: int
     is_transactional: bool
     control: ControlType | None
-    """Of a control batch its type."""
+    """Type of a control batch; None for other batches."""
 
 
 def rows_of(log: PartitionLog) -> list[Row]:
@@ -52,18 +52,18 @@ def rows_of(log: PartitionLog) -> list[Row]:
 
 
 class StopRules:
-    """Judges logs when a stop has come to its end."""
+    """Judges logs at the end of a stop."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._before: dict[tuple[str, Uuid, int], list[list[Row]]] = {}
-        """The log as it was when the session began to prepare, and to stop, at each of its leaders."""
+        """Logs when the session began to prepare, and to stop, at each of its leaders."""
         self._mirrored: dict[tuple[str, Uuid, int], None] = {}
-        """Partitions whose session has come to MIRRORING."""
+        """Partitions whose session has reached MIRRORING."""
 
     def judge(self, now: Seen, before: Seen | None) -> None:
-        """Look at what has changed."""
+        """Check the changes of an event."""
         was = None if before is None else before.state
         if now.state is was or now.state is None:
             return
@@ -80,7 +80,7 @@ class StopRules:
             self.forget(now.cluster, now.mp.topic_id, now.mp.tp.partition)
 
     def forget(self, cluster: str, topic_id: Uuid, partition: int = -1) -> None:
-        """Forget what is known of the sessions of a topic, or of one partition."""
+        """Forget the sessions of a topic, or of one partition."""
         for known in (self._before, self._mirrored):
             for key in [key for key in known if key[:2] == (cluster, topic_id) and partition in (-1, key[2])]:
                 del known[key]
@@ -117,9 +117,9 @@ class StopRules:
 
 
 def _parted(rows: list[Row], end: int, epoch: int) -> tuple[list[Row], list[Row]]:
-    """Return the batches up to the producer reset of a stop, and those that came later in the event that ended it.
+    """Return the batches up to the producer reset of a stop, and those appended later in the event that ended it.
 
-    A request that waited may be served as soon as the partition is STOPPED. `end` is the log end before that event.
+    A waiting request may be served as soon as the partition is STOPPED. `end` is the log end before that event.
     """
     resets = [n for n, row in enumerate(rows) if row.control is ControlType.MIRROR_PID_RESET and row.epoch >= epoch]
     if not resets or any(row.offset < end for row in rows[resets[-1] + 1 :]):
@@ -152,7 +152,7 @@ def _wrongly_ended(
 
 
 def _transaction(log: Sequence[Row], first: Row) -> tuple[ControlType | None, list[Row]]:
-    """Return how the transaction ended that began with `first`, and its records; None and no records without an end."""
+    """Return how the transaction that began with `first` ended, and its records; (None, []) without an end."""
     records: list[Row] = []
     for row in log:
         if row.producer_id != first.producer_id or (not records and row != first):

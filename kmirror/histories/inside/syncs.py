@@ -1,4 +1,4 @@
-"""Rules of metadata syncs: when a source is asked, what follows from its answers, and the problems reported."""
+"""Rules of metadata syncs: the times of requests, the actions on their responses, and the reported problems."""
 
 from __future__ import annotations
 
@@ -24,44 +24,45 @@ from kmirror.spec.wire_values import ResourceType
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 UNCHANGED: Duration = 15 * SECOND
-"""A mirror may not remove a config that its source has had this long: earlier answers have been carried out by then."""
+"""Time for which a source must have a config until no mirror may remove it: earlier responses have been processed."""
 REMOVALS = 2
-"""Number of such removals that are excused: a controller may carry out requests that were sent long ago."""
+"""Number of such removals that are allowed: a controller may process requests that were sent long ago."""
 MISSED_MIN = 2
-"""Number of cycles in a row that must miss a topic before the topic is stopped (D16)."""
+"""Number of consecutive cycles that must miss a topic before the topic is stopped (D16)."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """A broker as long as it runs, with what it knows of mirrors."""
+    """A broker while it runs, with its state of mirrors."""
 
     broker: Broker
     context: MirrorContext | None
     image_offset: int = -1
-    """Of the image for which its assignments were looked at."""
+    """Offset of the image for which its assignments were checked."""
     cycles: dict[str, Instant] = field(default_factory=dict)
-    """By mirror when it will ask about all topics next."""
+    """Mirror to the time of its next request about all topics."""
 
 
 class SyncLook(Look):
-    """Judges what the brokers of a cluster do about the sources of its mirrors."""
+    """Judges the requests of a cluster's brokers to the sources of its mirrors."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._places: dict[tuple[str, int], _Place] = {}
-        """By cluster and broker."""
+        """Brokers by (cluster, id)."""
         self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
-        """(cluster, broker, mirror) to the topics that the source has not had, and how often in a row."""
+        """(cluster, broker, mirror) to the topics missing at the source, with the number of consecutive cycles."""
         self._problems: dict[tuple[str, int, str, str], int] = {}
         """Number of reported problems that may not be over, by (cluster, broker, mirror, subject). Several syncs may
-        have one subject, such as the offsets of several groups for a partition."""
+        have one subject, such as the offsets of several groups for a partition.
+        """
         self._lines: dict[tuple[str, int, str], tuple[Instant, int]] = {}
         """Number of lines that syncs reported at one instant, by (cluster, broker, mirror); it stays at LINES_MAX."""
         self._removals: dict[tuple[str, str, str], int] = {}
-        """(cluster, topic, config) to how often it was removed there."""
+        """(cluster, topic, config) to the number of its removals."""
         self._set_since: dict[tuple[str, str, str], tuple[str, Instant]] = {}
-        """The same to its value, and since when it has been that."""
+        """(cluster, topic, config) to its value, and the time since when it has that value."""
 
     # -- brokers ------------------------------------------------------------------------------
 
@@ -91,13 +92,13 @@ class SyncLook(Look):
             self._look_at_assignments(cluster, broker, context)
 
     def _count_missing(self, key: tuple[str, int, str], source: RemoteCluster | None, *, is_first: bool) -> None:
-        """Count the cycles in a row in which a source lacked each topic, when a cycle of a broker begins."""
+        """Count the consecutive cycles in which a source lacked each topic, when a cycle of a broker begins."""
         before = {} if is_first else self._missing.get(key, {})
         missing = () if source is None else source.missing
         self._missing[key] = {topic: before.get(topic, 0) + 1 for topic in missing}
 
     def stop_ordered(self, cluster: str, broker_id: int, mirror: str, topics: list[str]) -> None:
-        """Look whether a broker that has topics stopped has seen that their source does not have them (D16)."""
+        """Check whether a broker that stops topics has seen that their source does not have them (D16)."""
         missing = self._missing.get((cluster, broker_id, mirror), {})
         for topic in topics:
             times = missing.get(topic, 0)
@@ -106,7 +107,7 @@ class SyncLook(Look):
                 self._broken(cluster, broker_id, "stopped-early", text)
 
     def problem_reported(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
-        """Look whether a sync that reports its recovery had reported a problem, unless too many were reported."""
+        """Check whether a sync that reports its recovery had reported a problem, unless too many were reported."""
         key = cluster, broker_id, fact.mirror, fact.subject
         at, lines = self._lines.get(key[:3], (-1, 0))
         lines = lines + 1 if at == self._scene.now or lines >= LINES_MAX else 1
@@ -160,7 +161,7 @@ class SyncLook(Look):
     def _look_at_unmirrored(
         self, cluster: str, topic: str, name: str, value: str | None, before: MetadataImage, after: MetadataImage
     ) -> None:
-        """Look whether a topic was altered that is there, and that no mirror mirrors, without a step for it (D75)."""
+        """Check that no existing topic without a mirror is altered without a step for it (D75)."""
         is_there = topic in before.topics and topic in after.topics
         if not is_there or any(_is_mirrored(image, topic) for image in (before, after)):
             return
@@ -171,7 +172,9 @@ class SyncLook(Look):
             self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "synced-unmirrored", text)
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
-        """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
+        """Return the cluster from which a topic is mirrored; None if it is not, or its mirror does not know its source
+        yet.
+        """
         assignment = _assignment(image, topic)
         if assignment is None or assignment.wish is not Wish.MIRROR:
             return None
@@ -179,7 +182,7 @@ class SyncLook(Look):
         return next((name for name, found in self._scene.clusters.items() if found.cluster_id == source_id), None)
 
     def _is_own(self, image: MetadataImage, topic: str, name: str) -> bool:
-        """Return whether a config is never copied to the topic, or is not at present."""
+        """Return whether a config is never copied to the topic, or is currently excluded."""
         assignment = _assignment(image, topic)
         mirror = "" if assignment is None else assignment.mirror
         configs = image.configs.get((ResourceType.MIRROR, mirror), {})
@@ -187,7 +190,7 @@ class SyncLook(Look):
         return name.startswith("mirror.") or any(re.fullmatch(each.strip(), name) for each in excluded.split(","))
 
     def _times_ordered(self, cluster: str, topic: str, name: str) -> int:
-        """Return how often somebody was to alter a config here."""
+        """Return the number of steps that alter a config of this topic."""
         wanted = {"topic": topic, "name": name}
         return sum(all(step.args.get(key) == value for key, value in wanted.items()) for step in self._scene.plan.steps)
 
@@ -206,7 +209,7 @@ def _is_mirrored(image: MetadataImage, topic: str) -> bool:
 
 
 def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:
-    """Yield topic, config and value of what was set, None for what was removed."""
+    """Yield topic, config and value of each change, with None for a removed config."""
     for resource in {**before.configs, **after.configs}:
         was, now = before.configs.get(resource, {}), after.configs.get(resource, {})
         if resource[0] != ResourceType.TOPIC or was == now:

@@ -1,4 +1,4 @@
-"""`RULES`: every rule that a node may break, by name, and what is wrong where it is broken."""
+"""`RULES`: every rule of nodes by name, with the description of its violation."""
 
 from __future__ import annotations
 
@@ -218,6 +218,6 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "two-snapshots": "A node writes two snapshots of the metadata log at once.",
     },
 }
-"""By subject the rules, each with one sentence that says what is wrong where it is broken."""
+"""Subject to its rules, each with one sentence that describes the violation."""
 
 RULES: Mapping[str, str] = {name: text for rules in BY_SUBJECT.values() for name, text in rules.items()}

@@ -1,8 +1,8 @@
-"""Rules of transaction coordinators: what becomes of a transactional id, record by record of `__transaction_state`.
+"""Rules of transaction coordinators: changes of a transactional id, record by record of `__transaction_state`.
 
-The records are compared with the transitions that Kafka allows. What they do not contain is known from elsewhere:
-whether a client asked for the end (its request came in the same event), and whether a partition has the marker (its
-leader has the transaction no longer open).
+The records are compared with the transitions that Kafka allows. Two facts come from elsewhere: whether a client
+requested the end (its request came in the same event), and whether a partition has the marker (its leader no longer has
+the transaction open).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
 LOOKS_EVERY: Duration = 500 * MILLISECOND
-"""Time from one look at transactions that take too long to the next."""
+"""Time between two searches for transactions that take too long."""
 SLACK: Duration = 2_500 * MILLISECOND
 """For two more sweeps, and clocks that drift."""
 SWEEPS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
@@ -50,7 +50,7 @@ REFUSALS = (
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the latest record of a transactional id says."""
+    """State in the latest record of a transactional id."""
 
     status: Status
     producer_id: int
@@ -76,7 +76,7 @@ class _Shard:
 
     states: dict[str, _State]
     due: dict[str, Instant]
-    """Transactional ids whose transaction has timed out, and since when nothing keeps it from being ended."""
+    """Transactional ids whose transaction has timed out, and since when nothing prevents its end."""
 
 
 class TransactionLook(FrameLook, Look):
@@ -90,7 +90,7 @@ class TransactionLook(FrameLook, Look):
         self._rules = rules
         self._shards: dict[tuple[str, int, TopicPartition], _Shard] = {}
         self._open: dict[tuple[str, str], list[_Open]] = {}
-        """(cluster, transactional id) to what its partitions had open when the end was decided."""
+        """(cluster, transactional id) to its open transactions in partitions when the end was decided."""
         self._asked: dict[PendingRequest, None] = {}
         """EndTxn requests without a response."""
         self._ended: dict[tuple[str, str], int] = {}
@@ -100,11 +100,11 @@ class TransactionLook(FrameLook, Look):
     # -- requests -----------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Remember a request to end a transaction."""
+        """Record a request to end a transaction."""
         self._asked[pending] = None
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look at the response to an EndTxn that repeats an earlier one: it does not fence its client."""
+        """Check the response to an EndTxn that repeats an earlier one: it must not fence its client."""
         self._asked.pop(pending, None)
         body, answer, process = pending.body, pending.answer, pending.link.server
         assert isinstance(body, EndTxnRequest) and isinstance(answer, EndTxnResponse)
@@ -132,7 +132,7 @@ class TransactionLook(FrameLook, Look):
         if from_start:
             self._shards[key] = _Shard({}, {})
         shard = self._shards[key]
-        # Where a cleaner has been, the record before is not the one that a record was written after.
+        # After a run of the cleaner, adjacent records of an id need not be successive ones.
         judges = not from_start or not (leader.log.cleaned_offset or leader.log.log_start_offset)
         for written in model.new:
             batch = Batch(leader.log.store.view(written.segment), written.position)
@@ -150,9 +150,9 @@ class TransactionLook(FrameLook, Look):
                     self._rules.broken(cluster, leader.broker_id, leader.tp, rule, f"{name}: {text}")
 
     def _is_fenced_out(self, cluster: str, tp: TopicPartition, marked: _State, one: _Open) -> bool:
-        """Return whether a leader of `tp` from outside the ISR lacks the epoch in which the producer wrote since.
+        """Return whether an unclean leader of `tp` lacks the newer epoch in which the producer has written since.
 
-        The partition refuses the marker for ever, and counts as done.
+        The partition then refuses the marker forever, and counts as done.
         """
         entry = one.leader.log.producers.entries.get(marked.producer_id)
         is_newer = entry is not None and entry.producer_epoch > marked.epoch
@@ -161,7 +161,7 @@ class TransactionLook(FrameLook, Look):
     def _broken_now(
         self, cluster: str, leader: Partition, name: str, before: _State | None, after: _State
     ) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with a record at the moment at which its leader appends it."""
+        """Yield the errors in a record at the moment when its leader appends it."""
         if after.status in PREPARING:
             self._open[cluster, name] = self._opened(cluster, after)
             keeps = before is not None and before.epoch == after.epoch and before.producer_id == after.producer_id
@@ -172,7 +172,7 @@ class TransactionLook(FrameLook, Look):
             for one in self._open.pop((cluster, name), []):
                 is_same = self._leader(cluster, one.leader.tp) is one.leader
                 is_same = is_same and one.leader.leader_epoch == one.leader_epoch
-                # A leader that an unclean election has deposed a moment ago may have taken the marker.
+                # A leader deposed by an unclean election a moment ago may have taken the marker.
                 is_same = is_same and not account.was_led_uncleanly(cluster, one.leader.tp, self._scene.now - UNAWARE)
                 is_same = is_same and not self._is_fenced_out(cluster, leader.tp, before, one)
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
@@ -183,7 +183,7 @@ class TransactionLook(FrameLook, Look):
                     )
 
     def _is_asked(self, process: str, name: str) -> bool:
-        """Return whether a client waits for the end of a transaction, or was answered in this event."""
+        """Return whether a client waits for the end of a transaction, or got its response in this event."""
         events = self._scene.simulation.world.processes[process].events
         return self._ended.get((process, name)) == events or any(
             pending.link.open
@@ -203,7 +203,7 @@ class TransactionLook(FrameLook, Look):
         return found
 
     def _leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
-        """Return the leader of a partition; None if there is none, or another cluster decides what is in its log."""
+        """Return the leader of a partition; None if there is none, or its log has records of another cluster."""
         leader = self._scene.leader(cluster, tp)
         if leader is None:
             return None
@@ -219,7 +219,7 @@ class TransactionLook(FrameLook, Look):
             self._look_for_overdue(cluster, broker)
 
     def _look_for_overdue(self, cluster: str, broker: Broker) -> None:
-        """Look for transactions that are ongoing though they have timed out, and nothing keeps their coordinator."""
+        """Report transactions that are ongoing although they have timed out, and nothing blocks their coordinator."""
         scene, node_id = self._scene, broker.context.node_id
         now_ms = to_ms(scene.local_time(cluster, node_id))
         patience = broker.context.configs.integer(SWEEPS) * MILLISECOND + SLACK
@@ -236,7 +236,7 @@ class TransactionLook(FrameLook, Look):
             ):
                 shard.due = {}
                 continue
-            # The clock may have leapt: what counts is for how long a transaction has been due.
+            # The clock may have leapt, so the time since when a transaction is due counts.
             due = {name: state for name, state in shard.states.items() if _is_due(state, now_ms)}
             shard.due = {name: shard.due.get(name, scene.now) for name in due}
             for name, since in shard.due.items():
@@ -247,11 +247,11 @@ class TransactionLook(FrameLook, Look):
 
 def _is_due(state: _State, now_ms: int) -> bool:
     is_late = state.status is Status.ONGOING and state.started_ms + state.timeout_ms < now_ms
-    return is_late and not is_exhausted(state.epoch)  # Another producer id may take its time.
+    return is_late and not is_exhausted(state.epoch)  # It may take time to get another producer id.
 
 
 def _decoded(record: Record) -> tuple[str, _State | None]:
-    """Return the transactional id of a record, and the state that it says."""
+    """Return the transactional id of a record, and its state."""
     key, value, _ = decode_record(TRANSACTION_TOPIC, record.key or b"", record.value)
     assert isinstance(key, TransactionLogKey)
     if value is None:
@@ -272,7 +272,7 @@ def _decoded(record: Record) -> tuple[str, _State | None]:
 
 
 def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a record that follows another one."""
+    """Yield the errors in a record that follows another one."""
     status = None if before is None else before.status
     if after.status not in ((Status.EMPTY,) if status is None else STATUSES_AFTER[status]):
         yield "transaction-life", f"{after.status.shown} comes after {'nothing' if status is None else status.shown}"

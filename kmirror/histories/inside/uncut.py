@@ -1,4 +1,4 @@
-"""Rules of the list of uncut replicas (D30), and of what a leader demands and believes of its followers (D35)."""
+"""Rules of the list of uncut replicas (D30), and of the cuts that a leader demands and considers confirmed (D35)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL_REPLICAS = "mirror.support.unclean.leader.election"
 
 
 class UncutRules:
-    """Judges lists of uncut replicas each time one is written, read, or worked off."""
+    """Judges lists of uncut replicas each time one is written, read, or reduced."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
@@ -25,11 +25,12 @@ class UncutRules:
         self._listed: dict[tuple[str, Uuid, int], tuple[int, Uncut]] = {}
         """Leader epoch in which a partition's list was last seen, and the list."""
         self._finished: dict[tuple[str, Uuid, int], list[int]] = {}
-        """Replicas out of the ISR that were wanted in it when a leader asked for a state after its cut, until it has an
-        answer."""
+        """Replicas that should join the ISR, when a leader began to write a state after its cut, until the write is
+        done.
+        """
 
     def judge(self, now: Seen, before: Seen | None) -> None:
-        """Look at what has changed."""
+        """Check the changes of an event."""
         if now.state is None:
             return
         was_loaded = before is not None and before.state is not None
@@ -63,13 +64,13 @@ class UncutRules:
                 del known[key]
 
     def _look_at_list(self, now: Seen, before: Seen | None) -> None:
-        """What a replica owes is the deepest cut that it missed, for as long as it is listed.
+        """Check that a listed replica owes the deepest cut that it missed.
 
-        A leader that withholds its log may have made its list deeper, and not written that down yet (D63).
+        A leader that withholds its log may have made its list deeper without persisting that yet (D63).
         """
         epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
         if now.partition.leader_epoch < epoch:
-            return  # A leader that was deposed does not know the list of today.
+            return  # A deposed leader does not know the current list.
         written = {r: max(row, listed.get(r, row)) for r, row in now.uncut.items()} if now.mp.held else now.uncut
         self._listed[now.key] = now.partition.leader_epoch, written
         for replica, row in now.uncut.items():
@@ -78,7 +79,7 @@ class UncutRules:
                 self._note(now, "list-rises", text)
 
     def _look_at_demands(self, now: Seen, known: Uncut) -> None:
-        """A leader demands of each follower what was added to the list, and keeps all of them out of the ISR."""
+        """Check that a leader demands each added cut from its follower, and keeps listed followers out of the ISR."""
         partition = now.partition
         for replica, row in now.uncut.items():
             if replica == SESSION or replica not in partition.followers:
@@ -96,7 +97,7 @@ class UncutRules:
             self._note(now, "struck-off", f"brokers {lost} are struck off the list, and have not confirmed their cuts")
 
     def _look_at_away(self, now: Seen) -> None:
-        """A follower that comes back to what its leader demands loses all that the leader does not have."""
+        """Check that a follower that returns and makes the demanded cut keeps nothing that the leader lacks."""
         leader, scene = now.partition, self._scene
         if all(replica in leader.isr for replica in leader.followers):
             return
@@ -107,7 +108,7 @@ class UncutRules:
                 self._note(now, "demands-too-little", where)
 
     def _look_at_confirmed(self, now: Seen, before: Seen) -> None:
-        """A follower that has confirmed a cut holds nothing of a later epoch from its leader's log start on."""
+        """Check that a follower that has confirmed a cut has no later epoch from its leader's log start on."""
         start = now.partition.log.log_start_offset
         for replica, row in before.must_cut.items():
             if replica in now.must_cut:
@@ -120,7 +121,9 @@ class UncutRules:
                 self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")
 
     def _look_at_cut(self, now: Seen, before: Seen) -> None:
-        """Everybody is listed before a cut removes anything; what was fetched before confirms nothing (D30, D35)."""
+        """Check that all replicas are listed before a cut removes anything, and earlier fetches confirm nothing (D30,
+        D35).
+        """
         partition, epoch = now.partition, now.mp.cut_epoch
         early = [replica for replica in partition.followers if partition.has_confirmed(replica)]
         if early:
@@ -131,12 +134,12 @@ class UncutRules:
                 self._note(now, "cut-unlisted", f"the leader cuts to epoch {epoch}, and rows {free} do not owe that")
 
     def _look_at_late(self, now: Seen) -> None:
-        """A replica that is not listed when MIRRORING begins has confirmed, and has no record that the leader lacks."""
+        """Check that an unlisted replica has confirmed when MIRRORING begins, and has only records of the leader."""
         scene, tp = self._scene, now.mp.tp
         missing = self._finished.pop(now.key, None)
-        if missing is None:  # It was asked for and written in this event.
+        if missing is None:  # It was requested and written in this event.
             missing = _missing(now)
-        if missing:  # Who left the ISR while the state was being written does not count.
+        if missing:  # A replica that left the ISR while the state was being written does not count.
             self._note(now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, {ALL_REPLICAS} is true")
         late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
         if late:
@@ -156,9 +159,10 @@ class UncutRules:
 
 
 def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
-    """Return whether `replica` had confirmed what it owed before its present row was written.
+    """Return whether `replica` had confirmed its cut before its current row was written.
 
-    One write begins MIRRORING, or a cut in it (D45, D63), strikes off who has confirmed, and lists who missed that cut.
+    One write begins MIRRORING, or a cut in it (D45, D63), removes the replicas that have confirmed from the list, and
+    adds those that missed that cut.
     """
     return (
         before is not None
@@ -170,7 +174,7 @@ def _had_confirmed(now: Seen, before: Seen | None, replica: int) -> bool:
 
 
 def _missing(now: Seen) -> list[int]:
-    """Return the replicas out of the ISR if unclean elections are supported; else none."""
+    """Return the replicas outside the ISR if unclean elections are supported; else none."""
     missing = [r for r in now.partition.image.replicas if r not in now.partition.isr]
     if not missing or now.context.broker.image.configs.topic(now.mp.tp.topic).get(ALL_REPLICAS) != "true":
         return []

@@ -8,9 +8,9 @@ from kmirror.cluster.images import MetadataImage, TopicImage
 
 
 def view_of(image: MetadataImage, known: MetadataImage | None) -> MetadataImage:
-    """Return a copy of what an image says now of brokers, topics and configs, to be read only.
+    """Return a read-only copy of an image's current brokers, topics and configs.
 
-    A topic that is as it was in the view `known` is the same object there and here.
+    Topics that have not changed since the view `known` are shared with it.
     """
     view = copy(image)
     view.brokers, view.features, view.producer_ids = copy(image.brokers), copy(image.features), copy(image.producer_ids)

@@ -1,4 +1,4 @@
-"""Rules of what a node plans: timers that are to come, and one snapshot of the metadata log at a time."""
+"""Rules of timers and disk jobs: no timer is in the past, and no two snapshots are written at once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class WorkLook:
         self._rules = rules
         self._nodes: Mapping[str, tuple[str, int]] = {}
         self._writing: dict[tuple[str, int], None] = {}
-        """Processes with their incarnations that write a snapshot."""
+        """Processes, with their incarnations, that write a snapshot."""
 
     def attach(self, nodes: Mapping[str, tuple[str, int]]) -> None:
-        """Look at what some processes plan from now on."""
+        """Begin to check the timers and disk jobs of some processes."""
         self._nodes = nodes
         self._scene.simulation.world.on_disk_work.append(self._on_disk_work)
         self._scene.simulation.world.on_late_timer.append(self._on_late_timer)
