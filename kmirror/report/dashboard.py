@@ -1,7 +1,7 @@
-"""What does an operator of mirrors look at? A dashboard for Grafana, made from the rows of metrics.
+"""Grafana dashboard for operators of mirrors, generated from the rows of metrics.
 
-`docs/grafana-dashboard.json` is what `dashboard()` returns. Every query names a metric by its row, so that none can ask
-for a number that nobody tells.
+`docs/grafana-dashboard.json` has the result of `dashboard()`. Every query refers to a metric by its row, so no query
+can use a metric that does not exist.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from kmirror.spec.metrics import CLIENT, CLIENT_TAGS, row
 
 UID = "kmirror-mirrors"
 ALL_MIRRORS = ".+"
-"""To Prometheus a label that a series lacks is empty: `.*` would choose what followers tell under the same names."""
+"""Matches only series with the label: for Prometheus a missing label is empty, and `.*` would also match series of
+followers with the same names.
+"""
 WIDTH, HEIGHT = 8, 8
 _PER_ROW = 3
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -24,7 +26,7 @@ ERRORS = ("MetadataRefreshError", "TopicConfigMetadataSyncError", "ConsumerGroup
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One graph: a title, Grafana's name of a unit, and queries with their legends."""
+    """A graph: its title, Grafana's unit, and queries with their legends."""
 
     title: str
     unit: str
@@ -167,7 +169,7 @@ PANELS: Sequence[Panel] = (
 
 
 def dashboard() -> dict[str, Any]:
-    """Return the dashboard as Grafana imports it: its JSON model, with the source of data and the mirrors to choose."""
+    """Return the dashboard as Grafana's JSON model, with variables for the data source and the mirrors."""
     return {
         "title": "Cluster Mirroring (kmirror)",
         "uid": UID,

@@ -1,6 +1,6 @@
-"""What lanes under one axis of time are drawn with: bars, marks, ticks and the colours of states.
+"""SVG elements of lanes under a common time axis: bars, marks, ticks and the colours of states.
 
-Positions in time are milliseconds, and `end` is the last one of the page; a lane is `WIDTH` units wide.
+Times are in milliseconds, and `end` is the last one of the page; a lane is `WIDTH` units wide.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GAP = 3
 LANE = 2 * HALF + GAP + 4
 AXIS = 34
 LETTER = 6.2
-"""About the width of a letter in a lane."""
+"""Approximate width of a letter in a lane."""
 DAY_MS = 86_400_000
 TICKS_MS = (
     1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000,
@@ -55,7 +55,7 @@ white-space: nowrap; } ol { padding-left: 1.6rem; } #facts pre { max-height: 34r
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """A partition of a cluster came to a state."""
+    """A change of a partition's state in a cluster."""
 
     cluster: str
     tp: TopicPartition
@@ -64,13 +64,13 @@ class StateChange:
 
 
 def key_of(states: Container[str]) -> str:
-    """Return which colour stands for which of these states."""
+    """Return the legend of the colours of these states."""
     colors = [(state, color) for state, color in COLORS.items() if state in states]
     return "".join(f'<span style="background:{color}">{state}</span>' for state, color in colors)
 
 
 def axis(title: str, small: str, steps: Sequence[tuple[int, str]], end: int) -> str:
-    """Return the seconds, and the numbers of the steps, that stand above all lanes."""
+    """Return the axis above all lanes, with seconds and the numbers of the steps."""
     shapes = []
     for at in ticks(end):
         shapes.append(f'<text class="ink" x="{x_of(at, end):.1f}" y="12" text-anchor="middle">{at // 1000} s</text>')
@@ -88,7 +88,7 @@ def axis(title: str, small: str, steps: Sequence[tuple[int, str]], end: int) -> 
 
 
 def lane(title: str, small: str, shapes: Iterable[str], *, partition: str = "", height: int = LANE) -> str:
-    """Return one lane with its title; `partition` names it for scripts and tests."""
+    """Return one lane with its title; `partition` identifies it for scripts and tests."""
     data = f' data-partition="{escape(partition)}"' if partition else ""
     return (
         f'<div class="lane"{data}><div><b>{escape(title)}</b><small>{escape(small)}</small></div>'
@@ -97,7 +97,7 @@ def lane(title: str, small: str, shapes: Iterable[str], *, partition: str = "", 
 
 
 def ticks(end_ms: int) -> range:
-    """Return the moments of at most twelve ticks; of a run of more than six days, days apart."""
+    """Return the positions of at most twelve ticks; for a run of more than six days they are whole days apart."""
     days = -(-end_ms // (TICKS_MAX * DAY_MS))
     step = next((step for step in TICKS_MS if end_ms / step <= TICKS_MAX), days * DAY_MS)
     return range(step, end_ms, step)
@@ -117,7 +117,7 @@ def line(kind: str, at_ms: int, end: int) -> str:
 
 
 def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
-    """Return a bar from `start` to `until`, in milliseconds of a run that lasts to `end`; `look` is SVG's own."""
+    """Return a bar from `start` to `until`, in milliseconds of a run that ends at `end`; `look` has SVG attributes."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
@@ -125,7 +125,7 @@ def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
 
 
 def strip(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
-    """Return a strip along the lower edge of where a bar stands: something that goes on besides."""
+    """Return a strip along the lower edge of a bar, for something that happens at the same time."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y + HALF - STRIP}" width="{width:.1f}" height="{STRIP}" {look}>'
@@ -134,7 +134,7 @@ def strip(start: int, until: int, y: int, end: int, look: str, title: str) -> st
 
 
 def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> str:
-    """Write into a bar, if it is wide enough."""
+    """Return the text of a bar, or nothing if the bar is too narrow."""
     if x_of(until - start, end) < len(text) * LETTER + 24:
         return ""
     middle = x_of((start + until) // 2, end)
@@ -142,7 +142,7 @@ def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> st
 
 
 def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, str]) -> list[str]:
-    """Return a bar for each stretch of one state; a new leader in the same state does not begin another one."""
+    """Return a bar for each period of one state; a new leader in the same state does not begin another one."""
     news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
     shapes = []
     for change, after in zip_longest(news, news[1:]):
@@ -156,7 +156,7 @@ def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, st
 
 
 def mark(sign: str, at_ms: int, half: int, end: int, text: str, aside: int) -> str:
-    """Return a sign in a circle at the moment `at_ms`; `aside` moves it, where several share a place."""
+    """Return a sign in a circle at `at_ms`; `aside` moves it if several marks are at the same place."""
     x = min(max(x_of(at_ms, end) + aside * 9, 9), WIDTH - 9)
     y = y_of(half) + HALF / 2
     return (

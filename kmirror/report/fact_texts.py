@@ -1,4 +1,4 @@
-"""How is a fact of a run told in words?"""
+"""Texts of the facts of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmirror.sim.facts import (
 
 
 def told(fact: object) -> str:
-    """Return a fact in words, without its time and node; one of a kind that is not known here as it is written."""
+    """Return the text of a fact, without its time and node; a fact of an unknown kind as `str` shows it."""
     match fact:
         case NodeStarted():
             return "started"

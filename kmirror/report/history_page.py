@@ -1,8 +1,8 @@
-"""A history as a page: orders, what was away or down, the states of every partition, and the anomaly marked.
+"""Page of a history: orders, faults, the states of every partition, and the anomaly.
 
-Time goes from left to right, under one axis for all lanes. One lane holds the orders of operators; then comes one for
-each broker or controller that was away and each line that was down; then one for each partition of each cluster that
-was in a mirror, those of the partition in question first. The red line through all lanes is when the anomaly was seen.
+Time goes from left to right, under one axis for all lanes. The first lane has the operators' orders. Then follow a lane
+for each broker or controller that was down and each line that was disturbed, and a lane for each mirrored partition of
+each cluster, with the partition in question first. A red line through all lanes marks the time of the anomaly.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STYLE = LANE_STYLE + (
 
 
 def history_page(outcome: Outcome, again: str) -> str:
-    """Return the page of a history; `again` is the command line that runs it again."""
+    """Return the page of a history; `again` is the command line that repeats it."""
     plan, anomaly = outcome.plan, first_anomaly(outcome)
     title = f"kmirror sim, seed {plan.seed}, profile {plan.profile}"
     told = headline(outcome).partition("\n")
@@ -118,7 +118,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
 
 
 def _end_ms(outcome: Outcome) -> int:
-    """Return the last moment of the page: of the story, of the last looks, of all that was away."""
+    """Return the end of the page in ms: the latest time in the story, the final looks, the spans and the states."""
     account = outcome.account
     times = [at for at, _ in outcome.story] + [seen.at for seen in account.final.values()]
     times += [row.end for row in account.spans] + [row.at for row in account.states]
@@ -135,7 +135,7 @@ def _order(row: Order) -> str:
 
 
 def _order_bar(row: Order, end: int) -> list[str]:
-    """Draw an order from its sending to its answer, in another colour if it was refused or never answered."""
+    """Return the bar of an order from request to response, in another colour if it failed or was not answered."""
     start = _ms(row.sent_at)
     until = end if row.answered_at < 0 else max(_ms(row.answered_at), start + 1)
     look = 'class="order"' if row.error == "NONE" else 'class="refused"'
@@ -143,7 +143,7 @@ def _order_bar(row: Order, end: int) -> list[str]:
 
 
 def _places(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicPartition]]:
-    """Return cluster and partition of each lane: what was mirrored or elected, the partition in question first."""
+    """Return cluster and partition of each lane, with the partition in question first."""
     account = outcome.account
     places = dict.fromkeys((row.cluster, row.tp) for row in account.states)
     if anomaly is not None and anomaly.tp is not None:
@@ -153,7 +153,7 @@ def _places(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicP
 
 
 def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: TopicPartition, end: int) -> Iterable[str]:
-    """Draw the states of a partition on one cluster, its elections and cuts, and the anomaly if it is there."""
+    """Yield the states of a partition on one cluster, its elections and cuts, and the anomaly if it is there."""
     account = outcome.account
     mine = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]
     changes = [StateChange(cluster, tp, _ms(row.at), row.state) for row in mine]

@@ -1,8 +1,8 @@
-"""A run of the demo as a page: a swim lane for each partition, and what was done to nodes and lines meanwhile.
+"""Page of a demo run: a lane for each partition, and the faults of nodes and lines.
 
 Time goes from left to right, under one axis for all lanes. The upper half of a partition's lane is the copy on b
-(mirrored from a, then stopped and written to), the lower half is a (the source, then out of reach, then mirrored back).
-What was lost stands where a was out of reach. All of it is drawn from the facts of the run, as on any timeline.
+(mirrored from a, then stopped and written to), the lower half is a (the source, then unreachable, then mirrored back).
+Lost records are marked where a was unreachable. Everything is drawn from the facts of the run, as on any timeline.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _lane(picture: Picture, over: Failover, back: Failback | None) -> str:
 
 
 def _source(picture: Picture, tp: TopicPartition, back: Failback | None) -> Iterator[str]:
-    """Draw what a is before it is mirrored to: the source, and out of reach while the line is down."""
+    """Yield the bars of a before it mirrors b: the source, unreachable while the line is down."""
     states, end, y = picture.states.get(("a", tp), []), picture.end_ms, y_of(1)
     until = states[0].at_ms if states else end
     yield bar(0, until, y, end, 'class="idle"', "a is the source")

@@ -1,4 +1,4 @@
-"""What does a notebook show of a sweep's results?"""
+"""Results of a sweep for notebooks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class ShownResults(SweepResults):
     """Results that Jupyter shows as the report's content."""
 
     def _repr_html_(self) -> str:
-        """Return the report's content, without the head of a page."""
+        """Return the report's content, without the frame of a page."""
         from kmirror.report.sweep_page import fragment  # It draws with matplotlib; JSON and CSV do without.
 
         return fragment(self)[0]
 
 
 def load(location: str | Path) -> ShownResults:
-    """Return the results that `kmirror sweep` wrote to this folder or URI; `UsageError` if there are none."""
+    """Return the results that `kmirror sweep` wrote to this folder or URI; raise UsageError if there are none."""
     return ShownResults(read_rows(str(location)), str(location))

@@ -1,4 +1,4 @@
-"""One self-contained page: everything a browser needs is in the file."""
+"""Frame of a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ img { max-width: 100%; background: #fff; border-radius: 6px; margin: .4rem 0; }
 code, pre { font-size: .82rem; background: var(--soft); border-radius: 4px; padding: .1rem .3rem; }
 pre { padding: .6rem; overflow-x: auto; } .bad { color: #d1495b; font-weight: 600; } .good { color: #3a7d44; }
 """
-# A click on a head sorts by that column.
+# A click on a column head sorts by that column.
 SCRIPT = """
 document.querySelectorAll('th').forEach(head => head.addEventListener('click', () => {
   const body = head.closest('table').tBodies[0], at = head.cellIndex, up = head.dataset.up !== '1';
@@ -34,7 +34,7 @@ document.querySelectorAll('th').forEach(head => head.addEventListener('click', (
 
 
 def page(title: str, body: str, style: str = "", script: str = SCRIPT) -> str:
-    """Return a whole HTML page."""
+    """Return a complete HTML page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
@@ -46,7 +46,7 @@ def page(title: str, body: str, style: str = "", script: str = SCRIPT) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], text: Sequence[int] = (), prose: Sequence[int] = ()
 ) -> str:
-    """Return an HTML table; columns in `text` are aligned to the left, and those in `prose` wrap too."""
+    """Return an HTML table; columns in `text` are left-aligned, and those in `prose` also wrap."""
 
     def cell(at: int, value: object, tag: str) -> str:
         look = " class=prose" if at in prose else " class=text" if at in text else ""
@@ -60,7 +60,7 @@ def table(
 
 
 def write_page(file: Path, text: str) -> None:
-    """Write a page; UsageError if it cannot be written."""
+    """Write a page; raise UsageError if it cannot be written."""
     try:
         file.write_text(text, "utf-8")
     except OSError as error:

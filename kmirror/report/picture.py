@@ -1,7 +1,7 @@
-"""What is there to draw of a run? Orders, nodes, lines and partitions as lanes, and what was waited for as a table.
+"""Picture of a run: lanes of orders, nodes, lines and partitions, and a table of waits.
 
-Whatever is drawn is a typed fact of the run (`kmirror.sim.facts`), told when it happened by the node or the world that
-it happened to.
+Everything is drawn from typed facts of the run (`kmirror.sim.facts`), reported by a node or the world when they
+happened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HEIGHT = HALF + 4
 PARTITIONS_MAX = 200
 WAITS_MAX = 30
 WAIT_MS_MIN = 100
-"""Shorter waits are drawn, and not listed."""
+"""Shorter waits are drawn, but not listed."""
 FACTS_MAX = 5000
 STYLE = LANE_STYLE + (
     ".away { fill: #d1495b; fill-opacity: .75; } .dead { fill: #000; fill-opacity: .55; } .order { fill: #1b6ca8; }"
@@ -53,24 +53,24 @@ KEY = (
 
 @dataclass(slots=True)
 class Picture:
-    """All that is drawn of one run."""
+    """All data drawn for one run."""
 
     facts: Sequence[Seen[object]]
     end_ms: int
     stretches: Stretches
     grid: list[str]
-    """The ticks, and what else goes through every lane."""
+    """Ticks and other lines through every lane."""
     states: dict[Place, list[StateChange]] = field(default_factory=dict)
     marks: dict[Place, list[tuple[str, int, str]]] = field(default_factory=dict)
-    """Sign, time and text."""
+    """(sign, time in ms, text) of each mark."""
 
     def mark(self, place: Place, sign: str, at_ms: int, text: str) -> None:
-        """Put a sign on a place at an instant; `text` is shown when it is pointed at."""
+        """Add a sign at a time; `text` is its tooltip."""
         self.marks.setdefault(place, []).append((sign, at_ms, text))
 
 
 def picture_of(simulation: Simulation, *, stages: Iterable[int] = ()) -> Picture:
-    """Return what there is to draw of a run so far; a dashed line goes through all lanes at each of `stages`, in ms."""
+    """Return the picture of a run so far, with a dashed line through all lanes at each of `stages`, in ms."""
     facts = simulation.facts(object)
     end_ms = max(simulation.world.elapsed_us // 1000, 1)
     grid = [line("grid", at, end_ms) for at in ticks(end_ms)] + [line("stage", at, end_ms) for at in stages]
@@ -90,7 +90,7 @@ def picture_of(simulation: Simulation, *, stages: Iterable[int] = ()) -> Picture
 
 
 def state_key(picture: Picture) -> str:
-    """Return which colour stands for which of the states in the picture."""
+    """Return the legend of the colours of the states in the picture."""
     return key_of({change.state for changes in picture.states.values() for change in changes})
 
 
@@ -98,7 +98,7 @@ def state_key(picture: Picture) -> str:
 
 
 def world_lanes(picture: Picture) -> Iterator[str]:
-    """Yield the lanes of orders, of lines that were down or changed, and of nodes that were away."""
+    """Yield the lanes of orders, of lines that were down or changed, and of nodes that were down or fenced."""
     stretches, end = picture.stretches, picture.end_ms
     if stretches.orders:
         shapes = [shape for row in stretches.orders for shape in _order(row, end)]
@@ -150,7 +150,7 @@ def partition_shapes(picture: Picture, place: Place, half: int, says: dict[str, 
             yield strip(row.begin_ms, row.end_ms, y_of(half), end, 'class="dead"', text)
     last, aside = -1, 0
     for sign, at_ms, text in picture.marks.get(place, []):
-        # What follows at once, as a reset after a cut, stands beside it.
+        # Marks close together, such as a reset after a cut, are drawn side by side.
         aside = aside + 2 if last >= 0 and (at_ms - last) * 100 < end else 0
         last = at_ms
         yield mark(sign, at_ms, half, end, f"{text} ({seconds(at_ms)})", aside=aside)
@@ -160,9 +160,9 @@ def partition_shapes(picture: Picture, place: Place, half: int, says: dict[str, 
 
 
 def waits_table(picture: Picture) -> str:
-    """Return which partitions waited longest, for what, and which sessions and lines were in the way meanwhile.
+    """Return the table of the longest waits, with their reasons, and the sessions and lines that overlapped them.
 
-    A reason that comes again and again in one state is one row.
+    A reason that recurs in one state is one row.
     """
     groups: dict[tuple[Place, str, str], list[Stretch[Place]]] = {}
     for row in picture.stretches.waits:
@@ -192,7 +192,7 @@ def _wait(picture: Picture, of: tuple[Place, str, str], rows: list[Stretch[Place
 
 
 def facts_list(picture: Picture) -> str:
-    """Return every fact of the run, but for elections of internal topics, one a line."""
+    """Return the list of all facts of the run, except elections of internal topics, one per line."""
     lines = [
         f"{seen.at_ms:>8} ms  {seen.node:<14} {told(seen.fact)}"
         for seen in picture.facts

@@ -1,7 +1,7 @@
-"""Where along an axis does each value stand, and below which of them is there room for its label?
+"""Positions of values along an axis, and choice of the values that get a label.
 
-Numbers stand where they are; if labels would cover each other like that, as those of 0, 100, 500 and 10,000 do, they
-stand by their logarithms. Labels that still have no room are left out; the first and the last are always there.
+Numbers are placed linearly. If labels would then overlap, as those of 0, 100, 500 and 10,000 do, the numbers are placed
+by their logarithms. Labels that still overlap are left out; the first and the last are always shown.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass
 
 Value = int | str
 GAP = 1.5
-"""Between two labels, in characters."""
+"""Smallest gap between two labels, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of an axis's values, as shares of its length."""
+    """Positions of an axis's values, as fractions of its length."""
 
     at: dict[Value, float]
     labelled: tuple[Value, ...]
     is_log: bool = False
     is_turned: bool = False
-    """Names are all labelled, and at an angle where there is no room otherwise."""
+    """All names are labelled; they are rotated if they would overlap otherwise."""
 
 
 def places_of(values: Sequence[Value], characters: float) -> Places:
-    """Return the places of `values`, which ascend, on an axis as long as so many characters of its labels."""
+    """Return the positions of `values`, which ascend, on an axis with room for this number of label characters."""
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < len(values):
         even = _spread(values, range(len(values)))
@@ -43,20 +43,20 @@ def places_of(values: Sequence[Value], characters: float) -> Places:
 
 
 def _logarithms(numbers: Sequence[int]) -> list[float]:
-    """Return the logarithms; 0, which has none, stands before the least of the others, as far as they are apart."""
+    """Return the logarithms; 0 is placed before the smallest one, at the average distance of the others."""
     logs = [math.log10(number) for number in numbers if number]
     step = (logs[-1] - logs[0]) / (len(logs) - 1) if len(logs) > 1 else 1.0
     return [logs[0] - step] * (len(numbers) - len(logs)) + logs
 
 
 def _spread(values: Sequence[Value], scores: Sequence[float]) -> dict[Value, float]:
-    """Return places from 0 to 1, as far apart as the scores; a single value stands in the middle."""
+    """Return positions from 0 to 1, in proportion to the scores; a single value is in the middle."""
     span = scores[-1] - scores[0]
     return {value: (score - scores[0]) / span if span else 0.5 for value, score in zip(values, scores, strict=True)}
 
 
 def _with_room(at: dict[Value, float], characters: float) -> tuple[Value, ...]:
-    """Return the values whose labels do not cover each other, the first and the last among them."""
+    """Return the values whose labels do not overlap, including the first and the last."""
 
     def collide(one: Value, other: Value) -> bool:
         return (at[other] - at[one]) * characters < (len(str(one)) + len(str(other))) / 2 + GAP

@@ -1,4 +1,4 @@
-"""The plots of a sweep, as PNG bytes by name."""
+"""Plots of a sweep, as PNG bytes by name."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ DRAWN_OF_TRANSACTIONS = (
 )
 LINES_MAX = 8
 PANEL_CHARACTERS = 42
-"""How many characters of a tick label stand side by side below one of six panels."""
+"""Number of tick label characters that fit side by side below one of six panels."""
 TICKS_MAX = 5
-"""On an axis whose ticks are matplotlib's own, below one of three panels."""
+"""Most ticks on an axis with matplotlib's own ticks, below one of three panels."""
 POINTS_MAX = 30
 TITLE, LABEL, SMALL = 10, 9, 8
 LOAD = "virtual time since the load began (ms)"
 
 
 def plots(results: SweepResults) -> dict[str, bytes]:
-    """Return every plot that these results can give."""
+    """Return all plots that these results allow."""
     made: dict[str, bytes] = {}
     if not results.good:
         return made
@@ -57,7 +57,7 @@ def plots(results: SweepResults) -> dict[str, bytes]:
 
 
 def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
-    """Draw six figures over one axis, a line for each value of another: mean and 95 % interval."""
+    """Draw six figures over one axis, with a line for each value of another: mean and 95 % interval."""
     figure = Figure(figsize=WIDE, layout="constrained")
     panels = figure.subplots(2, 3).flatten()
     points = sorted({row[axis] for row in results.good})
@@ -76,7 +76,7 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
                 continue
             groups = SweepResults(rows, results.location).groups([axis])
             found = [group.estimate(name) for group in groups]
-            # Bars of neighbouring lines would hide each other.
+            # Error bars of adjacent lines would hide each other.
             aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
             panel.errorbar(
                 [places.at[group.point[0]] + aside for group in groups], [e.mean for e in found],
@@ -96,7 +96,7 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
 
 
 def _dress(panel: Any, label: FigureLabel, axis: str) -> None:
-    """Give a panel its title and names to its axes."""
+    """Set the title of a panel and the names of its axes."""
     panel.set_title(label.short, fontsize=TITLE)
     panel.set_xlabel(axis, fontsize=LABEL)
     panel.set_ylabel(label.unit, fontsize=LABEL)
@@ -106,7 +106,7 @@ def _dress(panel: Any, label: FigureLabel, axis: str) -> None:
 
 
 def _distribution(results: SweepResults) -> bytes:
-    """Draw which share of runs stays below a figure."""
+    """Draw the cumulative distribution of three figures over the runs."""
     figure = Figure(figsize=(WIDE[0], 3.6), layout="constrained")
     names = ("rpo_records", "rto_ms", "failback_cut_records")
     for panel, name in zip(figure.subplots(1, 3), names, strict=True):
@@ -128,7 +128,7 @@ def _distribution(results: SweepResults) -> bytes:
 
 
 def _lag(results: SweepResults) -> bytes:
-    """Draw the lag over the time before the failure: the middle run, and where nine of ten are."""
+    """Draw the lag before the failure: the median, and the 5th to 95th percentile."""
     figure = Figure(figsize=(WIDE[0], 4.2), layout="constrained")
     panel = figure.subplots()
     times: Sequence[int] = sorted({row["failure_ms"] for row in results.good})
@@ -150,7 +150,7 @@ def _lag(results: SweepResults) -> bytes:
 
 
 def _states(results: SweepResults) -> bytes:
-    """Draw how long a partition spent in each state, on average over runs."""
+    """Draw the mean time that a partition spent in each state."""
     axis = results.axes[0] if results.axes else "seed"
     groups = results.groups([axis])[:20]
     figure = Figure(figsize=(WIDE[0], 1.8 + 0.42 * len(groups)), layout="constrained")
@@ -175,6 +175,6 @@ def _states(results: SweepResults) -> bytes:
 
 def _png(figure: Any) -> bytes:
     out = io.BytesIO()
-    # Without the version of matplotlib in it, equal results give equal files.
+    # Without matplotlib's version in the file, equal results give equal files.
     figure.savefig(out, format="png", dpi=DPI, metadata={"Software": None})
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""What did a sweep find? Its runs, the axes they were varied along, and what groups of them come to."""
+"""Results of a sweep: its runs, the varied options, and aggregates of groups of runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kmirror.experiments.results import NUMBERS
 
 
 class FigureLabel(NamedTuple):
-    """A figure's short name, its unit, and what it counts."""
+    """Short name of a figure, its unit, and its meaning."""
 
     short: str
     unit: str
@@ -82,10 +82,10 @@ class Group:
     rows: list[dict[str, Any]]
 
     def estimate(self, figure: str) -> Estimate:
-        """Return what these runs say about a figure.
+        """Return the estimate of a figure over these runs.
 
-        A seed draws the same at every point. Where runs of several points are taken together, those of one seed count
-        as one observation, and the interval is that of the seeds' means.
+        A seed draws the same at every point. If runs of several points are combined, those of one seed count as one
+        observation, and the interval is that of the seeds' means.
         """
         by_seed: dict[int, list[float]] = {}
         for row in self.rows:
@@ -97,7 +97,7 @@ class Group:
 
 
 class SweepResults:
-    """The rows of a sweep."""
+    """The rows of a sweep, one for each run."""
 
     def __init__(self, rows: Sequence[dict[str, Any]], location: str) -> None:
         self.location = location
@@ -111,14 +111,16 @@ class SweepResults:
         return ", ".join(sorted({row["sweep"] for row in self.rows}))
 
     def groups(self, axes: Sequence[str]) -> list[Group]:
-        """Return the runs by their values on `axes`, in order of the values."""
+        """Return the runs grouped by their values on `axes`, in order of the values."""
         found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self.good:
             found.setdefault(tuple(row[axis] for axis in axes), []).append(row)
         return [Group(point, found[point]) for point in sorted(found)]
 
     def aggregates(self) -> list[dict[str, Any]]:
-        """Return one row for each combination of all axes: count, and mean, interval and more of each figure."""
+        """Return one row for each combination of all axes: number of runs, and mean, interval, p95 and maximum of each
+        figure.
+        """
         table = []
         for group in self.groups(self.axes):
             row: dict[str, Any] = dict(zip(self.axes, group.point, strict=True))
@@ -131,11 +133,11 @@ class SweepResults:
         return table
 
     def worst(self, figure: str, count: int = 5) -> list[dict[str, Any]]:
-        """Return the runs with the greatest values of `figure`."""
+        """Return the runs with the largest values of `figure`."""
         return sorted(self.good, key=lambda row: (-row[figure], row["run_id"]))[:count]
 
     def to_json(self) -> str:
-        """Return the aggregates, and what failed or broke, as one JSON object."""
+        """Return the aggregates, and the failed or broken runs, as one JSON object."""
         bad = [{k: row[k] for k in ("run_id", "status", "seed", "broken", "error", "options_json")} for row in self.bad]
         results = {
             "sweep": self.name,

@@ -1,6 +1,6 @@
-"""What lasted how long in a run? Facts that belong together, as stretches of time.
+"""Periods in a run, such as outages, waits and orders, derived from the facts that begin and end them.
 
-Every stretch begins and ends with a typed fact of the run, or with the run itself; nothing is read from a trace.
+Every period begins and ends with a typed fact of the run, or with the run itself; nothing is read from a trace.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Stretch(Generic[K]):
-    """Something that lasted from one moment to another, in milliseconds since the run began."""
+    """A period, in milliseconds since the run began."""
 
     of: K
-    """What it was about."""
+    """Its subject."""
     begin_ms: int
     end_ms: int
     text: str
-    """How it began, and how it ended if it did."""
+    """Its begin, and its end if it has one."""
     is_over: bool = True
 
 
 @dataclass(slots=True)
 class _Open(Generic[K]):
-    """Stretches of one kind, at most one of each thing at a time."""
+    """Periods of one kind, at most one of each subject at a time."""
 
     done: list[Stretch[K]] = field(default_factory=list)
     begun: dict[K, tuple[int, str]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class _Open(Generic[K]):
             self.done.append(Stretch(of, begun[0], at_ms, f"{begun[1]}{how}"))
 
     def closed(self, end_ms: int) -> list[Stretch[K]]:
-        """Return all of them in order; those that last go on to the end of the run."""
+        """Return all periods in order of their begin; open ones last until the end of the run."""
         last = [Stretch(of, at_ms, end_ms, text, is_over=False) for of, (at_ms, text) in self.begun.items()]
         return sorted([*self.done, *last], key=lambda stretch: stretch.begin_ms)
 
@@ -77,23 +77,23 @@ Place = tuple[str, TopicPartition]
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """All that lasted in a run."""
+    """All periods of a run."""
 
     down: list[Stretch[str]]
     """Nodes that did not run."""
     dead: list[Stretch[str]]
-    """Brokers that were killed and not fenced yet, whether they were started again or not: others wait for them."""
+    """Brokers that were killed and not fenced yet, started again or not: other nodes wait for them."""
     fenced: list[Stretch[str]]
     lines_down: list[Stretch[str]]
     lines_set: list[Stretch[str]]
-    """Lines with other properties than those that they were built with."""
+    """Lines with other properties than those that they were created with."""
     waits: list[Stretch[Place]]
     """Partitions whose leader had a reason to wait."""
     orders: list[Stretch[tuple[str, int]]]
 
 
 def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
-    """Return what lasted in a run of which these are the facts, and which lasted itself to `end_ms`."""
+    """Return the periods of a run with these facts that ended at `end_ms`."""
     down, dead, fenced = _Open[str](), _Open[str](), _Open[str]()
     lines_down, lines_set = _Open[tuple[str, str]](), _Open[tuple[str, str]]()
     of_line: dict[tuple[str, str], LineSettings] = {}
@@ -153,31 +153,31 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
 
 
 def _is_broker(seen: Seen[object]) -> bool:
-    """Return whether it is about a broker: a controller has no session that could outlast it."""
+    """Return whether the fact is about a broker: a controller has no session that could outlast it."""
     return seen.node.removeprefix(f"{seen.cluster}-").isdecimal()
 
 
 def _both_ways(rows: list[Stretch[tuple[str, str]]]) -> list[Stretch[str]]:
-    """Return the stretches by the names of lines: `a|b` where both directions have the same one, else `a>b`."""
+    """Return the periods by names of lines: `a|b` if both directions have the same one, else `a>b`."""
     known = {(row.of, row.begin_ms, row.end_ms, row.text) for row in rows}
     named = []
     for row in rows:
         sender, receiver = row.of
         is_both = ((receiver, sender), row.begin_ms, row.end_ms, row.text) in known
         if is_both and sender > receiver:
-            continue  # The other direction stands for both.
+            continue  # The row of the other direction covers both.
         name = f"{sender}{'|' if is_both else '>'}{receiver}"
         named.append(Stretch(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
     return named
 
 
 def seconds(at_ms: int) -> str:
-    """Return a moment of the run as text."""
+    """Return a time of the run as text."""
     return f"{at_ms / 1000:.3f} s"
 
 
 def order_text(request: Message) -> str:
-    """Return which order it is, for which mirror and topics."""
+    """Return the text of an order: its kind, mirror and topics."""
     name = request.NAME.removesuffix("Request")
     match request:
         case CreateMirrorRequest():
@@ -190,7 +190,7 @@ def order_text(request: Message) -> str:
 
 
 def answer_text(answer: Message | ErrorCode) -> str:
-    """Return the name of the error in an answer, or of the one that came in its place; `NONE` if there is none."""
+    """Return the name of the error in a response, or of the error instead of one; `NONE` if there is none."""
     return (answer if isinstance(answer, ErrorCode) else error_of(answer)).name
 
 
@@ -204,5 +204,5 @@ def _listed(names: Iterable[str | None]) -> str:
 
 
 def overlapping(rows: Iterable[Stretch[K]], begin_ms: int, end_ms: int) -> list[Stretch[K]]:
-    """Return the stretches that share time with [begin_ms, end_ms)."""
+    """Return the periods that overlap [begin_ms, end_ms)."""
     return [row for row in rows if row.begin_ms < end_ms and begin_ms < row.end_ms]

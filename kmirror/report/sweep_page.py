@@ -1,4 +1,4 @@
-"""The page of a sweep: what was varied, what came of it, what went wrong, and how to run any of it again."""
+"""Page of a sweep: varied options, results, failed runs, and the commands to repeat any of them."""
 
 from __future__ import annotations
 

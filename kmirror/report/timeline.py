@@ -1,4 +1,4 @@
-"""Any simulation as a page: orders, nodes, lines and partitions over time, and what was waited for.
+"""Page of any simulation: orders, nodes, lines and partitions over time, and a table of waits.
 
     from kmirror.report.timeline import write_timeline
     write_timeline(simulation, Path("run.html"))
@@ -44,5 +44,5 @@ def timeline_page(simulation: Simulation) -> str:
 
 
 def write_timeline(simulation: Simulation, file: Path) -> None:
-    """Write a page that shows the run so far; UsageError if the file cannot be written."""
+    """Write a page that shows the run so far; raise UsageError if the file cannot be written."""
     write_page(file, timeline_page(simulation))
