@@ -1,1 +1,1 @@
-"""The command line; each command is a module that is imported when it is called."""
+"""Command line of kmirror; the module of a command is imported when the command is called."""

@@ -1,4 +1,4 @@
-"""`kmirror apis`: which APIs are there, whose is each version, and which do the nodes here serve?"""
+"""`kmirror apis`: list of APIs with their versions in Kafka, in KIP-1279 and on kmirror's nodes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _plain(word: str) -> str:
 
 
 def as_row(api: Api) -> tuple[str, ...]:
-    """Return the cells of the table's row."""
+    """Return the cells of the API's row in the table."""
     star = "*" if api.latest_version_unstable else ""
     return (
         str(api.key),
@@ -76,7 +76,7 @@ def _served(api: Api, role: str) -> range:
 
 
 def as_json(api: Api) -> dict[str, object]:
-    """Return the API as the JSON object that `-o json` prints; a range of versions is first and last, or null."""
+    """Return the API as the JSON object that `-o json` prints; a range of versions is [first, last], or null."""
     versions = range(api.min_version, api.max_version + 1)
     row = BY_KEY.get(api.key)
     return {

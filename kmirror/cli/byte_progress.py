@@ -1,4 +1,4 @@
-"""How far has a walk over many bytes come, and how long will it take yet?"""
+"""Progress bar with rate and remaining time for reading large files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 
 from kmirror.logdir.available_memory import in_words
 
-# With one of these variables rich takes stderr for a terminal, whatever it is.
+# With one of these variables rich treats stderr as a terminal in any case.
 _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 
 @contextmanager
 def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield what takes the bytes passed; there is a bar on stderr with rate and ETA while stderr is a terminal."""
+    """Yield a function that takes the number of bytes read; it shows a bar on stderr if stderr is a terminal."""
     if sys.stderr is None or not (sys.stderr.isatty() or _FORCES.intersection(os.environ)):
         yield lambda count: None  # Importing rich takes longer than verifying 100 MiB.
         return
@@ -25,7 +25,7 @@ def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """In the units of the sizes beside it, and of the last line; rich's own counts in thousands."""
+        """Rate in the units of the sizes beside it and of the last line; rich's own column counts in thousands."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed

@@ -1,9 +1,10 @@
 """`kmirror cat DIR...`: the records of partitions on a disk, without a broker.
 
-Rule 1: what is printed is what a consumer would get from a broker on these folders: see `kmirror.logdir.consume`.
-Rule 2: one partition comes after the other, by topic and number, and in each the records by offset.
-Rule 3: the exit code is 1 with file, position and reason when a log is damaged; what came before is printed.
-Rule 4: what the high watermark hides is told on stderr: a topic that looks empty may not be.
+Rule 1: the output is the records that a consumer would get from a broker on these folders: see
+`kmirror.logdir.consume`.
+Rule 2: partitions follow each other by topic and number, and the records of each by offset.
+Rule 3: the exit code is 1, with file, position and reason, when a log is damaged; earlier records are printed.
+Rule 4: records hidden by the high watermark are reported on stderr, because a topic that looks empty may not be.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def command(
 def _printed(
     partitions: list[PartitionFolder], renders: list[Render], wanted: ConsumeQuery, out: Output
 ) -> Iterator[bytes]:
-    """Yield what is printed for each record; what is hidden of a partition is told behind its last one."""
+    """Yield the output of each record; report the hidden records of a partition after its last one."""
     for partition, render in zip(partitions, renders, strict=True):
         for record in consume(partition, wanted):
             yield render(record)
@@ -110,7 +111,7 @@ def _printed(
 
 
 def _render(tp: TopicPartition, template: str | None) -> Render:
-    """Return what makes the bytes that are printed of a record of `tp`; without a format they are JSON."""
+    """Return the function that formats a record of `tp`; without a template it gives JSON."""
     if template is not None:
         return compile_format(template, tp)
     return lambda record: json_line(as_json(tp, record)).encode("utf-8", "replace")

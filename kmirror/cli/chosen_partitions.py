@@ -1,9 +1,9 @@
-"""Which partitions do the folders, topics and numbers of a command line mean?
+"""Choice of partitions by the folders, topics and numbers of a command line.
 
-Rule 1: a folder is a partition's own, or a log folder (one of a broker's `log.dirs`) with `--topic`.
-Rule 2: whatever the order of the words, partitions are taken by topic and number, so orders-2 comes before orders-10.
-Rule 3: a name or a number that chooses nothing is an error, and so is a partition that is there twice: two replicas
-behind one another would pass for one log.
+Rule 1: a folder is that of a partition, or with `--topic` a log folder (one of a broker's `log.dirs`).
+Rule 2: partitions are taken by topic and number, in any order of the command line: orders-2 precedes orders-10.
+Rule 3: a name or a number that matches nothing is an error, and so is a partition that occurs twice, because two
+replicas in a row would look like one log.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SHOWN_MAX = 5
 
 
 class Candidate(NamedTuple):
-    """A partition that may be meant; `facts` are those of the log folder in which it was found."""
+    """A partition that may be chosen; `facts` are those of the log folder in which it was found."""
 
     tp: TopicPartition
     path: Path
-    facts: FolderFacts | None = None  # None for a folder that was named itself.
+    facts: FolderFacts | None = None  # None for a folder given directly.
 
     def open(self) -> PartitionFolder:
         return open_partition(self.path, self.facts, may_be_empty=self.facts is not None)
@@ -42,9 +42,9 @@ class Candidate(NamedTuple):
 def choose_partitions(
     folders: Sequence[Path], topics: Sequence[str] = (), numbers: Sequence[int] = ()
 ) -> list[PartitionFolder]:
-    """Return the partitions that are meant, by topic and number.
+    """Return the chosen partitions, by topic and number.
 
-    Raises `UsageError` as the rules say, `Unreadable` and `FileFault` for what is found.
+    Raise UsageError as the rules say; raise Unreadable and FileFault for problems of the files.
     """
     chosen = [candidate for folder in folders for candidate in _candidates(folder, is_topic_said=bool(topics))]
     where = ", ".join(str(folder) for folder in folders)
@@ -66,7 +66,7 @@ def choose_partitions(
 
 
 def _candidates(folder: Path, *, is_topic_said: bool) -> Iterator[Candidate]:
-    """Yield the partition that the folder is, or those that it holds."""
+    """Yield the partition of the folder, or those of a log folder."""
     if holds_partition_files(folder) or not is_log_dirs(folder):
         yield Candidate(open_partition(folder).tp, folder)
         return

@@ -1,4 +1,4 @@
-"""How does a command reach a cluster? As its words and the file of --command-config say."""
+"""Cluster client of a command, configured by the command line and by the file of --command-config."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "re
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How a tool speaks to a cluster."""
+    """Settings of a tool's client."""
 
     configs: AdminConfigs
     security: Security | None = None
 
 
 def client_of(properties: Mapping[str, str]) -> Client:
-    """Return how a tool's client connects and waits; UsageError for a time that is none, or wrong security."""
+    """Return the client settings in `properties`; raise UsageError for an invalid time, or wrong security settings."""
     times: dict[str, int] = {}
     for key in TIMES:
         if key in properties:
@@ -40,7 +40,7 @@ def client_of(properties: Mapping[str, str]) -> Client:
 
 
 def properties_in(path: str, option: str) -> dict[str, str]:
-    """Return the pairs of a properties file that an option names; UsageError if it cannot be read."""
+    """Return the pairs of the properties file given by an option; raise UsageError if it cannot be read."""
     try:
         return parse(Path(path).read_text("latin-1"))
     except OSError as error:
@@ -48,12 +48,15 @@ def properties_in(path: str, option: str) -> dict[str, str]:
 
 
 def properties_of(given: ParsedOptions, option: str) -> dict[str, str]:
-    """Return the pairs of the properties file that an option names, none without the option; UsageError as above."""
+    """Return the pairs of the properties file given by an option, or {} without the option.
+
+    Raise UsageError if the file cannot be read.
+    """
     return properties_in(given.text(option, ""), option) if given.has(option) else {}
 
 
 def open_admin(servers: str, client: Client) -> AsyncAdmin:
-    """Return an admin client that tells once of each broker that does not answer."""
+    """Return an admin client that reports each broker that does not respond, once."""
     told: dict[Endpoint, None] = {}
 
     def on_silent(endpoint: Endpoint) -> None:
@@ -65,7 +68,7 @@ def open_admin(servers: str, client: Client) -> AsyncAdmin:
 
 
 def raise_for(code: int, message: str | None) -> None:
-    """Raise KafkaError for an error code in an answer, with the answer's message or our words for the code."""
+    """Raise KafkaError for a response's error code, with the response's message or the code's standard text."""
     if code:
         error = code_of(code)
         raise KafkaError(error, f"{error.name}: {message or error.text}")

@@ -1,4 +1,4 @@
-"""Which commands are there, and where is each of them?"""
+"""Table of commands and their modules."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 CONTEXT: Final[Mapping[str, Any]] = {"help_option_names": ["-h", "--help"]}
-"""What every command hands to click; click keeps the first names for help that it is asked with."""
+"""Settings of every click command; click keeps the first help option names that it gets."""
 
 
 class CommandRow(NamedTuple):
-    """One command: where its click object lives, and the line that `--help` shows for it."""
+    """A command: the module and attribute of its click object, and its line in `--help`."""
 
     name: str
     module: str

@@ -1,6 +1,6 @@
-"""What does each action of `kmirror configs` ask of the cluster, and what does it print?
+"""Actions of `kmirror configs`: requests to the cluster, and output.
 
-Quotas and credentials, which are no configs on the wire, are in `config_quotas`.
+Quotas and credentials, which are not configs in the protocol, are in `config_quotas`.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ SOURCES: Final[Mapping[int, str]] = {
     ConfigSource.CLIENT_METRICS: "DYNAMIC_CLIENT_METRICS_CONFIG",
     ConfigSource.GROUP: "DYNAMIC_GROUP_CONFIG",
 }
-"""Where a value comes from, in Kafka's words; all other numbers are UNKNOWN."""
+"""Source number of a value to Kafka's name; all other numbers are UNKNOWN."""
 TOGETHER: Final = 200
-"""How many entities one request asks about, where any broker can answer it."""
+"""Number of entities in one request, where any broker can answer it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of entities whose configs DescribeConfigs tells."""
+    """A type of entities whose configs DescribeConfigs returns."""
 
     resource: ResourceType
     altered: ConfigSource | None = None
@@ -76,7 +76,10 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 async def carry_out(task: ConfigTask) -> int:
-    """Do it, print what came of it, and return the exit code; KafkaError if it is refused or nobody answers."""
+    """Carry out the task, print the result, and return the exit code.
+
+    Raise KafkaError if it is refused or no broker responds.
+    """
     has_configs = task.kinds[0] in KINDS
     async with open_admin(task.servers, task.client) as admin:
         if task.action == "describe":
@@ -123,14 +126,14 @@ async def _describe(admin: AsyncAdmin, task: ConfigTask) -> int:
 
 
 def _is_altered(kind: str, name: str, entry: DescribeConfigsResourceResult) -> bool:
-    if kind == MIRRORS:  # KIP-1279 has no number for the source of what a mirror sets.
+    if kind == MIRRORS:  # KIP-1279 has no number for the source of a mirror's configs.
         return entry.config_source not in (ConfigSource.STATIC, ConfigSource.DEFAULT)
     altered = ConfigSource.CLUSTER if kind == BROKERS and not name else KINDS[kind].altered
     return altered is None or entry.config_source == altered
 
 
 async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
-    """Return whether the entity that is named is not there; who wants all values is told by the cluster itself."""
+    """Return whether the named entity does not exist; with --all the cluster itself reports that."""
     kind, name = task.kinds[0], task.names[0]
     if kind == TOPICS:
         return not task.shows_all and name not in await admin.topics([name])
@@ -143,7 +146,7 @@ async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
 
 
 async def _names(admin: AsyncAdmin, kind: str) -> list[str]:
-    """Return the entities of a type, by name; of brokers by number, and then their default."""
+    """Return the entities of a type, by name; brokers by number, followed by their default."""
     if kind == TOPICS:
         return list(await admin.topics())
     if kind == MIRRORS:
@@ -164,9 +167,9 @@ async def _groups(admin: AsyncAdmin) -> list[str]:
 
 
 async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
-    """Return the names of a type that have configs; None for groups where that is not told."""
+    """Return the names of a type that have configs; None for groups if the cluster does not return them."""
     try:
-        # Before Kafka 4.1 no types could be named, and those of client metrics were told.
+        # Before Kafka 4.1 no types could be given, and the response had those of client metrics.
         reply = await admin.ask(ListConfigResourcesRequest())
     except KafkaError as error:
         if kind == GROUPS and error.code is ErrorCode.UNSUPPORTED_VERSION:
@@ -182,7 +185,7 @@ async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
 async def _entries(
     admin: AsyncAdmin, kind: str, names: Sequence[str]
 ) -> dict[str, list[DescribeConfigsResourceResult]]:
-    """Return the configs of entities, by key; KafkaError if those of one are not told."""
+    """Return the configs of entities, by key; raise KafkaError if those of one are refused."""
     resource = KINDS[kind].resource
     resources = [DescribeConfigsResource(resource, name, None) for name in names]
     owner = await _owner(admin, kind, names[0])
@@ -196,7 +199,7 @@ async def _entries(
 
 
 async def _owner(admin: AsyncAdmin, kind: str, name: str) -> int | None:
-    """Return the broker whose configs these are, the only one that tells and alters them; None if any one does."""
+    """Return the only broker that describes and alters these configs; None if any broker does."""
     if kind not in (BROKERS, BROKER_LOGGERS) or not name:
         return None
     brokers = await admin.brokers()
@@ -274,7 +277,7 @@ async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(KINDS[kind].resource, name, configs)])
     owner = await _owner(admin, kind, name)
     if kind == MIRRORS:
-        await list_mirrors(admin)  # A cluster without mirroring has other words for a resource that it does not know.
+        await list_mirrors(admin)  # A cluster without mirroring has another error for an unknown resource.
         reply = await asked_of_mirrors(admin, request, changes=True)
     elif owner is None:
         reply = await admin.order(request)

@@ -1,4 +1,4 @@
-"""What does `kmirror configs` do with quotas of clients, users and addresses, and with SCRAM credentials of users?"""
+"""Quotas of clients, users and addresses, and SCRAM credentials of users, in `kmirror configs`."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 ENTITIES: Final[Mapping[str, str]] = {USERS: "user", CLIENTS: "client-id", IPS: "ip"}
-"""Entity type of the command line to that of the wire."""
+"""Entity type of the command line to that of the protocol."""
 SHOWN: Final[Mapping[str, str]] = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
-"""Entity type of the wire to the word for it, in the order in which they are printed."""
+"""Entity type of the protocol to its printed name, in the order of output."""
 EXACT, DEFAULT, ANY = 0, 1, 2
-"""What DescribeClientQuotas matches: one name, the default, whatever has a quota."""
+"""Match types of DescribeClientQuotas: one name, the default, any entity with a quota."""
 OF_CLIENTS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 OF_ADDRESSES: Final = ("connection_creation_rate",)
 DEFAULT_ITERATIONS: Final = 4096
 SALT_BYTES: Final = 16
 MECHANISMS: Final[Mapping[str, int]] = {name: number for number, name in enumerate(HASHES, 1)}
-"""Mechanism to its number on the wire."""
+"""Mechanism to its number in the protocol."""
 _CREDENTIAL: Final = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 
@@ -51,7 +51,7 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[
 
 
 async def describe_quotas(admin: AsyncAdmin, task: ConfigTask) -> int:
-    """Print the quotas that match, and the credentials of users where clients are not asked about; return 0."""
+    """Print the matching quotas, and the credentials of users if no clients are given; return 0."""
     for entry in await _quotas(admin, task):
         names = {part.entity_type: part.entity_name for part in entry.entity}
         if task.as_json:
@@ -102,7 +102,7 @@ async def _describe_credentials(admin: AsyncAdmin, task: ConfigTask) -> None:
 
 
 async def alter_quotas(admin: AsyncAdmin, task: ConfigTask) -> None:
-    """Alter quotas or credentials; UsageError for what is none, KafkaError if it is refused."""
+    """Alter quotas or credentials; raise UsageError for invalid ones, KafkaError if the cluster refuses."""
     if _alters_credentials(task):
         await _alter_credentials(admin, task)
         return
@@ -124,7 +124,7 @@ async def alter_quotas(admin: AsyncAdmin, task: ConfigTask) -> None:
 
 
 def _alters_credentials(task: ConfigTask) -> bool:
-    """Return whether the configs are credentials, and not quotas; UsageError for other configs, or both at once."""
+    """Return whether the configs are credentials rather than quotas; raise UsageError for other configs, or both."""
     kind = task.kinds[0] if len(task.kinds) == 1 else CLIENTS
     if kind == IPS:
         _check_keys((*task.added, *task.deleted), OF_ADDRESSES, "Only connection quota configs can be added for 'ips'")
@@ -177,7 +177,7 @@ async def _alter_credentials(admin: AsyncAdmin, task: ConfigTask) -> None:
 
 
 def credential(user: str, mechanism: str, text: str) -> ScramCredentialUpsertion:
-    """Return what stores the password in `text`, which is not sent itself; UsageError for another text."""
+    """Return the salted form of the password in `text` for the request; raise UsageError for an invalid text."""
     found = _CREDENTIAL.fullmatch(text)
     if found is None:
         raise UsageError(f"Invalid credential property {mechanism}: it is [iterations=NUMBER,password=PASSWORD]")
@@ -190,7 +190,7 @@ def credential(user: str, mechanism: str, text: str) -> ScramCredentialUpsertion
 
 
 async def _asked_of_controller(admin: AsyncAdmin, request: Message) -> Message:
-    """Return the answer of the first broker that does not send us on: of a cluster with ZooKeeper only one decides."""
+    """Return the response of the first broker that is not NOT_CONTROLLER: with ZooKeeper only one broker decides."""
     reply: Message | None = None
     for broker_id in await admin.brokers():
         reply = await admin.ask(request, broker_id=broker_id)

@@ -1,4 +1,4 @@
-"""What does a command line of `kmirror configs` ask for?"""
+"""Task of a `kmirror configs` command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_DEFAULTS: Final = (USERS, CLIENTS, BROKERS, IPS)
 
 @dataclass(frozen=True, slots=True)
 class ConfigTask:
-    """One entity, or all of a type, and what is done with its configs."""
+    """One entity, or all of a type, and the action on its configs."""
 
     action: str
     servers: str
@@ -31,7 +31,7 @@ class ConfigTask:
     kinds: tuple[str, ...]
     """Entity types: one, or users and clients in either order."""
     names: tuple[str, ...]
-    """A name for each type, "" for the default; fewer names for all entities of the types that have none."""
+    """A name for each type, "" for the default; fewer names mean all entities of the remaining types."""
     added: Mapping[str, str]
     deleted: tuple[str, ...]
     shows_all: bool = False

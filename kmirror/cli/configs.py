@@ -1,10 +1,10 @@
-"""`kmirror configs`: Kafka's kafka-configs.sh, its flags and its texts, with the entity type `mirrors` of KIP-1279.
+"""`kmirror configs`: Kafka's kafka-configs.sh with its flags and texts, and the entity type `mirrors` of KIP-1279.
 
-Rule 1: stdout has what Kafka's tool prints, entities by name, or with `-o json` an object a line.
-Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused and
-where no broker answers. Secrets have no value, neither on stdout nor in an error.
-Rule 3: the command line is read as `kafka_options` says. -o is not in Kafka's list of options; --bootstrap-controller,
-which is, is not here.
+Rule 1: stdout has the output of Kafka's tool, entities by name, or with `-o json` one object per line.
+Rule 2: the exit code is 0 if everything was done, and 1 for a command line or a request that is refused, and if no
+broker responds. Secrets have no value, neither on stdout nor in an error.
+Rule 3: the command line is parsed as `kafka_options` says. -o is not an option of Kafka's tool; --bootstrap-controller,
+which is one, is not supported.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ NAMED: Final[Mapping[str, str]] = {
     "client-metrics": CLIENT_METRICS,
     "group": GROUPS,
 }
-"""Options that name an entity, and the type of each, in the order in which Kafka looks at them."""
+"""Options that name an entity, with its type, in the order in which Kafka checks them."""
 DEFAULTS: Final[Mapping[str, str]] = {
     "client-defaults": CLIENTS,
     "user-defaults": USERS,
@@ -89,7 +89,7 @@ OPTIONS = (
     OptionRow(("user-defaults",), "The quotas of users that have none of their own."),
     OptionRow(("output", "o"), "json: an object a line.", "text|json"),
 )
-# A comma or an equals sign counts unless a closing bracket follows before an opening one does.
+# A comma or an equals sign separates unless a closing bracket follows before an opening one.
 _OUTSIDE: Final = r"(?=[^\]]*(?:\[|$))"
 _COMMA: Final = re.compile("," + _OUTSIDE)
 _EQUALS: Final = re.compile(r"\s*=\s*" + _OUTSIDE, re.ASCII)
@@ -112,7 +112,7 @@ def command(given: ParsedOptions) -> int:
 
 
 def read_task(given: ParsedOptions) -> ConfigTask:
-    """Return what is to be done; UsageError, in Kafka's words, for options that do not go together."""
+    """Return the task; raise UsageError, with Kafka's text, for options that do not fit together."""
     actions = [action for action in ACTIONS if given.has(action)]
     if len(actions) != 1:
         raise UsageError("Command must include exactly one action: --describe, --alter")
@@ -210,7 +210,7 @@ def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> No
 
 
 def added_configs(given: ParsedOptions) -> dict[str, str]:
-    """Return the configs to set, by key; UsageError for an entry that is none, without its value."""
+    """Return the configs to set, by key; raise UsageError for an invalid entry, without its value in the message."""
     found = properties_of(given, "add-config-file")
     if given.has("add-config"):
         for entry in _entries(given.text("add-config", "")):
@@ -228,7 +228,7 @@ def added_configs(given: ParsedOptions) -> dict[str, str]:
 
 
 def _entries(text: str) -> list[str]:
-    """Split at commas outside of brackets, as Java's `String.split`, which drops empty entries at the end."""
+    """Split at commas outside of brackets, like Java's `String.split`, which drops empty entries at the end."""
     found = _COMMA.split(text)
     while len(found) > 1 and not found[-1]:
         found.pop()
@@ -240,7 +240,7 @@ def _key_of(entry: str) -> str:
 
 
 def deleted_configs(given: ParsedOptions) -> tuple[str, ...]:
-    """Return the keys that go back to their defaults; the option may be given again."""
+    """Return the keys to reset to their defaults; the option may be repeated."""
     return tuple(
         key.strip(BLANKS)
         for value in given.values("delete-config")

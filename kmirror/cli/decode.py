@@ -1,6 +1,6 @@
-"""`kmirror decode`: what does a frame or a message say?
+"""`kmirror decode`: decoding of a frame or a message.
 
-Rule 1: what can be read is printed. The exit code is 1 if the bytes are malformed, if some are left after the message,
+Rule 1: readable fields are printed. The exit code is 1 if the bytes are malformed, if some are left after the message,
 or if its records are damaged; stderr says which and where.
 """
 
@@ -61,14 +61,14 @@ def command(
     parts = wanted.parts(data)
     policy = Policy.LENIENT if lenient else Policy.STRICT
     if show_bytes:
-        from kmirror.cli.decoded_bytes import print_bytes  # Its second reading of batches takes long to be imported.
+        from kmirror.cli.decoded_bytes import print_bytes  # Importing its second parser takes long.
 
         return print_bytes(data, parts, policy, as_json=output == "json", is_opening=not raw_records)
     return print_json(data, parts, policy, is_opening=not raw_records)
 
 
 def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bool) -> int:
-    """Print the parts as one JSON object and return the exit code; raises `ProtocolError` for malformed bytes."""
+    """Print the parts as one JSON object and return the exit code; raise ProtocolError for malformed bytes."""
     found: dict[str, Any] = {}
     position, faults = 0, list[str]()
     for part in parts:
@@ -87,7 +87,7 @@ def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bo
 
 
 class DecodeOptions(NamedTuple):
-    """What the options say of the bytes."""
+    """Options that describe the bytes."""
 
     is_request: bool
     is_response: bool
@@ -96,7 +96,7 @@ class DecodeOptions(NamedTuple):
     version: int | None
 
     def parts(self, data: bytes) -> list[Part]:
-        """Return the messages that `data` should be, header first; raises `UsageError` where options are missing."""
+        """Return the messages expected in `data`, header first; raise UsageError if options are missing."""
         if self.is_request and self.is_response:
             raise UsageError("a frame is a request or a response: --request and --response exclude each other")
         if self.message_name is not None:
@@ -112,13 +112,13 @@ class DecodeOptions(NamedTuple):
         return self.request_parts(data)
 
     def need_version(self) -> int:
-        """Return the version that was given; raises `UsageError` if none was."""
+        """Return the given version; raise UsageError if none was given."""
         if self.version is None:
             raise UsageError("the bytes do not tell the version of the message: say --version")
         return self.version
 
     def request_parts(self, data: bytes) -> list[Part]:
-        """Return header and body of the request that `data` begins to be; raises `ProtocolError`, `UsageError`."""
+        """Return header and body of the request at the start of `data`; raise ProtocolError or UsageError."""
         if len(data) < 4:
             raise ProtocolError(f"a request begins with 4 bytes of key and version, {len(data)} are left", position=0)
         key, version = int.from_bytes(data[:2], "big", signed=True), int.from_bytes(data[2:4], "big", signed=True)
@@ -131,7 +131,7 @@ class DecodeOptions(NamedTuple):
 
 
 def read_source(source: str) -> bytes:
-    """Return the bytes that the argument gives, names or sends."""
+    """Return the bytes given by the argument: hex digits, a file, or standard input."""
     if source == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed")
@@ -147,7 +147,7 @@ def read_source(source: str) -> bytes:
 
 
 def from_text(raw: bytes) -> bytes:
-    """Return the bytes that hex digits stand for; other bytes come back as they are."""
+    """Return the bytes of hex digits; other bytes are returned unchanged."""
     try:
         bare = bare_hex(raw.decode("ascii"))
     except UnicodeDecodeError:
@@ -156,20 +156,20 @@ def from_text(raw: bytes) -> bytes:
 
 
 def bare_hex(text: str) -> str | None:
-    """Return the hex digits in `text` without prefixes and separators, None if it is no hex."""
+    """Return the hex digits in `text` without prefixes and separators, or None if it is not hex."""
     bare = re.sub(r"0x|[\s:,]", "", text)
     return bare if re.fullmatch(r"([0-9a-fA-F]{2})+", bare) else None
 
 
 def without_length(data: bytes) -> bytes:
-    """Return `data` without the length that leads a frame, if it has one."""
+    """Return `data` without the length prefix of a frame, if it has one."""
     if len(data) >= 4 and int.from_bytes(data[:4], "big") == len(data) - 4:
         return data[4:]
     return data
 
 
 def has_unknown_tags(part: Struct) -> bool:
-    """Return whether the struct, or one inside it, has tags that its schema does not name."""
+    """Return whether the struct, or one inside it, has tags that are not in its schema."""
     if part.unknown_tags:
         return True
     for field in part.FIELDS:

@@ -1,4 +1,4 @@
-"""`kmirror decode --bytes`: which bytes of a message are which field, in it and in its record batches?"""
+"""`kmirror decode --bytes`: byte ranges of the fields of a message and of its record batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_BYTES_MAX: Final = 24
 
 
 class InnerRow(NamedTuple):
-    """A field of a batch, by its bytes in the message, or in the inflated data that `within` names."""
+    """A field of a batch, with its byte range in the message, or in the decompressed data given by `within`."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class InnerRow(NamedTuple):
 
 
 class FieldRow(NamedTuple):
-    """A field and its bytes; `inner` are the fields of the batches in it."""
+    """A field and its byte range; `inner` are the fields of the batches in it."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class FieldRow(NamedTuple):
 
 
 class FieldNotes:
-    """Takes each field of one part as it is read: `rows`, and what is wrong with its records in `faults`."""
+    """Collects the fields of one part as `rows`, and errors in its records as `faults`."""
 
     def __init__(self, part: Part, prefix: str, *, is_opening: bool) -> None:
         self.rows: list[FieldRow] = []
@@ -55,7 +55,7 @@ class FieldNotes:
     def __call__(self, start: int, end: int, path: str, value: object) -> None:
         whole = ".".join(name for name in (self._prefix, path) if name)
         inner: tuple[InnerRow, ...] = ()
-        # Of a KRaft snapshot the field is `unaligned_records`, which begins anywhere.
+        # In a KRaft snapshot the field is `unaligned_records`, which may begin inside a batch.
         if self._is_opening and isinstance(value, memoryview) and path.rpartition(".")[2] == "records":
             inner = tuple(self._dissected(value, end - len(value), whole))
         self.rows.append(FieldRow(start, end, whole, value, inner))
@@ -80,7 +80,7 @@ class FieldNotes:
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool, is_opening: bool) -> int:
-    """Print one line for each field, up to malformed bytes, and return the exit code; raises `ProtocolError`."""
+    """Print one line for each field, up to malformed bytes, and return the exit code; raise ProtocolError for those."""
     position, faults = 0, list[str]()
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
@@ -98,7 +98,7 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
 
 
 def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
-    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
+    """Yield the fields in the order of their first bytes; an enclosing field precedes those inside it."""
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
         if as_json:
@@ -111,7 +111,7 @@ def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
 
 
 def inner_line(row: InnerRow, path: str, *, as_json: bool) -> str:
-    """Return the line of a field of a batch; `path` leads to the records that hold it."""
+    """Return the line of a field of a batch; `path` is the path of the records that contain it."""
     value = "" if row.value is None else shown_value(row.value)
     if not as_json:
         shown = "  ".join(text for text in (value, row.meaning) if text)
@@ -122,7 +122,7 @@ def inner_line(row: InnerRow, path: str, *, as_json: bool) -> str:
 
 
 def shown_value(value: object) -> str:
-    """Return a field's value as one short line; long bytes are cut."""
+    """Return a field's value as one short line; long bytes are truncated."""
     if isinstance(value, Struct):
         return type(value).__name__
     if isinstance(value, (list, tuple)):

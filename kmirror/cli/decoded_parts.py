@@ -1,4 +1,4 @@
-"""What is read of a message's bytes, and how does the command end that read them?"""
+"""Parts of a decoded message, and the end of the command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmirror.protocol.message import Message
 
 
 class Part(NamedTuple):
-    """A header or a body: what to call it, and how to read it."""
+    """A header or a body: its name, and the class and version to decode it."""
 
     name: str
     cls: type[Message]
@@ -19,12 +19,12 @@ class Part(NamedTuple):
 
     @property
     def may_end_inside(self) -> bool:
-        """Return whether records in it may end inside of a batch: a broker's may, a producer's must not."""
+        """Return whether its records may end inside a batch: a response's may, a request's must not."""
         return self.cls.TYPE != "request"
 
 
 def conclude(faults: Sequence[str], left: int, position: int) -> int:
-    """Tell on stderr what is wrong with a message that could be read, and return the exit code."""
+    """Report errors of a readable message on stderr, and return the exit code."""
     for fault in faults:
         click.echo(fault, err=True)
     if left:

@@ -1,10 +1,10 @@
-"""What do the record batches inside a message say: in Produce requests, Fetch and ShareFetch answers?
+"""Record batches in the JSON of decoded messages: Produce requests, Fetch and ShareFetch responses.
 
-Rule 1: where the JSON form has base64 there is a list of batches, in the words of kafka-dump-log, each with its
-records.
-Rule 2: a batch of an aborted transaction says so: it is one that the answer's own list of aborted transactions names.
-Rule 3: an answer may end inside of a batch, which clients pass over: that is told and is no fault. In a request it is
-one, and so are a wrong checksum and bytes that are no batch; what can be read is shown all the same.
+Rule 1: a list of batches replaces the base64 of the JSON form, with the field names of kafka-dump-log, each batch with
+its records.
+Rule 2: a batch of an aborted transaction is marked, if the response's own list of aborted transactions has it.
+Rule 3: a response may end inside a batch, which clients ignore: that is reported, but no error. In a request it is an
+error, and so are a wrong checksum and bytes that are not a batch; readable data is still shown.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.records.record import Record
 
 RECORDS: Final = "Records"
-"""The field that begins with a batch; a KRaft snapshot's, UnalignedRecords, begins anywhere."""
+"""Field that begins with a batch; UnalignedRecords of a KRaft snapshot may begin inside one."""
 
 
 class OpenedRecords:
-    """Puts batches where the JSON of a message has base64; `faults` are what is wrong with them.
+    """Replaces the base64 of records in a message's JSON by batches; `faults` lists their errors.
 
-    With `may_end_inside` the last batch may be cut off.
+    With `may_end_inside` the last batch may be truncated.
     """
 
     def __init__(self, *, may_end_inside: bool) -> None:
@@ -39,7 +39,7 @@ class OpenedRecords:
         self._may_end_inside = may_end_inside
 
     def put(self, struct: Struct, shown: dict[str, Any], path: str = "") -> None:
-        """Replace the records in `shown`, the JSON form of `struct`, and in all that it holds; `path` leads to it."""
+        """Replace the records in `shown`, the JSON form of `struct`, and in all nested structs; `path` is its path."""
         for field in struct.FIELDS:
             name, value = json_name(field.name), getattr(struct, field.attribute)
             where = f"{path}.{name}" if path else name
@@ -86,7 +86,7 @@ class OpenedRecords:
 
 
 def _header(batch: AnyBatch) -> dict[str, Any]:
-    """Return what the header says, in the words of kafka-dump-log."""
+    """Return the fields of the header, with the names of kafka-dump-log."""
     own: dict[str, Any] = {"lastOffset": batch.last_offset}
     if isinstance(batch, Batch):
         own = {

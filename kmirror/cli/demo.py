@@ -1,7 +1,7 @@
-"""`kmirror demo`: mirror real Kafka logs between two simulated clusters, fail over, fail back, prove it.
+"""`kmirror demo`: mirror real Kafka logs between two simulated clusters, fail over, fail back, and prove each step.
 
-Rule 1: what a person reads goes to stdout, and so does the JSON of `-o json`, which then stands there alone.
-Rule 2: the exit code is 0 only if every proof held; the first difference is named on stderr, with exit code 1.
+Rule 1: text for readers goes to stdout, and so does the JSON of `-o json`, which is then the only output there.
+Rule 2: the exit code is 0 only if every proof held; otherwise it is 1, and stderr has the first difference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STAGES = 5
 
 
 class Screen(Observer):
-    """Shows a run while it goes on: the stage, a bar, and the table of DescribeMirrors."""
+    """Shows a run in progress: the stage, a bar, and the table of DescribeMirrors."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -69,7 +69,7 @@ class Screen(Observer):
         )
 
     def reading(self, done: int, total: int) -> None:
-        """Show how far the log folder has been read: `done` of `total` bytes."""
+        """Show the progress of reading the log folder: `done` of `total` bytes."""
         self._progress.update(self._partitions, description="bytes read", completed=done, total=total)
 
     def stage(self, title: str) -> None:
@@ -103,7 +103,7 @@ class Screen(Observer):
 
 
 def mirror_table(rows: Sequence[MirrorRow], most: int, width: int) -> RenderableType:
-    """Return the table of `kafka-mirrors.sh --describe`; one longer than `most` shows what lags first."""
+    """Return the table of `kafka-mirrors.sh --describe`; with more than `most` rows, lagging ones come first."""
     shown = rows
     if len(rows) > most:
         shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:most]
@@ -127,7 +127,7 @@ def mirror_table(rows: Sequence[MirrorRow], most: int, width: int) -> Renderable
 
 
 def failover_table(rows: Sequence[Failover], width: int) -> Table:
-    """Return where each log was cut and what came after the cut."""
+    """Return the table of each log's cut, and of the epoch and producer reset after it."""
     headings = ("PARTITION", "LOG-END-OFFSET", "CUT-OFFSET", "LAST-MIRRORED-EPOCH", "LEADER-EPOCH", "PID-RESET")
 
     def make(is_narrow: bool) -> Table:
@@ -143,7 +143,7 @@ def failover_table(rows: Sequence[Failover], width: int) -> Table:
 
 
 def failback_table(rows: Sequence[Failback], width: int) -> Table:
-    """Return which offsets of a were lost, and by which rule they were cut."""
+    """Return the table of the offsets of a that were lost, with the rule of each cut."""
 
     def make(is_narrow: bool) -> Table:
         table = plain_table("Failback on a", is_narrow=is_narrow)
@@ -180,7 +180,7 @@ def summary(report: DemoReport) -> str:
 
 
 def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
-    """Return the logs that the user named, or the embedded sample."""
+    """Return the logs given by the user, or the embedded sample."""
     if data is None:
         return read_sample(topics or None)
     try:
@@ -211,7 +211,7 @@ def command(
     """
     console = make_console(stderr=output == "json")
     if not console.is_terminal:
-        console.quiet = output == "json"  # A program that reads the JSON wants nothing else on stderr.
+        console.quiet = output == "json"  # A program that reads the JSON needs no other output on stderr.
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:

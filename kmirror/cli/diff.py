@@ -1,9 +1,9 @@
-"""`kmirror diff LEFT RIGHT`: do two partitions, or two log folders, hold the same batches, or the same records?
+"""`kmirror diff LEFT RIGHT`: comparison of two partitions, or two log folders, by batch or by record.
 
-Rule 1: of each partition that differs stdout has the first difference and how much is on which side; the last line is
-what was compared. With `-o json` it is an object a line, and one for each partition that both sides have.
-Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared; nothing compared
-is never equal.
+Rule 1: stdout has, for each partition that differs, the first difference and the amounts on both sides; the last line
+sums up the comparison. With `-o json` each is an object on its own line, with one for every common partition.
+Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if the comparison was not possible; an empty
+comparison is never equal.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def command(
 
 
 def text_lines(found: PartitionResult | Difference) -> list[str]:
-    """Return what people are told of it: nothing of a partition that is equal."""
+    """Return the lines for readers: none for a partition that is equal."""
     if isinstance(found, Difference):
         return [str(found)]
     return [*map(str, found.differences), str(found)] if found.differences else []
 
 
 def json_lines(found: PartitionResult | Difference) -> list[str]:
-    """Return the objects of `-o json`, a line each."""
+    """Return the objects of `-o json`, one per line."""
     if isinstance(found, Difference):
         return [json.dumps(as_json(found))]
     return [json.dumps(row) for row in (*map(as_json, found.differences), partition_json(found))]
@@ -105,7 +105,7 @@ def as_json(difference: Difference) -> dict[str, Any]:
 
 
 def partition_json(found: PartitionResult) -> dict[str, Any]:
-    """Return what `-o json` says of a partition that both sides have."""
+    """Return the object of `-o json` for a partition that both sides have."""
     shares = found.shares
     return {
         "type": "partition",
@@ -136,7 +136,7 @@ def summary_json(result: ComparisonResult) -> dict[str, Any]:
 
 
 def summary(result: ComparisonResult) -> str:
-    """Return the last lines for people."""
+    """Return the last lines for readers."""
     found = "equal" if result.is_equal else counted(len(result.differences), "difference")
     parts = [counted(len(result.partitions), "partition"), counted(result.batches, "equal batch")]
     if result.records:

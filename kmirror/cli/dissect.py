@@ -1,4 +1,4 @@
-"""`kmirror dissect FILE`: what does each byte of a file of a log directory say?"""
+"""`kmirror dissect FILE`: every field of a file of a log directory, with its byte range and meaning."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _kind(file: Path, kind_name: str | None) -> tuple[FileKind, int]:
 
 
 def _read(file: Path) -> memoryview:
-    """Return the file's bytes, mapped so that a large segment does not have to fit the memory."""
+    """Return the file's bytes, mapped so that a large segment need not fit into memory."""
     try:
         return Mapped(file).view
     except OSError as error:

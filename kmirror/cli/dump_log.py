@@ -1,10 +1,11 @@
-"""`kmirror dump-log`: kafka-dump-log, its flags and its text, for the files of a log directory.
+"""`kmirror dump-log`: kafka-dump-log with its flags and its text, for the files of a log directory.
 
-Rule 1: for the kinds of files that Kafka's tool knows, stdout is what it prints, byte for byte, and UTF-8 whatever the
-terminal says.
-Rule 2: where Kafka's tool ends with a stack trace, so much text is printed as it prints before, then one line of
-error with file and position on stderr; the exit code is 1.
-Rule 3: the command line is read as `kafka_options` says. -o, --text and --mirror-state-decoder are not in Kafka's.
+Rule 1: for the kinds of files that Kafka's tool supports, stdout has its output, byte for byte, in UTF-8 regardless of
+the terminal.
+Rule 2: where Kafka's tool ends with a stack trace, the same text is printed before it, then one line with file,
+position and error on stderr; the exit code is 1.
+Rule 3: the command line is parsed as `kafka_options` says. -o, --text and --mirror-state-decoder are not options of
+Kafka's tool.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kmirror.protocol.keyed_records import CONSUMER_OFFSETS, MIRROR_STATE, SHARE
 
 KAFKA_VERSION = "4.3.1"
 
-# In the order in which Kafka's tool looks at them when several are given.
+# In the order in which Kafka's tool checks them if several are given.
 DECODERS: dict[str, Callable[[], Decoder]] = {
     "offsets-decoder": partial(coordinator_decoder, CONSUMER_OFFSETS),
     "transaction-log-decoder": partial(coordinator_decoder, TRANSACTION_STATE),
@@ -92,7 +93,7 @@ def _plain(given: ParsedOptions) -> Decoder:
 
 
 def _split(files: str) -> list[str]:
-    """Split at commas as Java's `String.split`, which drops empty names at the end but keeps a text without commas."""
+    """Split at commas like Java's `String.split`, which drops empty names at the end but keeps a single one."""
     if "," not in files:
         return [files]
     names = files.rstrip(",")

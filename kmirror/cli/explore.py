@@ -1,4 +1,4 @@
-"""`kmirror explore`: is there any order of events, within small bounds, that breaks mirroring?"""
+"""`kmirror explore`: search for an order of events, within small bounds, that breaks mirroring."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmirror.kernel.names import counted
 
 EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
 STATES_MAX = 20_000_000
-"""What is searched by default; a state costs some 200 bytes."""
+"""Default limit of states; a state takes about 200 bytes."""
 
 
 @click.command("explore", context_settings=CONTEXT)

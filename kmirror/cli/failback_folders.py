@@ -1,4 +1,4 @@
-"""What would a failback remove, as two log folders tell it? Both are only read."""
+"""Preview of a failback from two log folders, which are only read."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 
 class FolderPreview:
-    """Previews mirroring `mirror` from the log folder `source` back to `destination`; UsageError for other folders.
+    """Previews mirroring `mirror` from the log folder `source` back to `destination`; raises UsageError for other
+    folders.
 
-    States are read from `__mirror_state` in the same folders: of a cluster of several brokers, the folder of each
-    partition's leader may hold others.
+    States are read from `__mirror_state` in the same folders. In a cluster of several brokers, the folder of each
+    partition's leader may have other states.
     """
 
     def __init__(self, destination: Path, source: Path, *, mirror: str) -> None:
@@ -55,7 +56,7 @@ class FolderPreview:
         self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
 
     def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removed | Waits]:
-        """Return what would go from each partition that both folders have, of the topics that are wanted."""
+        """Return the records that would be removed from each selected partition that both folders have."""
         if not any(True for _ in _state_folders(self._source)):
             text = f"{self._source} holds no {MIRROR_STATE_TOPIC}: what the source knows of its mirror stands there"
             raise UsageError(f"{text}; give the folder of another broker, or ask the clusters")
@@ -96,9 +97,10 @@ class FolderPreview:
         return removed_by(cut, batches_near(ours, cut))
 
     def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> Waits | None:
-        """Return what PREPARING waits for, if by the source's states the destination feeds its log; else None (D58).
+        """Return the wait of PREPARING if, by the source's states, the destination feeds the source's log; else None
+        (D58).
 
-        That is so if some mirror of the source carries on a log to which the destination writes.
+        That is the case if a mirror of the source extends a log to which the destination writes.
         """
         ours, theirs = self._cluster_ids
         known = self._theirs.keys()
@@ -144,7 +146,7 @@ def _outline(folder: PartitionFolder) -> LogOutline:
 
 
 def _cleaned_offset(folder: PartitionFolder) -> int:
-    """Return how far the cleaner may have been in a log, or in that from which it was copied (D63)."""
+    """Return the furthest offset that the cleaner may have reached in a log, or in the log it was copied from (D63)."""
     checkpoint = folder.path.parent / CLEANER_OFFSETS
     with reading(checkpoint):
         found = [read_offsets(checkpoint).get(folder.tp, 0)]
@@ -166,7 +168,7 @@ def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
 
 
 def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
-    """Return whether nothing but markers would go of our log, and the source has the rest (D25)."""
+    """Return whether only markers of our log would be removed, and the source has everything else (D25)."""
     start, end = markers_from(facts), facts.ours.log_end_offset
     if start is None:
         return False
@@ -174,12 +176,12 @@ def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
 
 
 def batches_near(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:
-    """Yield the batches of the segments of which something may go: what lies between the two cuts is not read."""
+    """Yield the batches of segments that may be affected; the segments between the two cuts are not read."""
     segments = folder.segments_from(folder.log_start_offset)
     ends = [*(segment.base_offset for segment in segments[1:]), cut.offset + 1]
     near = [
         segment
-        for segment, end in zip(segments, ends, strict=False)  # Of no segment there is no end.
+        for segment, end in zip(segments, ends, strict=False)  # The last segment has no end here.
         if segment.base_offset < cut.start or end > cut.offset
     ]
     for _, batch in iter_batches(near):

@@ -1,9 +1,9 @@
-"""`kmirror failback-preview`: what would a failback remove, before anything is cut?
+"""`kmirror failback-preview`: the records that a failback would remove, before anything is cut.
 
-Rule 1: stdout has a line for each partition, with `--records` every record that goes, and a summary; with `-o json` an
-object a line.
-Rule 2: the exit code is 0 if nothing would go, 1 if something would, or if a partition would wait for a user, and 2 if
-that cannot be told, or not yet: a script that goes on after 0 alone loses nothing.
+Rule 1: stdout has a line for each partition, with `--records` every record to remove, and a summary; with `-o json` one
+object per line.
+Rule 2: the exit code is 0 if nothing would be removed; 1 if something would, or if a partition would wait for a user; 2
+if that is not known, or not yet: a script that continues only after 0 loses nothing.
 Rule 3: nothing is written, neither to a cluster nor to a folder.
 """
 
@@ -106,7 +106,7 @@ async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wan
 
 
 def exit_code(found: Found) -> int:
-    """Return 1 if a user has to look at a partition, else 2 if it is not known whether one has, else 0."""
+    """Return 1 if a user must check a partition, else 2 if that is uncertain for one, else 0."""
     needs_user = [not each.passes if isinstance(each, Waits) else each.batches > 0 for each in found.values()]
     if any(needs_user):
         return 1

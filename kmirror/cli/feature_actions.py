@@ -1,4 +1,4 @@
-"""What does each command of `kmirror features` ask of the cluster, and what does it print?"""
+"""Commands of `kmirror features`: requests to the cluster, and output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KNOWN: Final[Mapping[str, ReleasedFeature]] = {
 }
 
 
-# -- what is there ----------------------------------------------------------------------------
+# -- queries ----------------------------------------------------------------------------------
 
 
 async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> int:
@@ -69,7 +69,7 @@ def _shown(name: str, level: int) -> str:
 
 
 def version_mapping(release: str | None) -> Iterator[str]:
-    """Yield the lines that say which levels a release is formatted with; UsageError for one that nobody knows."""
+    """Yield the lines with the levels that a release is formatted with; raise UsageError for an unknown release."""
     named = METADATA_LEVELS[METADATA_LATEST] if release is None else release
     level = metadata_of(named)
     yield f"metadata.version={level} ({named})"
@@ -78,7 +78,7 @@ def version_mapping(release: str | None) -> Iterator[str]:
 
 
 def dependencies(asked: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """Yield the lines that say what levels of features need; UsageError for one that nobody knows."""
+    """Yield the lines with the dependencies of feature levels; raise UsageError for unknown ones."""
     for name, level in asked:
         if name == METADATA_VERSION:
             if level not in METADATA_LEVELS:
@@ -99,7 +99,7 @@ def dependencies(asked: Iterable[tuple[str, int]]) -> Iterator[str]:
 
 
 def metadata_of(text: str) -> int:
-    """Return the level of metadata.version that a name or a release stands for; UsageError if nobody knows it."""
+    """Return the level of metadata.version for a name or a release; raise UsageError for an unknown one."""
     level = metadata_level(text)
     if level is None:
         every = ", ".join(METADATA_LEVELS.values())
@@ -107,7 +107,7 @@ def metadata_of(text: str) -> int:
     return level
 
 
-# -- levels that are wanted -------------------------------------------------------------------
+# -- requested levels -------------------------------------------------------------------------
 
 
 def levels_of_release(release: str, how: UpgradeType) -> Levels:
@@ -118,7 +118,7 @@ def levels_of_release(release: str, how: UpgradeType) -> Levels:
 
 
 def parse_level(text: str) -> tuple[str, int]:
-    """Return feature and level of a text such as mirror.version=1; UsageError, in Kafka's words, for another text."""
+    """Return feature and level of a text such as mirror.version=1; raise UsageError, with Kafka's text, for others."""
     name, equals, level = (part.strip() for part in text.partition("="))
     if not equals:
         raise UsageError(f"Can't parse feature=level string {text}: equals sign not found.")
@@ -128,7 +128,7 @@ def parse_level(text: str) -> tuple[str, int]:
 
 
 def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
-    """Return the levels by feature; UsageError for a feature that is named twice, and for a level that is none."""
+    """Return the levels by feature; raise UsageError for a repeated feature or an invalid level."""
     levels: Levels = {}
     for name, level in pairs:
         if name in levels:
@@ -149,7 +149,7 @@ def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
 async def update(
     admin: AsyncAdmin, action: str, levels: Levels, how: UpgradeType, *, is_dry: bool, as_json: bool
 ) -> int:
-    """Have the cluster change levels, all or none, and print what became of each; return 1 if one was refused."""
+    """Let the cluster change levels, all or none, and print each result; return 1 if one was refused."""
     rows = [FeatureUpdateKey(name, level, upgrade_type=how) for name, level in levels.items()]
     reply = await admin.order(UpdateFeaturesRequest(feature_updates=rows, validate_only=is_dry))
     assert isinstance(reply, UpdateFeaturesResponse), "the answer to its request"

@@ -1,10 +1,10 @@
-"""`kmirror features`: Kafka's kafka-features.sh, its commands, flags and texts, with `mirror.version` of KIP-1279.
+"""`kmirror features`: Kafka's kafka-features.sh with its commands, flags and texts, and `mirror.version` of KIP-1279.
 
-Rule 1: stdout has what Kafka's tool prints, or with `-o json` an object a line.
-Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for a level that is refused and
-where no broker answers.
-Rule 3: the command is the first word that is no option, and options may stand before it and behind it. -o is not in
-Kafka's list of options; --bootstrap-controller, which is, is not here.
+Rule 1: stdout has the output of Kafka's tool, or with `-o json` one object per line.
+Rule 2: the exit code is 0 if everything was done, and 1 for a command line or a level that is refused, and if no broker
+responds.
+Rule 3: the command is the first word that is not an option; options may precede or follow it. -o is not an option of
+Kafka's tool; --bootstrap-controller, which is one, is not supported.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "version-mapping": ("release-version",),
     "feature-dependencies": ("feature",),
 }
-"""Command to its options, besides those of all."""
+"""Command to its options, in addition to OF_ALL."""
 OPTIONS = (
     OptionRow(("bootstrap-server",), "Brokers of the cluster.", "SERVER,SERVER..."),
     OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),

@@ -1,4 +1,4 @@
-"""`kmirror fuzz`: what is wrong in a decoder, a broker or a client?"""
+"""`kmirror fuzz`: search for errors in a decoder, a broker or a client with generated frames."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def command(
 
 
 def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
-    """Share the campaign between processes, or Spark's executors."""
+    """Distribute the campaign over processes, or over Spark's executors."""
     if on_spark:
         from kmirror.cli.spark_session import spark_session
         from kmirror.spark.sessions import require_pyspark
 
         require_pyspark()
-        from kmirror.spark.fuzzing import fuzz  # Arrow comes with Spark.
+        from kmirror.spark.fuzzing import fuzz  # Arrow is installed with Spark.
 
         with spark_session("kmirror fuzz", master=master, remote=None, configs={}) as spark:
             watch.follow(fuzz(spark, parts))

@@ -1,7 +1,7 @@
-"""`kmirror fuzz client`: a port that answers a client library, and breaks some of the answers.
+"""`kmirror fuzz client`: a port that serves a client library, and breaks some of the responses.
 
-With --client a program is run again and again and judged; without it the port serves whoever connects, until it is
-stopped. What answers is a broker of ours, or any behind the proxy.
+With --client a program is run repeatedly and judged; without it the port serves any client until it is stopped. The
+responses come from a kmirror broker, or from any broker behind the proxy.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OPTIONS = (
 
 
 def client_options(command: C) -> C:
-    """Give a command the options that the target client alone has."""
+    """Add the options of the target `client` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -64,7 +64,7 @@ def client_options(command: C) -> C:
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """What was asked for of a client and the port before it."""
+    """Options for a client and the port in front of it."""
 
     bootstrap_server: str | None
     owns_host: bool
@@ -78,7 +78,7 @@ class ClientOptions:
 
     @property
     def program(self) -> Client:
-        """Return the program that is to be run; raises `UsageError` if none is named."""
+        """Return the program to run; raise UsageError if none is given."""
         words = tuple(shlex.split(self.client or ""))
         if not words:
             raise UsageError("name the program of the client, as in --client 'python3 my_client.py {bootstrap}'")
@@ -86,17 +86,17 @@ class ClientOptions:
 
 
 class _ProxyFront(Proxy):
-    """The proxy before any broker."""
+    """The proxy in front of any broker."""
 
     def names(self) -> Names:
-        """Return those of its ports; topic ids are the broker's, and stay while it has the topics."""
+        """Return the endpoints of the proxy's ports; topic ids are the broker's, and stay while it has the topics."""
         first = [each.endpoint for name, each in self._ports.items() if name in self._bootstrap]
         return Names([*first, *self.brokers.values()])
 
 
 @contextmanager
 def _front(options: ClientOptions, door: Door) -> Iterator[Front]:
-    """Open what answers clients, until the block ends."""
+    """Run the server that answers clients, until the block ends."""
     host, port = _address(options.listen)
     if options.bootstrap_server is None:
         with OwnCluster(door, host=host, port=port) as cluster:
@@ -119,7 +119,7 @@ def _address(listen: str | None) -> tuple[str, int]:
 def fuzz_client(
     watch: Watch, options: ClientOptions, seed: int, output: str, *, frames: int | None, seconds: float | None
 ) -> int:
-    """Fuzz a client, and tell what it came to; return the exit code."""
+    """Fuzz a client, and print the results; return the exit code."""
     door = Door()
     if options.client is None:
         with _front(options, door) as front:
@@ -137,7 +137,7 @@ def fuzz_client(
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end as Ctrl-C does: with the program of the client ended, and a summary."""
+    """Let SIGTERM end like Ctrl-C: the client's program is ended, and a summary is printed."""
     former = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -146,9 +146,9 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
-    """Give a program the answers of a finding again; return what is wrong with what it does, None for nothing.
+    """Send a program the responses of a finding again; return the fault in its behaviour, or None.
 
-    The program is the one that --client names: no file says what is run.
+    The program is the one in --client: no file determines which program is run.
     """
     door = Door()
     with _front(options, door) as front:
@@ -158,7 +158,7 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
 
 
 class _Served:
-    """A port that serves whoever connects; each link is a session."""
+    """A port that serves any client; each link is a session."""
 
     def __init__(
         self, door: Door, front: Front, seed: int, late_s: float, *, frames: int | None, seconds: float | None
@@ -174,7 +174,7 @@ class _Served:
         door.session, door.on_end = self._begin, self._end
 
     def run(self, output: str) -> bool:
-        """Say where clients connect, and serve until all is done or a signal comes; return whether one came."""
+        """Print the bootstrap servers, and serve until the limit or a signal; return whether a signal came."""
         signals = Signals()
         with signals.caught():
             servers = self._front.bootstrap_servers

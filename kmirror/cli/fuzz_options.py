@@ -1,4 +1,4 @@
-"""The options of `kmirror fuzz` that say what is put to which target."""
+"""Options of `kmirror fuzz` for the target and its input."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _OPTIONS = (
 )  # fmt: skip
 NAMES = ("messages", "machines", "profile", "recorded", "bootstrap_server", "owns_host", "command", "readers",
          "kafka_jars")  # fmt: skip
-"""What these options are called as arguments."""
+"""Argument names of these options."""
 
 
 def target_options(command: C) -> C:
-    """Give a command the options of `wanted_by`."""
+    """Add the options of `wanted_by` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def wanted_by(seed: int, *, command: str | None, readers: str | None, recorded: Path | None, **others: Any) -> Wanted:
-    """Return what the options ask for; raises `UsageError` for a record without requests."""
+    """Return the settings given by the options; raise UsageError for a record without requests."""
     return Wanted(
         seed=seed, command=tuple(shlex.split(command or "")), readers=tuple(filter(None, (readers or "").split(","))),
         recorded=_requests_in(recorded), **others,
@@ -55,7 +55,7 @@ def wanted_by(seed: int, *, command: str | None, readers: str | None, recorded: 
 def _requests_in(path: Path | None) -> tuple[bytes, ...]:
     if path is None:
         return ()
-    from kmirror.proxy.record import read_record  # It brings a broker's code with it.
+    from kmirror.proxy.record import read_record  # It imports the broker.
 
     frames = tuple(line.frame for line in read_record(path) if line.frame)
     if not frames:

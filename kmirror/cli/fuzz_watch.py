@@ -1,4 +1,4 @@
-"""How does one follow a campaign? A bar, a line for each finding as it comes, and a file in the corpus."""
+"""Display of a campaign: a bar, a line for each finding, and a file in the corpus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXIT_STOPPED = 130
 
 
 class Watch:
-    """Follows a campaign under a bar, tells findings as they come, and keeps them."""
+    """Shows a campaign with a bar, prints findings as they come, and stores them."""
 
     def __init__(
         self, target: str, corpus: Path | None, frames: int | None, seconds: float | None, *, is_text: bool
@@ -34,7 +34,7 @@ class Watch:
         self._progress = _bar()
 
     def follow(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
-        """Show how the tally grows until it ends; Ctrl-C ends it too."""
+        """Show the tally until the campaign ends; Ctrl-C ends it, too."""
         self.tally = tally or self.tally
         wanted = self._frames if self._frames is not None else self._seconds
         with self._progress as progress:
@@ -56,7 +56,7 @@ class Watch:
         return EXIT_STOPPED if self.is_stopped else EXIT_FINDINGS if self.tally.findings else 0
 
     def found(self, finding: Finding) -> None:
-        """Tell a finding of a new cause, and keep it."""
+        """Print a finding with a new cause, and store it."""
         self._known.add(f"{finding.kind.value} {finding.cause}")
         if self._corpus is not None:
             keep(finding, self._corpus)

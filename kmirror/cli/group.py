@@ -1,4 +1,4 @@
-"""What does click make of a command line?"""
+"""Top command, built with click."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
 
 
 def build(rows: Sequence[CommandRow]) -> click.Group:
-    """Return the top command over `rows`."""
+    """Return the top command for `rows`."""
     group = LazyGroup(
         name="kmirror",
         rows=rows,
@@ -60,7 +60,7 @@ def build(rows: Sequence[CommandRow]) -> click.Group:
 
 
 def run_with_click(words: Sequence[str], rows: Sequence[CommandRow]) -> int:
-    """Run the command line and return its exit code; raises what the command raises."""
+    """Run the command line and return its exit code; exceptions of the command propagate."""
     try:
         with guarded_stdout():
             outcome = build(rows).main(list(words), prog_name="kmirror", standalone_mode=False)

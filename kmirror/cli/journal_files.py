@@ -1,4 +1,4 @@
-"""Where does `kmirror serve --journal DIR` write? One file for each start of a node: `kafka-1.1.journal`."""
+"""Files of `kmirror serve --journal DIR`: one for each start of a node, such as `kafka-1.1.journal`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SUFFIX = ".journal"
 
 
 class JournalFiles:
-    """Journals in a folder, each in a file of its own; those that are there stay.
+    """Journals in a folder, each in a new file; existing files stay.
 
-    Each entry is handed to the system as it comes, so a process that is killed loses no more than the one that it
-    writes.
+    Each entry is passed to the operating system at once, so a killed process loses at most the entry that it is
+    writing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,12 +27,12 @@ class JournalFiles:
         self._files: dict[str, BinaryIO] = {}
 
     def open(self, process: str) -> Callable[[bytes], object]:
-        """Begin a journal of a process that starts, and end the one of its former start."""
+        """Begin a journal for a process that starts, and end that of its previous start."""
         self._end(process)
         number = 1
         while True:
             try:
-                # For its owner alone: it has the configs of mirrors in it, with their passwords.
+                # Readable for its owner only: it has the configs of mirrors, with their passwords.
                 path = self._folder / f"{process}.{number}{SUFFIX}"
                 path.touch(0o600, exist_ok=False)
                 file = path.open("ab", buffering=0)

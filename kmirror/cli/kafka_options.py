@@ -1,14 +1,12 @@
-"""How do Kafka's tools read a command line? As joptsimple does where abbreviations are off.
+"""Parsing of command lines as Kafka's tools do it, with joptsimple and without abbreviations.
 
-Rule 1: one dash is as good as two, and `--name=value` as `--name value`. The word after the name of an option with a
-value is that value, whatever it looks like; where the value may be left out, it does not begin with a dash.
-Rule 2: words that belong to no option count for nothing unless the command has a use for them, and so does a value for
-a flag. `--` ends the options.
-Rule 3: a value is judged when it is asked for: two of them, or one that is no number, are an error only where it is
-needed.
-Rule 4: the exit code is 1 for a command line that is refused, and for none at all, which shows the help on stderr.
-Help that was asked for is on stdout with exit code 0, as with all our commands; with Kafka's tools that is an error
-too.
+Rule 1: one dash equals two, and `--name=value` equals `--name value`. The word after an option with a value is always
+that value; an optional value does not begin with a dash.
+Rule 2: words that belong to no option are ignored unless the command uses them, and so is a value for a flag. `--` ends
+the options.
+Rule 3: a value is checked when the command reads it: two values, or one that is not a number, are an error only then.
+Rule 4: the exit code is 1 for a refused command line, and for an empty one, which prints the help on stderr. Requested
+help is printed on stdout with exit code 0, as in all kmirror commands; with Kafka's tools that is an error, too.
 """
 
 from __future__ import annotations
@@ -31,18 +29,18 @@ _INT32_MAX: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One option: its names, of which the first is the one to ask with, and its line of the help."""
+    """An option: its names, with the one for look-ups first, and its line of the help."""
 
     names: tuple[str, ...]
     help: str
-    metavar: str = ""  # The name of the option's value; a flag has none.
+    metavar: str = ""  # Name of the option's value; a flag has none.
     is_optional: bool = False  # The value may be left out.
 
     def as_click(self) -> click.Option:
-        """Return the option as click shows it in the help."""
+        """Return the option for click's help."""
         shown = f"[{self.metavar}]" if self.is_optional else self.metavar
         spelled = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
-        kind = click.Path() if self.metavar.startswith("FILE") else None  # Completes the word for a shell.
+        kind = click.Path() if self.metavar.startswith("FILE") else None  # Lets a shell complete the word.
         return click.Option(spelled, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
 
 
@@ -51,37 +49,37 @@ VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text 
 
 
 class ParsedOptions:
-    """What a command line gave: the options in it in their order, each with its value, None where it has none."""
+    """Parsed options of a command line in order, each with its value, or None without one."""
 
     def __init__(self, given: Sequence[tuple[str, str | None]], words: Sequence[str] = ()) -> None:
         self._given = given
         self.words = words
-        """What belongs to no option."""
+        """Words that belong to no option."""
 
     def has(self, *names: str) -> bool:
-        """Say whether any of the options is there, with or without a value."""
+        """Return whether any of the options is present, with or without a value."""
         return any(name in names for name, _ in self._given)
 
     def values(self, *names: str) -> list[str]:
-        """Return the values of all these options in the order of the command line; an option without one has ""."""
+        """Return the values of all these options in the order of the command line; "" for an option without one."""
         return [value or "" for name, value in self._given if name in names]
 
     def text(self, name: str, default: str) -> str:
-        """Return the option's value; raises `UsageError` for more than one."""
+        """Return the option's value; raise UsageError for more than one."""
         values = [value for own, value in self._given if own == name and value is not None]
         if len(values) > 1:
             raise UsageError(f"--{name} was given {len(values)} times, and takes one value")
         return values[0] if values else default
 
     def number(self, name: str, default: int) -> int:
-        """Return the option's value; raises `UsageError` for what is not an int of Java's."""
+        """Return the option's value; raise UsageError if it is not a Java int."""
         text = self.text(name, str(default))
         if not _INT32.fullmatch(text) or not -_INT32_MAX - 1 <= int(text) <= _INT32_MAX:
             raise UsageError(f"--{name} takes a number of 32 bits, not {text!r}")
         return int(text)
 
     def one_of(self, name: str, *choices: str) -> str:
-        """Return the option's value, by default the first choice; raises `UsageError` for what is no choice."""
+        """Return the option's value, by default the first choice; raise UsageError for another text."""
         text = self.text(name, choices[0])
         if text not in choices:
             raise UsageError(f"--{name} is one of {', '.join(choices)}, not {text!r}")
@@ -89,7 +87,7 @@ class ParsedOptions:
 
 
 def read(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
-    """Return what a command line gives; raises `UsageError` for an option that is not in `rows` or lacks its value."""
+    """Return the parsed command line; raise UsageError for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
     left = deque(line)
     found: list[tuple[str, str | None]] = []
@@ -121,7 +119,7 @@ def _is_option(word: str) -> bool:
 
 
 def _taken_apart(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | None]:
-    """Return name and value of a word such as --name, -name=value, or -nvalue where n alone is a name."""
+    """Return name and value of a word such as --name, -name=value, or -nvalue if n alone is a name."""
     bare = word[2:] if word.startswith("--") else word[1:]
     name, equals, value = bare.partition("=")
     if name not in table and not word.startswith("--") and bare[0] in table:
@@ -130,7 +128,7 @@ def _taken_apart(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | 
 
 
 class KafkaCommand(click.Command):
-    """A command that reads its words as Kafka's tools do, and gets them as `given`."""
+    """A command that parses its words like Kafka's tools, and gets them as `given`."""
 
     def __init__(self, *, rows: Sequence[OptionRow], required: str = "", version: str, **settings: Any) -> None:
         self.rows = (*rows, HELP, VERSION)
@@ -141,7 +139,7 @@ class KafkaCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)  # A shell asks for completions.
+            return super().parse_args(ctx, args)  # A shell requests completions.
         given = read(args, self.rows)
         if not args or given.has("help"):
             click.echo(ctx.get_help(), err=not args)

@@ -1,4 +1,4 @@
-"""Which listeners does a `server.properties` name? Entries of `listeners` and `advertised.listeners`, as in Kafka."""
+"""Listeners in a `server.properties`: entries of `listeners` and `advertised.listeners`, as in Kafka."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<
 
 
 class NamedListener(NamedTuple):
-    """One entry of `listeners` or `advertised.listeners`."""
+    """An entry of `listeners` or `advertised.listeners`."""
 
     name: str
     endpoint: Endpoint
 
 
 def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedListener]:
-    """Return the entries of a key; UsageError for one that is none."""
+    """Return the entries of a key; raise UsageError for an invalid one."""
     found = []
     for entry in entries(pairs, key):
         parts = _LISTENER.fullmatch(entry)
@@ -34,10 +34,10 @@ def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedLi
 
 
 def controller_names(pairs: Mapping[str, str]) -> list[str]:
-    """Return the names of the listeners that are a controller's."""
+    """Return the names of the controller's listeners."""
     return entries(pairs, "controller.listener.names")
 
 
 def entries(pairs: Mapping[str, str], key: str) -> list[str]:
-    """Return the entries of a list that are not empty."""
+    """Return the non-empty entries of a list."""
     return [entry for entry in entries_of(pairs.get(key, "")) if entry]

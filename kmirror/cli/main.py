@@ -1,10 +1,10 @@
-"""How does each command end?
+"""Entry point of the command line, and exit codes.
 
-Rule 1: `COMMANDS` is the whole list; a module of it is imported when its command is called, so that `--help`
+Rule 1: `COMMANDS` is the whole list; the module of a command is imported when the command is called, so that `--help`
 stays fast.
-Rule 2: the exit code is 0, or what the command returns; 1 for an error that kmirror raises on purpose, with
-its text on stderr and no traceback; 2 for a command line that cannot be parsed (1 for dump-log's,
-as from Kafka's tool); 130 after Ctrl-C, with a line that says so, and what was kept if a command kept something.
+Rule 2: the exit code is 0, or the one that the command returns; 1 for an error that kmirror raises on purpose, with its
+text on stderr and no traceback; 2 for a command line that cannot be parsed (1 for dump-log, as in Kafka's tool); 130
+after Ctrl-C, with a line that says so, and the location of kept results if there are any.
 Rule 3: a traceback means a bug in kmirror.
 """
 
@@ -31,7 +31,7 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
     try:
         outcome = run_quickly(words)
         if outcome is None:
-            from kmirror.cli.group import run_with_click  # Its import takes longer than some commands.
+            from kmirror.cli.group import run_with_click  # Importing click takes longer than some commands.
 
             collect_rarely()
             outcome = run_with_click(words, rows)

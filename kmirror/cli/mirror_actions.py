@@ -1,4 +1,4 @@
-"""What does each action of `kmirror mirrors` ask of the cluster, and what does it print?"""
+"""Actions of `kmirror mirrors`: requests to the cluster, and output."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ CONCERNED: Final[Mapping[str, Collection[MirrorState]]] = {
     "pause": FOLLOWING,
     "resume": (MirrorState.PAUSING, MirrorState.PAUSED),
 }
-"""A pattern stands for topics with a partition in such a state: the others are where they are to go already."""
+"""Action to the states in which it applies: a pattern matches topics with a partition in such a state."""
 EVERY_TOPIC = ".*"
 INTERNAL = "__"
 SOURCE_TIMEOUT_MS = 10_000
@@ -106,13 +106,13 @@ CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a command line asks for."""
+    """Task of a command line."""
 
     action: str
     servers: str
     client: Client
     source_client: Client
-    """As the mirror's properties say, where they are given."""
+    """Client for the source, with the security settings of the mirror's properties if they are given."""
     mirror: str = ""
     topic: str = ""
     """A topic, or a pattern for whole names; empty for all."""
@@ -124,20 +124,23 @@ class Task:
 
 
 async def carry_out(task: Task) -> int:
-    """Do it, print what came of it, and return the exit code; KafkaError if it is refused or nobody answers."""
+    """Carry out the task, print the result, and return the exit code.
+
+    Raise KafkaError if it is refused or no broker responds.
+    """
     async with open_admin(task.servers, task.client) as admin:
         return await _HOW[task.action](admin, task)
 
 
 def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
-    """Return a client of the mirror's source, which does not wait for long: brokers may reach it where we do not."""
+    """Return a client of the mirror's source with a short timeout, because it may be reachable for brokers only."""
     configs = task.client.configs
     patience_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
     client = Client(replace(configs, default_api_timeout_ms=patience_ms), task.source_client.security)
     return open_admin(listing.source_servers, client)
 
 
-# -- what is there ----------------------------------------------------------------------------
+# -- queries ----------------------------------------------------------------------------------
 
 
 async def _list(admin: AsyncAdmin, task: Task) -> int:
@@ -196,7 +199,7 @@ async def _order(admin: AsyncAdmin, task: Task, request: Message) -> int:
 
 
 def _check(reply: Message) -> dict[str, str]:
-    """Return what was refused of single topics; KafkaError if all of it was."""
+    """Return the errors of refused topics; raise KafkaError if the whole order was refused."""
     refused: dict[str, str] = {}
     for each in refusals_in(reply):
         if each.topic is None:
@@ -254,10 +257,10 @@ async def _change(admin: AsyncAdmin, task: Task) -> int:
 
 
 def _concerned(task: Task, described: Description) -> list[str]:
-    """Return the topic that is named, or those that a pattern stands for; KafkaError if it matches none.
+    """Return the named topic, or those that a pattern matches; raise KafkaError if it matches none.
 
-    A name that nobody describes is for the cluster to judge. Of a topic without a leader no state is known: a pattern
-    stands for it only where it is to be removed.
+    A name that no broker describes is left to the cluster. The state of a topic without a leader is not known, so a
+    pattern matches it only for a removal.
     """
     matched = described.only(topic_matcher(task.topic))
     is_name = problem_with_name(task.topic) is None
@@ -287,7 +290,7 @@ async def _listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:
 
 
 async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicInfo] | None:
-    """Return the topics of the source; None if it does not answer from here, and a single topic is named."""
+    """Return the topics of the source; None if it does not respond from here, and a single topic is named."""
     try:
         async with _source(listing, task) as source:
             return await source.topics()
@@ -302,7 +305,7 @@ async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicI
 async def _create_topics(
     admin: AsyncAdmin, listing: MirrorListing, topics: Mapping[str, TopicInfo], task: Task
 ) -> None:
-    """Create those topics that the destination does not have with the wanted number of replicas."""
+    """Create the topics that the destination lacks, with the given number of replicas."""
     assert task.replication_factor is not None, "the caller looked"
     there = await admin.topics()
     new = {name: topic for name, topic in topics.items() if name not in there}

@@ -1,4 +1,4 @@
-"""How does `kmirror mirrors` print mirrors and their partitions? In the KIP's tables, or as JSON objects."""
+"""Output of `kmirror mirrors`: the KIP's tables, or JSON objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def list_table(listings: Iterable[MirrorListing]) -> str:
 
 
 def describe_table(mirrors: Mapping[str, Description]) -> str:
-    """Return the table of the partitions of mirrors that a broker leads."""
+    """Return the table of the partitions of mirrors that have a leader."""
     rows = [
         (
             _fitted(mirror, DESCRIBE_WIDTHS[0]),
@@ -50,9 +50,9 @@ def describe_table(mirrors: Mapping[str, Description]) -> str:
 
 
 def reasons(mirrors: Mapping[str, Description]) -> str:
-    """Return a line for each mirror whose source cannot be spoken to, and for what has no leader, waits or failed.
+    """Return a line for each mirror with an unreachable source or a warning.
 
-    So has each mirror with a warning.
+    Topics without a leader, and partitions that wait or failed, have lines, too.
     """
     return "".join(f"{mirror} {line}\n" for mirror, described in mirrors.items() for line in _reasons(described))
 
@@ -70,7 +70,7 @@ def _reasons(described: Description) -> Iterator[str]:
 
 
 def list_json(listings: Iterable[MirrorListing]) -> str:
-    """Return an object a line for each mirror."""
+    """Return one object per line for each mirror."""
     return "".join(
         _line(
             mirror=row.name,
@@ -84,10 +84,10 @@ def list_json(listings: Iterable[MirrorListing]) -> str:
 
 
 def describe_json(mirrors: Mapping[str, Description]) -> str:
-    """Return an object a line for each partition; what is not known is null.
+    """Return one object per line for each partition; unknown values are null.
 
-    A topic without a leader has a line without a partition, and a mirror without topics, whose source cannot be spoken
-    to, one without a topic.
+    A topic without a leader has a line without a partition; a mirror without topics, if its source is unreachable, has
+    one without a topic.
     """
     return "".join(
         _line(mirror=mirror, **values, mirror_reason=described.reason or None, warning=described.warning or None)
@@ -115,7 +115,7 @@ def _described(mirror: Description) -> Iterator[dict[str, object]]:
 
 
 def filter_rows(found: Explanation) -> list[tuple[str, str, Verdict]]:
-    """Return kind, name and verdict of everything that the source has; a config's name has its topic before it."""
+    """Return kind, name and verdict of everything at the source; the topic precedes a config's name."""
     return [
         *(("topic", name, verdict) for name, verdict in found.topics.items()),
         *(
@@ -137,7 +137,7 @@ def filter_table(rows: Iterable[tuple[str, str, Verdict]]) -> str:
 
 
 def filter_json(rows: Iterable[tuple[str, str, Verdict]]) -> str:
-    """Return an object a line for each verdict."""
+    """Return one object per line for each verdict."""
     return "".join(
         _line(kind=kind, name=name, mirrored=verdict.is_mirrored, why=verdict.rule) for kind, name, verdict in rows
     )
@@ -146,7 +146,7 @@ def filter_json(rows: Iterable[tuple[str, str, Verdict]]) -> str:
 def outcome_json(
     action: str, mirror: str, topics: Sequence[str] | None, refused: Mapping[str, str], *, is_dry: bool
 ) -> str:
-    """Return the object for an order: which topics it was carried out for, and which were refused, with the error."""
+    """Return the object for an order: the topics for which it was carried out, and the errors of the others."""
     about = {} if topics is None else {"topics": list(topics), "refused": dict(refused)}
     return _line(action=action, mirror=mirror, **about, dry_run=is_dry)
 
@@ -160,7 +160,7 @@ def _line(**values: object) -> str:
 
 
 def _fitted(name: str, width: int) -> str:
-    """Return a name that fits: of a long one the end, which tells names of one prefix apart."""
+    """Return a name that fits; a long one is shortened to its end, which distinguishes names with a common prefix."""
     return name if len(name) <= width else ELLIPSIS + name[len(ELLIPSIS) - width :]
 
 

@@ -1,10 +1,10 @@
-"""`kmirror mirrors`: the kafka-mirrors.sh of KIP-1279, its flags and its texts, for any cluster that serves the APIs.
+"""`kmirror mirrors`: kafka-mirrors.sh of KIP-1279 with its flags and texts, for any cluster that serves the APIs.
 
-Rule 1: stdout has the KIP's tables and confirmations, or with `-o json` an object a line; why a partition waits or
-failed, and what was refused, is on stderr.
-Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused, also
-if for one topic only, and where no broker answers.
-Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --all-topics,
+Rule 1: stdout has the KIP's tables and confirmations, or with `-o json` one object per line; reasons of waits, failures
+and refusals are on stderr.
+Rule 2: the exit code is 0 if everything was done, and 1 for a refused command line, for an order that is refused, even
+for one topic only, and if no broker responds.
+Rule 3: the command line is parsed as `kafka_options` says. --delete, which is in an example of the KIP, --all-topics,
 --dry-run, --explain-filters, --watch and -o are not in its list of options.
 """
 
@@ -61,9 +61,9 @@ def command(given: ParsedOptions) -> int:
 
 
 def read_task(given: ParsedOptions) -> Task:
-    """Return what is to be done; UsageError for options that do not go together."""
+    """Return the task; raise UsageError for options that do not fit together."""
     if given.words:
-        # A shell makes several words of --topic ord* where files match it; the first alone would be failed over.
+        # A shell expands --topic ord* to several words where files match; only the first would be failed over.
         raise UsageError(f"{given.words[0]!r} belongs to no option; quote a pattern, such as --topic 'test-.*'")
     if not given.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")

@@ -1,7 +1,7 @@
-"""Which node of a cluster does a `server.properties` describe? Its roles, its listeners, and where the controller is.
+"""Node described by a `server.properties`: its roles, its listeners, and the controller's address.
 
-The keys and the rules are Kafka's (KafkaConfig). Refused is what kmirror does not have: a listener that is encrypted or
-authenticated, more than one of a kind, and a quorum of more than one controller.
+The keys and the rules are Kafka's (KafkaConfig). Settings that kmirror lacks are refused: an encrypted or authenticated
+listener, more than one listener of a kind, and a quorum of more than one controller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BOOTSTRAP, _VOTERS = "controller.quorum.bootstrap.servers", "controller.quorum.
 
 
 def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
-    """Return which node `pairs` describe, None if they do not say `process.roles`; UsageError for what cannot be."""
+    """Return the node in `pairs`, or None if they have no `process.roles`; raise UsageError for invalid settings."""
     roles = entries(pairs, "process.roles")
     if not roles:
         return None
@@ -65,7 +65,7 @@ def _node_id(path: Path, pairs: Mapping[str, str]) -> int:
 
 
 def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], controllers: list[str]) -> None:
-    """Raise UsageError for a listener whose protocol is not PLAINTEXT, the only one that kmirror speaks."""
+    """Raise UsageError for a listener with another protocol than PLAINTEXT, the only one that kmirror supports."""
     key = "listener.security.protocol.map"
     protocols = dict(_PROTOCOLS)
     if key in pairs:
@@ -84,7 +84,7 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
 
 
 def _only(path: Path, found: list[NamedListener], role: str, roles: list[str]) -> NamedListener | None:
-    """Return the one listener of a role, None if the node does not have it; UsageError if there are more, or none."""
+    """Return the only listener of a role, or None if the node lacks the role; raise UsageError for more, or none."""
     whose = "controller.listener.names names" if role == "controller" else "controller.listener.names does not name"
     if role not in roles:
         if found:
@@ -97,7 +97,7 @@ def _only(path: Path, found: list[NamedListener], role: str, roles: list[str]) -
 
 
 def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: bool) -> Endpoint | None:
-    """Return where a broker finds the controller, None if it is this node; UsageError for more than one controller."""
+    """Return the address of the controller, or None if it is this node; raise UsageError for several controllers."""
     voters = [(id_, at) for id_, _, at in (each.partition("@") for each in entries(pairs, _VOTERS))]
     named = [at for _, at in voters] or entries(pairs, _BOOTSTRAP)
     key = _VOTERS if voters else _BOOTSTRAP

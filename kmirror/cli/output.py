@@ -1,4 +1,4 @@
-"""How do lines reach stdout: many at a time, in UTF-8, and before anything that goes to stderr?"""
+"""Output to stdout: buffered, in UTF-8, and always before later output to stderr."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _HELD_BYTES_MAX = 1 << 16
 
 
 class Output:
-    """Stdout for tools that print a lot; on the way out it writes what it still holds.
+    """Stdout for tools with much output; leaving the context writes the rest.
 
-    Raises `UsageError` where it cannot be written, `BrokenPipeError` where the reader has closed the pipe.
+    Raises UsageError if stdout cannot be written, and BrokenPipeError if the reader has closed the pipe.
     """
 
     def __init__(self) -> None:
@@ -41,21 +41,21 @@ class Output:
         self.write_bytes(text.encode("utf-8", "replace"))
 
     def write_bytes(self, data: bytes) -> None:
-        """Keep the bytes for the next flush, which comes by itself when many are kept."""
+        """Buffer the bytes for the next flush; a full buffer is flushed at once."""
         self._held.append(data)
         self._size += len(data)
         if self._size > _HELD_BYTES_MAX:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is kept; raises `UsageError` where stdout cannot be written."""
+        """Write the buffer; raise UsageError if stdout cannot be written."""
         held, self._held, self._size = self._held, [], 0
         with _writing(self._stream):
             self._stream.write(b"".join(held))
             self._stream.flush()
 
     def complain(self, text: str) -> None:
-        """Write to stderr, after what stands before it on stdout."""
+        """Write to stderr, after flushing earlier output to stdout."""
         self.flush()
         complain(text)
 
@@ -65,7 +65,7 @@ def _writing(stream: BinaryIO | TextIO) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Python still holds bytes, and would fail once more when it writes them at its end.
+        # Python still has buffered bytes, and would fail again when it writes them at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if isinstance(error, BrokenPipeError):
             raise
@@ -73,7 +73,7 @@ def _writing(stream: BinaryIO | TextIO) -> Iterator[None]:
 
 
 class _Guarded:
-    """Stdout for click and rich, which know nothing of `Output`: it fails in the same words."""
+    """Stdout for click and rich, which do not use `Output`, with the same errors."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -83,7 +83,7 @@ class _Guarded:
 
     def write(self, text: str) -> int:
         if text == "":
-            return 0  # click probes with an empty text, and hides what that raises.
+            return 0  # click probes with an empty text, and hides the exceptions of that.
         with _writing(self._stream):
             return self._stream.write(text)
 
@@ -94,7 +94,7 @@ class _Guarded:
 
 @contextmanager
 def guarded_stdout() -> Iterator[None]:
-    """Let what is printed in here raise `UsageError` where stdout cannot be written; escape what it cannot spell."""
+    """Let output in the block raise UsageError if stdout cannot be written; escape unencodable characters."""
     stream = sys.stdout
     if stream is None:
         yield

@@ -1,4 +1,4 @@
-"""How does work run in several processes? In the order of its pieces, and Ctrl-C leaves no process behind."""
+"""Work in several processes, with ordered results; Ctrl-C leaves no process behind."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ R = TypeVar("R")
 
 @contextmanager
 def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iterator[Iterator[R]]:
-    """Give an iterator over what `work` returns of all pieces, in their order; left early, no process goes on.
+    """Yield an iterator over the results of `work` for all pieces, in their order; an early exit ends all processes.
 
-    With one job, or one piece, it is this process that works.
+    With one job, or one piece, the work is done in this process.
     """
     if jobs == 1 or len(pieces) == 1:
         yield map(work, pieces)
         return
     before = active_children()
-    # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent acts on the signal.
+    # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent handles the signal.
     pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _begin_process)
     is_done = False
     try:
@@ -37,7 +37,7 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
     finally:
         hook = threading.excepthook
         if not is_done:
-            # The pool's own thread stumbles over cancelled work when its processes go (CPython 3.11).
+            # The pool's own thread fails on cancelled work when its processes end (CPython 3.11).
             threading.excepthook = lambda _: None
             for process in active_children():
                 if process not in before:

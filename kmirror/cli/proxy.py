@@ -1,8 +1,8 @@
-"""`kmirror proxy`: between any Kafka clients and the brokers of a cluster, until it is told to end.
+"""`kmirror proxy`: a proxy between any Kafka clients and the brokers of a cluster, until a signal ends it.
 
-Rule 1: the first line on stdout comes when clients can connect, and says where, as from `kmirror serve`. The summary
-follows at the end. All else goes to stderr.
-Rule 2: SIGTERM and SIGINT end it, with exit code 0; a second one ends at once. SIGUSR1 lets go on what rules hold.
+Rule 1: the first line on stdout is written when clients can connect, and gives the address, as in `kmirror serve`. The
+summary follows at the end. All other output goes to stderr.
+Rule 2: SIGTERM and SIGINT end it, with exit code 0; a second one ends at once. SIGUSR1 releases requests held by rules.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def command(
 
 
 def _run(made: Proxy, words: list[Words], output: str) -> list[Rule]:
-    """Serve clients until a signal comes; return the rules with what they took."""
+    """Serve clients until a signal comes; return the rules with the number of times that each applied."""
     signals = Signals()
     made.on_note += [_tell_note, lambda _, note: signals.ending.set() if made.is_lost else None]
     with signals.caught(), made:

@@ -1,8 +1,7 @@
-"""Which commands can start without click?
+"""Commands that start without click, because scripts call them once per folder.
 
-Those that scripts call once a folder: click takes as long to be imported as a quarter of a gibibyte takes to be
-verified, and rows T1 and T2 of `python -m benchmarks tools` measure that. This file holds all that is done for it, and
-how the collector is set for the other commands.
+Importing click takes as long as verifying a quarter of a gibibyte; rows T1 and T2 of `python -m benchmarks tools`
+measure that. This module has all code for it, and sets the garbage collector for the other commands.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 QuickCommand = Callable[[Sequence[str]], int | None]
-"""Takes the words after the command's name; returns the exit code, or None for words that click has to read."""
+"""Takes the words after the command's name; returns the exit code, or None if click must parse the words."""
 
 
 def verify(words: Sequence[str]) -> int | None:
-    """Verify the folder that the words name, if they are a folder and options as the help writes them."""
+    """Verify the folder in the words, if they are one folder and options in the form of the help."""
     gc.disable()  # Imported modules live until exit: the collector need not scan them.
     from kmirror.cli.verify_folder import OUTPUTS, verify_folder
 
@@ -43,11 +42,11 @@ QUICK: dict[str, QuickCommand] = {"verify": verify}
 
 
 def run_quickly(words: Sequence[str]) -> int | None:
-    """Return the exit code of a command that had no need of click, else None."""
+    """Return the exit code of a command that does not need click, else None."""
     command = QUICK.get(words[0]) if words else None
     return None if command is None else command(words[1:])
 
 
 def collect_rarely() -> None:
-    """Have Python look for garbage in cycles less often; by default that takes 9 % of a history's processor time."""
+    """Run the collection of cycles less often; by default it takes 9 % of a history's processor time."""
     gc.set_threshold(50_000, 20, 100)

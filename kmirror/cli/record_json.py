@@ -1,7 +1,7 @@
-"""How is a record written as JSON, so that people read what is text and programs lose nothing?
+"""JSON form of records: text stays readable, and other bytes are not lost.
 
-Bytes that are UTF-8 are a member with their name; others are base64 in a member whose name says so, and then the
-first one is not there. A null is null under the plain name.
+Bytes in UTF-8 are a member with their name; others are base64 in a member with another name, and the first member is
+missing then. A null is null under the plain name.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 from kmirror.records.instants import utc_text
 from kmirror.records.layout import NO_TIMESTAMP
 
-# Valid in JSON as they are, but terminals act on some of them, and some readers of lines end a line at others.
+# Valid in JSON, but terminals interpret some of them, and some line readers end a line at others.
 _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 def payload(name: str, data: bytes | None, base64_name: str) -> dict[str, str | None]:
-    """Return the one member that holds `data`: text under `name`, or base64 under `base64_name`."""
+    """Return the one member for `data`: text under `name`, or base64 under `base64_name`."""
     if data is None:
         return {name: None}
     try:
@@ -29,11 +29,11 @@ def payload(name: str, data: bytes | None, base64_name: str) -> dict[str, str | 
 
 
 def utc_or_none(timestamp: int) -> str | None:
-    """Return a timestamp in ms as text, None where a record has none."""
+    """Return a timestamp in ms as text, or None if the record has none."""
     return None if timestamp == NO_TIMESTAMP else utc_text(timestamp)
 
 
 def json_line(values: dict[str, Any]) -> str:
-    """Return the object on one line, in as few characters as it takes, with its end of line."""
+    """Return the object on one line in its shortest form, with an end of line."""
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return _UNPRINTED.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"

@@ -1,4 +1,4 @@
-"""How many logs have the brokers of a cluster that starts opened yet? A bar on stderr, while stderr is a terminal."""
+"""Progress of opening logs while a cluster starts: a bar on stderr if that is a terminal."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LOOKED_EVERY_S = 0.1
 
 
 def logs_opened(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
-    """Return how many logs the brokers have opened, and how many they have found so far."""
+    """Return the number of logs that the brokers have opened, and of those found so far."""
     found = [cluster.broker(broker_id).parts.replicas.opening.recovery for broker_id in cluster.living()]
     return sum(each.total - each.left for each in found), sum(each.total for each in found)
 
 
 @contextmanager
 def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
-    """Show how far the brokers have come, for as long as the body starts the cluster."""
+    """Show the progress of the brokers while the body starts the cluster."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -35,7 +35,7 @@ def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
         task = progress.add_task("opening logs", total=None)
 
         def show() -> None:
-            with suppress(CancelledError, RuntimeError):  # The cluster's loop may end while it is asked.
+            with suppress(CancelledError, RuntimeError):  # The cluster's loop may end during the call.
                 while not over.wait(LOOKED_EVERY_S):
                     done, total = cluster.look(lambda: logs_opened(cluster))
                     progress.update(task, completed=done, total=total or None)

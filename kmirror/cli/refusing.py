@@ -1,4 +1,4 @@
-"""How do commands refuse whose exit code 1 is an answer? With one line on stderr, and exit code 2."""
+"""Errors of commands whose exit code 1 is a result: one line on stderr, and exit code 2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXIT_USAGE = 2
 
 
 class Refusal(click.ClickException):
-    """What cannot be done: one line, and the exit code for usage."""
+    """An error with one line of text, and the exit code for usage."""
 
     exit_code = EXIT_USAGE
 
@@ -25,7 +25,7 @@ class Refusal(click.ClickException):
 
 @contextmanager
 def refusing(kind: type[KmirrorError] = UsageError) -> Iterator[None]:
-    """Let an error of `kind` end in one line and the exit code for usage."""
+    """Turn an error of `kind` into one line and the exit code for usage."""
     try:
         yield
     except kind as error:

@@ -1,9 +1,9 @@
-"""`kmirror replay FILE...`: does each node of these journals do the same again?
+"""`kmirror replay FILE...`: check that the nodes of journals behave the same again.
 
-Rule 1: of each journal stdout has one line, what it is and whether its replay was equal, and for one that was not the
-first call that differs, with both effects. With `-o json` it is an object a line.
-Rule 2: the exit code is 0 if all are equal, 1 if one is not or has nothing to compare, 2 for what is no journal. A torn
-end is told, and is no difference.
+Rule 1: stdout has one line for each journal, with its description and whether its replay was equal; if it was not, the
+first differing call with both effects follows. With `-o json` each is one object per line.
+Rule 2: the exit code is 0 if all are equal, 1 if one is not or has nothing to compare, 2 for a file that is no journal.
+A torn end is reported, and is no difference.
 """
 
 from __future__ import annotations

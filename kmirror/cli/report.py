@@ -1,4 +1,4 @@
-"""`kmirror report RESULTS`: what did a sweep find?"""
+"""`kmirror report RESULTS`: results of a sweep as a page or as tables."""
 
 from __future__ import annotations
 

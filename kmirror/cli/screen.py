@@ -1,7 +1,7 @@
-"""How wide is what rich prints, and where does a table break that is wider than the screen?
+"""Width of rich's output, and tables that fit the screen.
 
-On a screen a table of many columns becomes several, each with the columns that name its rows; no number is cut. What is
-piped is read by programs and editors: there nothing is wrapped or broken, however wide it is.
+On a screen a table with too many columns is split into several, each with the columns that identify its rows; no number
+is cut. Piped output is read by programs and editors, so it is never wrapped or split.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 UNBOUNDED = 100_000
-"""Columns of what is piped. rich would take 80 and wrap sentences in their midst."""
+"""Width of piped output. rich would use 80 columns and wrap sentences."""
 GAP = 2
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return a console as wide as the screen, or for a pipe so wide that nothing is wrapped."""
+    """Return a console as wide as the screen, or for a pipe wide enough that nothing is wrapped."""
     made = Console(stderr=stderr)
     if not made.is_terminal:
         made.width = UNBOUNDED
@@ -31,19 +31,19 @@ def plain_table(title: str | None = None, *, is_narrow: bool = False) -> Table:
 
 
 def add_names(table: Table, *names: str) -> None:
-    """Add columns of text, which goes on in the next line where there is no room."""
+    """Add columns of text, which wraps if there is no room."""
     for name in names:
         table.add_column(name, overflow="fold")
 
 
 def add_numbers(table: Table, *names: str, is_narrow: bool = False) -> None:
-    """Add columns of numbers, aligned on the right and never wrapped; narrow ones break their headings at a hyphen."""
+    """Add right-aligned columns of numbers that never wrap; narrow ones break their headings at a hyphen."""
     for name in ("-\n".join(name.rsplit("-", 1)) if is_narrow else name for name in names):
         table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, name.split("\n"))))
 
 
 def that_fits(make: Callable[[bool], Table], width: int) -> Table:
-    """Return the table that `make` makes, and if it is wider than `width` its narrow form."""
+    """Return the table made by `make`, or its narrow form if it is wider than `width`."""
     table = make(False)
     wanted = Console(width=UNBOUNDED).measure(table).maximum
     return table if wanted <= width else make(True)
@@ -52,7 +52,7 @@ def that_fits(make: Callable[[bool], Table], width: int) -> Table:
 def tables_that_fit(
     keys: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]], width: int, title: str
 ) -> Iterator[Table]:
-    """Yield one table, or as many as it takes for each to be at most `width` columns wide.
+    """Yield one table, or several that are each at most `width` columns wide.
 
     Each row has its keys first and then its figures; every table has all the keys.
     """

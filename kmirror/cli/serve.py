@@ -1,9 +1,9 @@
-"""`kmirror serve`: a cluster on TCP ports, or one node of it, for any Kafka client, until it is told to end.
+"""`kmirror serve`: a cluster on TCP ports, or one node of it, for any Kafka client, until a signal ends it.
 
 Rule 1: stdout has one line, written when clients can connect: the bootstrap servers, or a JSON object with `-o json`.
-Of a controller alone the line says where brokers find it. All else goes to stderr.
-Rule 2: SIGTERM and SIGINT let every broker end in order, with exit code 0; a second one ends at once, with 128 and its
-number.
+For a controller alone the line has its address for brokers. All other output goes to stderr.
+Rule 2: SIGTERM and SIGINT shut down every broker cleanly, with exit code 0; a second one ends at once, with 128 plus
+its number.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ DEFAULT_HOST = "127.0.0.1"
 NOTHING = Properties({}, None, None, None, (), {})
 CLUSTER_ID = re.compile("[A-Za-z0-9_-]+")
 SETTABLE = [f"{name}={level}" for name in (MIRROR_VERSION, ELIGIBLE_VERSION) for level in (0, 1)]
-"""What `--feature` may say."""
+"""Values of `--feature`."""
 TOLD_AFTER = 10
-"""Half seconds after which is told for what a node waits."""
+"""Number of half seconds after which the reason of a node's wait is printed."""
 
 
 class Signals:
-    """The first signal asks for an end in order, a second one ends the process."""
+    """Handler of signals: the first one requests a clean end, a second one ends the process."""
 
     def __init__(self) -> None:
         self.ending = threading.Event()
@@ -65,7 +65,7 @@ class Signals:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT; what took them before has them again afterwards."""
+        """Handle SIGTERM and SIGINT in the block; restore the former handlers afterwards."""
         former = {number: signal.signal(number, self) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
@@ -77,7 +77,7 @@ class Signals:
 def serve(
     served: TcpCluster | TcpNode, output: str | None, signals: Signals, metrics_at: Endpoint | None = None
 ) -> None:
-    """Start a cluster, or one node of it, say where it is, and stop it when a signal comes.
+    """Start a cluster, or one node of it, print its address, and stop it when a signal comes.
 
     Metrics are served from the start, before the node is ready.
     """
@@ -105,7 +105,7 @@ def serve(
 
 
 class Waiting:
-    """Tells for what a node waits that is not ready for long, and again when it waits for something else."""
+    """Prints the reason why a node is not ready for long, and again when the reason changes."""
 
     def __init__(self, node: TcpNode) -> None:
         self._node = node
@@ -113,7 +113,7 @@ class Waiting:
         self._told = ""
 
     def asked(self) -> None:
-        """To be called every half second."""
+        """Check the reason; called every half second."""
         self._asked += 1
         waits_for = self._node.look(lambda: self._node.waits_for)
         if self._asked >= TOLD_AFTER and waits_for != self._told:
@@ -122,7 +122,7 @@ class Waiting:
 
 
 def described(served: TcpCluster | TcpNode) -> dict[str, object]:
-    """Return what a program wants to know of what is served; first what others need to connect."""
+    """Return the description of a served cluster for programs, with the address for connections first."""
     if isinstance(served, TcpCluster):
         brokers = {broker_id: served.endpoint(broker_id) for broker_id in served.broker_ids}
         first = {"bootstrap_servers": served.bootstrap_servers}
@@ -137,7 +137,7 @@ def described(served: TcpCluster | TcpNode) -> dict[str, object]:
 
 
 def tell(process: str, note: Note) -> None:
-    """Tell of a failure within a node or its journal: it went on, and somebody has to learn of it."""
+    """Report a failure within a node or its journal on stderr."""
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
@@ -152,7 +152,7 @@ def tell(process: str, note: Note) -> None:
 
 
 def asked_level(features: Sequence[str], name: str) -> int | None:
-    """Return the level that is asked for, None if none is; UsageError for what cannot be set here, also of others."""
+    """Return the requested level, or None; raise UsageError for features or levels that cannot be set here."""
     asked = None
     for feature in features:
         if feature not in SETTABLE:
@@ -269,7 +269,7 @@ def command(
 
 
 class Common(TypedDict):
-    """What a cluster and a node of it are both made with."""
+    """Arguments of both a cluster and a node."""
 
     data: tuple[Path, ...] | None
     cluster_id: str | None
@@ -279,7 +279,7 @@ class Common(TypedDict):
 
 
 def with_options(plan: NodePlan, host: str | None, port: int | None, advertised_host: str | None) -> NodePlan:
-    """Return `plan` with what the command line says of the broker's listener, or of a controller's that is alone."""
+    """Return `plan` with the command line's settings for the broker's listener, or for that of a lone controller."""
 
     def replaced(listener: Endpoint, advertised: Endpoint | None) -> tuple[Endpoint, Endpoint | None]:
         here = Endpoint(listener.host if host is None else host, listener.port if port is None else port)

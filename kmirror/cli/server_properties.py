@@ -1,4 +1,4 @@
-"""What does a broker's `server.properties` ask for? Read as Java's Properties are, and sorted by who obeys it."""
+"""Settings in a broker's `server.properties`, parsed like Java's Properties, and grouped by their use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ROLES = ("process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
-"""How a cluster is put together: `node_plan` reads them, and a whole cluster in one process does without."""
+"""Keys for the structure of a cluster: `node_plan` reads them, and a whole cluster in one process ignores them."""
 _NAMES = (
     "inter.broker.listener.name",
     "security.inter.broker.protocol",
@@ -25,7 +25,7 @@ _NAMES = (
 
 
 class Properties(NamedTuple):
-    """A file's settings."""
+    """Settings in a file."""
 
     configs: Mapping[str, str]
     """Static configs of the broker."""
@@ -36,16 +36,16 @@ class Properties(NamedTuple):
     passed_over: tuple[str, ...]
     """Keys that kmirror does not know."""
     pairs: Mapping[str, str]
-    """All that the file says."""
+    """All pairs in the file."""
 
     @property
     def of_node(self) -> dict[str, str]:
-        """Return the static configs of a single node, which tells too how its cluster is put together."""
+        """Return the static configs of a single node, including the keys for the structure of its cluster."""
         return {**self.configs, **{key: self.pairs[key] for key in (*_ROLES, *_NAMES) if self.pairs.get(key)}}
 
 
 def read_properties(path: Path) -> Properties:
-    """Return what a file says; UsageError if it cannot be read, or has a listener that is none."""
+    """Return the settings in a file; raise UsageError if it cannot be read, or has an invalid listener."""
     try:
         text = path.read_text("latin-1")
     except OSError as error:

@@ -1,9 +1,9 @@
-"""`kmirror sim`: whole histories of two or three clusters, drawn from seeds and judged.
+"""`kmirror sim`: histories of two or more clusters, drawn from seeds and judged.
 
-Rule 1: stdout has what was found, or with `-o json` one object a line and nothing else; progress goes to stderr.
-Rule 2: the exit codes are those of `kmirror.histories.verdict.Exit`, of many histories the worst. What cannot be run
-is one line on stderr and exit code 2. Ctrl-C tells what was found so far, and is 130.
-Rule 3: of many that failed the first seed of the worst kind is shrunk and told.
+Rule 1: stdout has the findings, or with `-o json` one object per line and nothing else; progress goes to stderr.
+Rule 2: the exit codes are those of `kmirror.histories.verdict.Exit`, for several histories the worst. A plan that
+cannot be run gives one line on stderr and exit code 2. Ctrl-C prints the findings so far, with exit code 130.
+Rule 3: if several histories failed, the first seed of the worst kind is shrunk and reported.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ def command(
 
 
 def seed_range(first: int, count: int) -> range:
-    """Return the seeds of `count` histories; `UsageError` if there are not so many."""
+    """Return the seeds of `count` histories; raise UsageError if they exceed SEED_MAX."""
     if first + count - 1 > SEED_MAX:
         raise UsageError(f"seeds end at {SEED_MAX}")
     return range(first, first + count)
 
 
 def check_target(file: Path | None) -> None:
-    """Refuse a file that cannot be written before an hour is spent on what goes into it."""
+    """Raise UsageError for a file that cannot be written, before time is spent on its contents."""
     if file is not None and file.is_dir():
         raise UsageError(f"{file}: is a folder")
     if file is not None and not file.absolute().parent.is_dir():

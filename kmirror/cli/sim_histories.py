@@ -1,4 +1,4 @@
-"""How is one history, or many, run and reported, once the command line of `kmirror sim` is read?"""
+"""Run and report of one or several histories, after the command line of `kmirror sim` is parsed."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from kmirror.report.history_page import history_page
 
 @dataclass(frozen=True, slots=True)
 class HistoryOptions:
-    """The command line, read."""
+    """Parsed command line."""
 
     seeds: range
     profile: str
     plan: Plan | None
     again: str
-    """The line that runs the same again."""
+    """Command line that repeats the run."""
     jobs: int
     is_json: bool
     shrink_runs: int
     save: Path | None
     html: Path | None
     coverage: bool = False
-    """Count which rows of kmirror.histories.coverage are reached."""
+    """Count the rows of kmirror.histories.coverage that are reached."""
 
 
 def runner() -> Callable[..., Outcome]:
@@ -58,7 +58,7 @@ def runner() -> Callable[..., Outcome]:
 
 
 def counting(options: HistoryOptions, run: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """Return `run`, or what also counts coverage if that is wanted."""
+    """Return `run`, with coverage counted if the options request it."""
     return partial(run, coverage=True) if options.coverage else run
 
 
@@ -71,7 +71,7 @@ def again_with(file: Path) -> str:
 
 
 def one(options: HistoryOptions) -> int:
-    """Run one history and tell it; returns the exit code."""
+    """Run and report one history; return the exit code."""
     run = runner()
     began = time.process_time()
     with progress("history") as (bar, task):
@@ -90,7 +90,7 @@ def one(options: HistoryOptions) -> int:
 
 
 def conclude(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
-    """Shrink a failed history, keep and tell it; returns the exit code. Without `row` there is no JSON to print."""
+    """Shrink a failed history, save and report it; return the exit code. Without `row` no JSON is printed."""
     smallest, is_interrupted = outcome, False
     if outcome.exit is not Exit.CLEAN and options.shrink_runs:
         smallest, is_interrupted = shrunk(options, run, outcome)
@@ -108,7 +108,7 @@ def conclude(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outc
 
 
 def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
-    """Return the smallest history that fails as `outcome` does, and whether the search was interrupted."""
+    """Return the smallest history that fails like `outcome`, and whether the search was interrupted."""
     with progress("shrinking") as (bar, task):
         bar.update(task, total=options.shrink_runs)
 
@@ -125,7 +125,7 @@ def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcom
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file whole; `UsageError` if it cannot be written."""
+    """Write a whole file; raise UsageError if it cannot be written."""
     try:
         file.write_text(text, "utf-8")
     except OSError as error:
@@ -134,7 +134,7 @@ def write(file: Path, text: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[tuple[Progress, Any]]:
-    """Show a bar on stderr while people look at it; it leaves nothing behind."""
+    """Show a bar on stderr if that is a terminal; it is removed at the end."""
     console = make_console(stderr=True)
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -147,11 +147,11 @@ def progress(what: str) -> Iterator[tuple[Progress, Any]]:
         yield bar, bar.add_task(what, total=None)
 
 
-# -- many histories -------------------------------------------------------------------------------
+# -- several histories ----------------------------------------------------------------------------
 
 
 def many(options: HistoryOptions) -> int:
-    """Run many histories, print their table, and tell the first of the worst; returns the worst exit code."""
+    """Run several histories, print their table, and report the first of the worst; return the worst exit code."""
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
@@ -177,7 +177,7 @@ def summarise(
     is_interrupted: bool,
     skipped: int = 0,
 ) -> int:
-    """Print the table of many histories and tell the first of the worst; returns the exit code."""
+    """Print the table of several histories and report the first of the worst; return the exit code."""
     if not options.is_json:
         click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
         if options.coverage:

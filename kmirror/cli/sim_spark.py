@@ -1,4 +1,4 @@
-"""`kmirror sim --spark`: the same histories and the same table, run on Spark and kept."""
+"""`kmirror sim --spark`: the same histories and the same table, run on Spark and stored."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def on_spark(
     tasks: int | None,
     confs: tuple[str, ...],
 ) -> int:
-    """Run what is missing of the histories, then tell all of them; returns the worst exit code."""
+    """Run the missing histories, then report all of them; return the worst exit code."""
     from kmirror.spark.sessions import require_pyspark
 
     require_pyspark()
-    from kmirror.spark.histories import prepare, read_histories, run_histories  # Arrow comes with Spark.
+    from kmirror.spark.histories import prepare, read_histories, run_histories  # Needs Arrow, as Spark does.
 
     configs, began, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0
     prepare(location, options.seeds, options.profile)

@@ -1,4 +1,4 @@
-"""What did many histories come to? Counts by finding and by decision, for a table of 80 columns."""
+"""Tally of several histories: counts by finding and by decision, in a table of 80 columns."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class HistoryTally:
     events: int = 0
     virtual_seconds: float = 0.0
     found: dict[str, list[int]] = field(default_factory=dict)
-    """Name of a finding to how many histories have it, and the first seed of them."""
+    """Name of a finding to the number of histories with it, and the first seed of them."""
     accepted: dict[str, list[int]] = field(default_factory=dict)
-    """Id of a decision to how many histories lost by it, and how many records."""
+    """Id of a decision to the number of histories with losses, and the number of lost records."""
     first: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Exit code to the row of the first seed that ended with it."""
     reached: Counter[str] = field(default_factory=Counter)
-    """Row of coverage to how many histories reached it; empty if that was not counted."""
+    """Row of coverage to the number of histories that reached it; empty without coverage."""
     times: Counter[str] = field(default_factory=Counter)
-    """Row of coverage to how often it was reached."""
+    """Row of coverage to the number of times it was reached."""
 
     def add(self, row: dict[str, Any]) -> None:
         """Count a row; rows come in the order of their seeds."""
@@ -63,15 +63,15 @@ class HistoryTally:
 
     @property
     def told(self) -> dict[str, Any] | None:
-        """Return the row of the failure that is worth telling: the first seed of the worst kind."""
+        """Return the row of the failure to report: the first seed of the worst kind."""
         return None if self.exit is Exit.CLEAN else self.first[self.exit]
 
     def so_far(self) -> str:
-        """Return the findings in a few words, for a progress bar."""
+        """Return a short summary of the findings for a progress bar."""
         return ", ".join(f"{name} {count}" for name, (count, _) in self.found.items()) or "nothing found"
 
     def lines(self, seconds: float, *, skipped: int = 0) -> list[str]:
-        """Return the table; `seconds` is how long it all took, `skipped` how many were there from before."""
+        """Return the table; `seconds` is the elapsed time, `skipped` the number of histories from earlier runs."""
         last = self.first_seed + self.wanted - 1
         lines = [f"{counted(self.done, 'history')} of profile {self.profile}, seeds {self.first_seed} to {last}"]
         if self.done < self.wanted:

@@ -1,4 +1,4 @@
-"""How does a command get its Spark, and how does it let go of it?"""
+"""Spark session of a command, from its start to its stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.errors import UsageError
 def spark_session(
     app: str, *, master: str | None, remote: str | None, configs: Mapping[str, str], ui: bool = True
 ) -> Iterator[Any]:
-    """Yield a SparkSession and stop it; what Spark raises in between is told in one line, as `SparkFailure`."""
+    """Yield a SparkSession and stop it; Spark's errors are raised as SparkFailure, with one line of text."""
     from kmirror.spark.failures import in_one_line
     from kmirror.spark.sessions import session
 
@@ -25,7 +25,7 @@ def spark_session(
         try:
             yield spark
         finally:
-            with suppress(Exception):  # A server or a JVM that has gone needs no stop.
+            with suppress(Exception):  # A server or a JVM that has ended needs no stop.
                 spark.stop()
 
 

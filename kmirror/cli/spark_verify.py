@@ -1,9 +1,9 @@
-"""`kmirror spark-verify A B`: do the log directories of two clusters hold the same batches, or the same records?
+"""`kmirror spark-verify A B`: comparison of the log directories of two clusters, by batch or by record.
 
-Rule 1: stdout has the differences, then how much of each replica that differs is on which side, and what was compared.
-With `-o json` each is an object on a line, and there is one for every replica.
-Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared; nothing compared
-is never equal.
+Rule 1: stdout has the differences, then the amounts on both sides of each replica that differs, and the sum of the
+comparison. With `-o json` each is one object per line, with one for every replica.
+Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if the comparison was not possible; an empty
+comparison is never equal.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def command(
     configs = parse_confs(confs)
     name = "kmirror spark-verify"
     with refusing(KmirrorError), spark_session(name, master=master, remote=remote, ui=False, configs=configs) as spark:
-        from kmirror.spark.verification import verify  # pyarrow comes with Spark.
+        from kmirror.spark.verification import verify  # pyarrow is installed with Spark.
 
         wanted = topics or None
         found = verify(spark, source, destination, topics=wanted, internal=internal, logical=logical, common=common)
@@ -69,7 +69,7 @@ def command(
 
 
 def text_lines(found: Verification) -> list[str]:
-    """Return what people are told."""
+    """Return the lines for readers."""
     lines = [str(row) for row in found.rows[:SHOWN_MAX]]
     if len(found.rows) > SHOWN_MAX:
         lines.append(f"... and {len(found.rows) - SHOWN_MAX} more: -o json lists them")
@@ -78,7 +78,7 @@ def text_lines(found: Verification) -> list[str]:
 
 
 def json_lines(found: Verification) -> list[str]:
-    """Return the objects of `-o json`, a line each."""
+    """Return the objects of `-o json`, one per line."""
     rows: list[dict[str, Any]] = [{"type": "difference", **asdict(row)} for row in found.rows]
     rows += [replica_json(replica) for replica in found.replicas]
     common = found.common
@@ -92,7 +92,7 @@ def json_lines(found: Verification) -> list[str]:
 
 
 def replica_json(replica: Replica) -> dict[str, Any]:
-    """Return what `-o json` says of a replica whose partition the source has too."""
+    """Return the object of `-o json` for a replica whose partition the source has, too."""
     shares = replica.shares
     return {
         "type": "replica",

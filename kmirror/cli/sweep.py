@@ -1,4 +1,4 @@
-"""`kmirror sweep FILE.toml`: what does failover cost, over thousands of runs on Spark?"""
+"""`kmirror sweep FILE.toml`: the cost of failovers, measured over thousands of runs on Spark."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def command(
     """
     sweep = read_sweep(file)
     if py_files is not None:
-        from kmirror.spark.archive import build_archive  # Without it no code of this package runs.
+        from kmirror.spark.archive import build_archive  # Needed for --py-files only.
 
         click.echo(str(build_archive(py_files)))
         return 0
@@ -78,11 +78,11 @@ def command(
 
 
 def prepare(location: str, sweep: Sweep) -> None:
-    """Refuse a folder that cannot be written, or whose results are damaged, before an hour is spent on more of them."""
+    """Raise an error for a folder that cannot be written, or with damaged results, before more of them are computed."""
     from kmirror.spark.sessions import require_pyspark
 
     require_pyspark()
-    from kmirror.experiments.results import Results  # Arrow comes with Spark.
+    from kmirror.experiments.results import Results  # Arrow is installed with Spark.
 
     Results(location).prepare_for([item.run_id for item in sweep.runs])
 

@@ -1,4 +1,4 @@
-"""Which topics does `--topic` name? One in full, or those whose whole names match a regular expression."""
+"""Topics of `--topic`: one by its full name, or those whose whole names match a regular expression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.errors import UsageError
 
 
 def topic_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return what tells whether a topic is named; UsageError for a pattern that is no regular expression."""
+    """Return a function that checks topic names; raise UsageError for an invalid regular expression."""
     try:
         compiled = re.compile(pattern)
     except re.error as error:

@@ -1,6 +1,6 @@
-"""`kmirror verify DIR`: is this log folder, or this partition, what a broker would have written?
+"""`kmirror verify DIR`: check that a log folder, or a partition, is as a broker would have written it.
 
-Rule 1: every fault is a line on stdout with file, position, offset and reason; the last line is what was looked at.
+Rule 1: every fault is a line on stdout with file, position, offset and reason; the last line sums up the checked files.
 Rule 2: the exit code is 1 if there was a fault.
 """
 

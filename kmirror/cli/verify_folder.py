@@ -1,4 +1,4 @@
-"""What does `kmirror verify` print of what it finds, as text and as JSON?"""
+"""Output of `kmirror verify`, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NS: Final = 1_000_000_000
 
 
 def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
-    """Check a log folder or a partition's, print what is wrong and what was looked at; return the exit code."""
+    """Check a log folder or a partition's, print faults and a summary; return the exit code."""
     started = time.monotonic_ns()
     with Output() as out:
 
@@ -56,7 +56,7 @@ def as_json(fault: FileFault) -> dict[str, Any]:
 
 
 def gap_json(gap: Gap) -> dict[str, Any]:
-    """Return the JSON object that `-o json` prints for offsets that lie in no segment without being a fault."""
+    """Return the JSON object that `-o json` prints for offsets that are in no segment without being a fault."""
     return {
         "type": "gap",
         "path": str(gap.folder),
@@ -84,7 +84,7 @@ def summary_json(tally: Tally, elapsed_ns: int) -> dict[str, Any]:
 
 
 def summary(tally: Tally, elapsed_ns: int) -> str:
-    """Return the last line for people."""
+    """Return the last lines for readers."""
     rate = in_words(tally.bytes * _NS // max(1, elapsed_ns))
     lines = [f"left out: {text}" for text in tally.skipped]
     lines += gaps_in_words(tally.gaps)

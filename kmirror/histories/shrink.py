@@ -1,9 +1,9 @@
 """Shrinking of a failed plan: steps, clients, clusters, topics and times are removed while it still fails.
 
 Rule 1: "it fails" means the same finding: the same exit code, and the same checker on the same cluster and on a
-partition of the same kind; for a crash the same exception from the same function. Rule 2: the number of runs is
-bounded, never the time: the same failure shrinks to the same plan everywhere. Rule 3: `Shrinker.best` fails at every
-moment, so an interrupt still leaves the best plan found so far.
+partition of the same kind; for a crash the same exception from the same function.
+Rule 2: the number of runs is bounded, never the time: the same failure shrinks to the same plan everywhere.
+Rule 3: `Shrinker.best` fails at every moment, so an interrupt still leaves the best plan found so far.
 
 Chunks come first, then single items (delta debugging), until a whole round removes nothing: each remaining item is
 needed.

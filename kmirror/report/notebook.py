@@ -13,7 +13,7 @@ class ShownResults(SweepResults):
 
     def _repr_html_(self) -> str:
         """Return the report's content, without the frame of a page."""
-        from kmirror.report.sweep_page import fragment  # It draws with matplotlib; JSON and CSV do without.
+        from kmirror.report.sweep_page import fragment  # Needs matplotlib; JSON and CSV do not.
 
         return fragment(self)[0]
 

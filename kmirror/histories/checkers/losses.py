@@ -152,9 +152,7 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
 
 
 def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return the cause, UNCLEAN or POWER, if the record's marker was lost, and it was aborted and cleaned; else
-    empty.
-    """
+    """Return the cause, UNCLEAN or POWER, if a lost marker let the record be aborted and cleaned; else empty."""
     offset = last.record.offset
     is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset
     if not is_decided or not is_compacted(facts, place, look.at):
