@@ -1,4 +1,4 @@
-"""Requests that nodes send each other, as from a deposed broker or with outdated state.
+"""Requests that nodes send each other, as from a broker with an old registration or outdated metadata.
 
 None of them may be accepted: each has a broker epoch, member, topic or state that does not exist.
 """

@@ -244,7 +244,7 @@ def _lose_site_power(hands: Hands, args: Args) -> None:
 
 
 def _stop_broker(hands: Hands, args: Args) -> None:
-    """Stop a broker in an orderly way: it hands over its leaderships while its controller allows it."""
+    """Stop a broker cleanly: it hands over its leaderships if its controller allows it."""
     cluster, broker_id = str(args["cluster"]), int(args["broker"])
     hands.stop(cluster, broker_id, _for_ms(args))
 

@@ -119,7 +119,7 @@ class Hands:
         self.later(for_ms, lambda: self.start(cluster, node_id))
 
     def stop(self, cluster: str, broker_id: int, for_ms: int) -> None:
-        """Stop a broker in an orderly way, and start it after a while; kill it if it has not ended by then.
+        """Stop a broker cleanly, and start it after a while; kill it if it has not ended by then.
 
         Raise StepSkipped if it is down, or stopping.
         """

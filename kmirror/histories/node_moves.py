@@ -12,7 +12,7 @@ AWAY_MS = (3_000, 6_000)
 
 
 def _stop_broker(story: Story) -> bool:
-    """Stop a broker in an orderly way and start it again, sometimes with a slow line to its controller."""
+    """Stop a broker cleanly and start it again, sometimes with a slow line to its controller."""
     cluster = story.cluster()
     broker, rng = story.broker(cluster), story.rng
     if rng.chance(1, 3):

@@ -149,8 +149,8 @@ def parted(
 ) -> tuple[int, str, str] | None:
     """Return the first offset at which two logs differ by more than compaction explains, and the record of each there.
 
-    The logs must be complete, because the record that supersedes another may be above `until`. Records of the keys in
-    `may_lack_tombstones` may be deleted in the other log only.
+    The logs must be complete, because the record that supersedes another may be above `until`. `may_lack_tombstones`
+    has, for each log, the keys whose tombstones it may lack: a record of such a key in that log only is no difference.
     """
     newest: dict[str, int] = {}
     for row in (*one, *other):

@@ -61,7 +61,7 @@ def _middle_fails_back(story: Story, line: Line) -> bool:
 
 @on_line(NEW, REMOVED)
 def _take_over(story: Story, line: Line) -> bool:
-    """Move a topic to another mirror at its destination; a first attempt before its removal is refused."""
+    """Move a topic to another mirror at its destination, sometimes with a first attempt that is refused."""
     rival = story.rival(line)
     if rival is None:
         return False

@@ -152,7 +152,11 @@ def _was_above_what_was_left_open(facts: Facts, place: Place, last: _Known, look
 
 
 def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -> str:
-    """Return the cause, UNCLEAN or POWER, if a lost marker let the record be aborted and cleaned; else empty."""
+    """Return the cause, UNCLEAN or POWER, if a lost marker let the record be aborted and cleaned; else empty.
+
+    The new leader has the transaction open. It ends with the next marker of its producer, as in Kafka: if that is an
+    abort, a cleaner removes the record, which was committed before.
+    """
     offset = last.record.offset
     is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset
     if not is_decided or not is_compacted(facts, place, look.at):

@@ -8,7 +8,7 @@ from kmirror.kernel.clock import Instant
 
 
 def is_in_a_ring(facts: Facts, stay: Stay) -> bool:
-    """Return whether the destination fed the source during all the time in which `stay` could cut because of it.
+    """Return whether the destination fed the source during all the time in which `stay` could cut for its source.
 
     A mirror counts while its observed state is one in which it follows its source. A topic that the mirror created here
     had nothing to cut.

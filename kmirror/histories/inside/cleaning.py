@@ -1,8 +1,8 @@
 """Rules of the cleaner: the records that a run may remove from a compacted log.
 
-The records of a log are recorded as they are appended. After a run, each removed record must be superseded by a later
-committed one of its key, belong to an aborted transaction, or be a tombstone that an earlier run has seen
-`delete.retention.ms` ago. No removed record may be above the last stable offset, or in the active segment.
+All appended records of a log are noted. After a run, each removed record must be superseded by a later committed one of
+its key, belong to an aborted transaction, or be a tombstone that an earlier run has seen `delete.retention.ms` ago. No
+removed record may be above the last stable offset, or in the active segment.
 """
 
 from __future__ import annotations

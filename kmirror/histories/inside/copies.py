@@ -67,7 +67,7 @@ class CopyRules:
                 del known[key]
 
     def _begins_copy(self, now: Seen, before: Seen) -> bool:
-        """Return whether the lineage has another copy of this cluster, and is otherwise unchanged."""
+        """Return whether the lineage has another copy row of this cluster, and is otherwise unchanged."""
         rows, known = now.lineage.stretches, before.lineage.stretches
         own = self._scene.clusters[now.cluster].cluster_id
         return copies_of(rows, own) != copies_of(known, own) and _others(rows, own) == _others(known, own)

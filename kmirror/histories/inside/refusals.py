@@ -1,4 +1,4 @@
-"""Rule of refused batches: a leader that has a batch reports a duplicate, not an out-of-order one (KIP-98).
+"""Rule of refused batches: a leader that has a batch does not refuse it as out of order (KIP-98).
 
 A client that receives OUT_OF_ORDER_SEQUENCE_NUMBER fails the batch, or sends it again with another number.
 """

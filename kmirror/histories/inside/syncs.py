@@ -24,7 +24,7 @@ from kmirror.spec.wire_values import ResourceType
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 UNCHANGED: Duration = 15 * SECOND
-"""Time for which a source must have a config until no mirror may remove it: earlier responses have been processed."""
+"""Age from which a config of the source may not be removed by a mirror: older responses have been processed by then."""
 REMOVALS = 2
 """Number of such removals that are allowed: a controller may process requests that were sent long ago."""
 MISSED_MIN = 2
