@@ -19,8 +19,8 @@ from kmirror.kernel.ids import Endpoint
 PAUSES = Backoff(500, 1_000)
 """The pauses after failed proofs."""
 KEPT = 8
-"""Number of proofs kept. Proofs are at least a second apart, and the newest answered fetch may have been sent 5 s ago, if
-the source responds as late as it may (D62)."""
+"""Number of proofs kept. Proofs are at least a second apart, and the newest answered fetch may have been sent 5 s ago
+if the source responds as late as it may (D62)."""
 
 
 class Proof(NamedTuple):
