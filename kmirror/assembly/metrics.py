@@ -110,11 +110,16 @@ def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
     labels = list(_labels(node_id, dict(zip(row.tags, sample.tags, strict=True))).items())
     if row.kind is Kind.HISTOGRAM:
         for attribute, share in QUANTILES.items():
-            yield f"{name}{_shown([*labels, ('quantile', f'{share:g}')])} {attributes[attribute]:.17g}"
-        yield f"{name}_count{_shown(labels)} {attributes[COUNT]:.17g}"
+            yield f"{name}{_shown([*labels, ('quantile', f'{share:g}')])} {_number(attributes[attribute])}"
+        yield f"{name}_count{_shown(labels)} {_number(attributes[COUNT])}"
         return
     attribute = COUNT if row.kind is Kind.METER else row.name if row.is_attribute else VALUE
-    yield f"{name}{_shown(labels)} {attributes[attribute]:.17g}"
+    yield f"{name}{_shown(labels)} {_number(attributes[attribute])}"
+
+
+def _number(value: float) -> str:
+    """Return the shortest text that is read as the same number; whole numbers have no point."""
+    return f"{value:.17g}" if float(value).is_integer() else repr(float(value))
 
 
 def _shown(labels: Sequence[tuple[str, str]]) -> str:

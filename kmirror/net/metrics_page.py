@@ -24,6 +24,9 @@ WITHIN_S = 10.0
 LINGER_BYTES_MAX = 1 << 20
 """What is read and dropped of a peer that sends on after its request, so that it gets to see the answer."""
 TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+LANDING = f'<!DOCTYPE html>\n<title>kmirror</title>\n<p><a href="{PATH}">Metrics</a></p>\n'
+"""The page at /, as Prometheus recommends to exporters."""
 
 
 class MetricsPage:
@@ -87,10 +90,12 @@ class MetricsPage:
             return HTTPStatus.BAD_REQUEST, TEXT, "This is no request of HTTP/1.1.\n"
         method, target, _ = words
         path = target.partition("?")[0]
-        if path != PATH:
+        if path not in (PATH, "/"):
             return HTTPStatus.NOT_FOUND, TEXT, f"The metrics are at {PATH}.\n"
         if method not in ("GET", "HEAD"):
-            return HTTPStatus.METHOD_NOT_ALLOWED, TEXT, f"{PATH} is read with GET.\n"
+            return HTTPStatus.METHOD_NOT_ALLOWED, TEXT, f"{path} is read with GET.\n"
+        if path == "/":
+            return HTTPStatus.OK, HTML, LANDING
         accepts = (value for name, _, value in (field.partition(":") for field in fields) if name.lower() == "accept")
         open_metrics = any("application/openmetrics-text" in value for value in accepts)
         return HTTPStatus.OK, OPEN_METRICS if open_metrics else PLAIN, self._read().page(open_metrics=open_metrics)

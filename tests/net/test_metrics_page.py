@@ -59,7 +59,9 @@ def test_who_asks_for_open_metrics_gets_it(page: str) -> None:
 
 
 def test_what_else_is_asked_is_answered_as_by_any_web_server(page: str) -> None:
-    assert ask(page, path="/")[0].status == 404
+    assert ask(page, path="/nosuch")[0].status == 404
+    response, body = ask(page, path="/")
+    assert response.status == 200 and b'<a href="/metrics">' in body
     assert ask(page, "POST")[0].status == 405
     response, body = ask(page, "HEAD")
     assert response.status == 200 and int(response.headers["Content-Length"]) > 1_000 and not body
