@@ -15,8 +15,6 @@ CLASS_LINES_MAX = 250
 LARGE_CLASSES = {
     "broker/apis/fetch.py": ("_Fetch", 351),
     "replication/follower.py": ("ReplicaFetchers", 284),
-    "coordinators/groups/classic/membership.py": ("Membership", 307),
-    "coordinators/groups/classic/group.py": ("Group", 288),
     "node/partition.py": ("Partition", 280),
     "controller/controller.py": ("Controller", 267),
 }

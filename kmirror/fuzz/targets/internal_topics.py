@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
@@ -121,7 +121,7 @@ def _records(state: AnyShard) -> Iterator[Callable[[], KeyValue]]:
     committed = state.all_committed()
     if isinstance(state, GroupShard):
         for group_id, value in committed.items():
-            Group.loaded(group_id, value)
+            group_of(group_id, value)
             yield partial(metadata_record, group_id, value)
         for group_id in state.offsets.groups():
             for name in state.offsets.keys(group_id):

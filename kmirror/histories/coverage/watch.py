@@ -13,7 +13,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.controller.facts import BrokerUnfenced
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.replication.facts import FollowerCut, LogCompacted
@@ -56,7 +56,7 @@ class Watch:
         """(process, partition) to the offsets of the tombstones that the cleaner had left."""
         self._opened: dict[str, int] = {}
         """Process to the incarnation whose logs were checked when it was unfenced."""
-        self._groups: dict[tuple[str, str], tuple[Group, GroupState]] = {}
+        self._groups: dict[tuple[str, str], tuple[ClassicGroup, GroupState]] = {}
         """(process, group id) to the group there, and its last seen state."""
         self._coordinators = written.Coordinators(self._count)
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
-from kmirror.cluster.coordinators.groups.classic.member import Member
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_of
 from kmirror.histories.inside.rules import Look, Rules
@@ -65,7 +64,7 @@ class _Seen:
 class _Known:
     """A group after an event."""
 
-    group: Group
+    group: ClassicGroup
     mark: Mark
     state: GroupState
     generation: int
@@ -223,7 +222,7 @@ class GroupLook(FrameLook, Look):
         if not _may_follow(before, group):
             yield "group-state", f"{now.state.value} comes after {before.state.value}"
         if now.generation != before.generation and group.members:
-            lacking = [member.member_id for member in group.members.values() if group.protocol not in member.names()]
+            lacking = [member.member_id for member in group.members.values() if group.protocol not in member.protocols]
             if lacking:
                 yield "group-protocol", f"protocol {group.protocol} was chosen, which {lacking} do not support"
             if group.leader not in group.members:
@@ -239,20 +238,20 @@ class GroupLook(FrameLook, Look):
                 if why:
                     yield "member-dropped", why
 
-    def _is_assigned(self, cluster: str, group: Group) -> bool:
+    def _is_assigned(self, cluster: str, group: ClassicGroup) -> bool:
         sent = self._synced.get((cluster, group.group_id, group.generation), ())
         return any(
             all(member.assignment == row.get(member.member_id, b"") for member in group.members.values())
             for _, row in sent
         )
 
-    def _why_not(self, place: tuple[str, int], member_id: str, before: _Known, group: Group) -> str:
+    def _why_not(self, place: tuple[str, int], member_id: str, before: _Known, group: ClassicGroup) -> str:
         """Return why a removed member had to stay; empty if it had not."""
         seen, now = before.members[member_id], self._world.now
         left = self._left.get((place[0], group.group_id), {})
         if member_id in left or (seen.instance is not None and seen.instance in left):
             return ""
-        if seen.instance is not None and seen.instance in group.static_members:
+        if seen.instance is not None and seen.instance in group.members.static:
             return ""
         silent = now - max(seen.since, self._heard.get((*place, group.group_id, member_id), 0))
         if silent >= seen.session:
@@ -274,16 +273,16 @@ class GroupLook(FrameLook, Look):
         self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
 
 
-def _is_active(group: Group) -> bool:
+def _is_active(group: ClassicGroup) -> bool:
     """Return whether a group has members, or waits for some; a DEAD one does not count."""
     return group.state is not _S.DEAD and (bool(group.members) or group.state is not _S.EMPTY)
 
 
-def _mark(group: Group) -> Mark:
-    return group.state, group.generation, len(group.members), group.awaiting_join, len(group.pending_syncs)
+def _mark(group: ClassicGroup) -> Mark:
+    return group.state, group.generation, len(group.members), group.members.awaiting_join, len(group.pending_syncs)
 
 
-def _taken(group: Group, mark: Mark, before: _Known | None, now: Instant) -> _Known:
+def _taken(group: ClassicGroup, mark: Mark, before: _Known | None, now: Instant) -> _Known:
     """Return the values to store of a group."""
     if before is None or before.group is not group:
         found = _Known(group, mark, group.state, group.generation, now, now)
@@ -303,7 +302,7 @@ def _taken(group: Group, mark: Mark, before: _Known | None, now: Instant) -> _Kn
     return found
 
 
-def _seen(group: Group, member: Member, known: _Seen | None, now: Instant, *, begun: bool) -> _Seen:
+def _seen(group: ClassicGroup, member: Member, known: _Seen | None, now: Instant, *, begun: bool) -> _Seen:
     session = NEW_MEMBER if member.is_new else member.session_timeout_ms * MILLISECOND
     rebalance = member.rebalance_timeout_ms * MILLISECOND
     return _Seen(
@@ -316,7 +315,7 @@ def _seen(group: Group, member: Member, known: _Seen | None, now: Instant, *, be
     )
 
 
-def _may_follow(before: _Known, group: Group) -> bool:
+def _may_follow(before: _Known, group: ClassicGroup) -> bool:
     """Return whether a group may have reached its state since it was last seen, with at most one state in between."""
     if group.state is before.state:
         return True
@@ -324,7 +323,7 @@ def _may_follow(before: _Known, group: Group) -> bool:
     return group.state in FOLLOWS[last] and (last is before.state or last in FOLLOWS[before.state])
 
 
-def _why_no_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+def _why_no_commit(group: ClassicGroup, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
     """Return why a group rejects a commit; empty if it accepts it (Kafka's ClassicGroup.validateOffsetCommit)."""
     is_plain = isinstance(request, OffsetCommitRequest)
     if isinstance(request, OffsetCommitRequest):

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
 from kmirror.cluster.coordinators.groups.classic.effects import Timer
+from kmirror.cluster.coordinators.groups.classic.group import Limits
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
-from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode
@@ -182,7 +182,7 @@ class Groups(RuleBasedStateMachine):
         members = self.stage.group.members.values()
         assert (
             waiting.count("join")
-            == self.stage.group.awaiting_join
+            == self.stage.group.members.awaiting_join
             == sum(member.join_waiter is not None for member in members)
         )
         assert waiting.count("sync") == sum(member.sync_waiter is not None for member in members)
@@ -208,22 +208,22 @@ class Groups(RuleBasedStateMachine):
         assert set(group.pending_syncs) <= set(group.members)
         assert group.leader is None or group.leader in group.members
         assert (group.leader is None) == (not group.members)
-        assert set(group.static_members.values()) <= set(group.members)
+        assert set(group.members.static.values()) <= set(group.members)
         assert not set(group.pending_joins) & set(group.members)
         watched = {member_id for timer, member_id in timers if timer is Timer.SESSION}
         assert watched <= {*group.members, *group.pending_joins} and set(group.pending_joins) <= watched
-        assert all(member.member_id in watched or member.is_alive_by_waiting for member in group.in_order())
+        assert all(member.member_id in watched or member.is_alive_by_waiting for member in group.members.in_order())
         if group.state is S.PREPARING_REBALANCE:
             assert (Timer.JOIN, "") in timers
         elif group.state is S.EMPTY:
             assert not group.members
         else:
             assert group.members and (bool(group.pending_syncs) == ((Timer.SYNC, "") in timers))
-            assert all(member.metadata(group.protocol or "") is not None for member in group.in_order())
-            is_replaced = {member.member_id for member in group.in_order() if member.awaits_join}
+            assert all((group.protocol or "") in member.protocols for member in group.members.in_order())
+            is_replaced = {member.member_id for member in group.members.in_order() if member.awaits_join}
             assert not is_replaced or (group.state is S.STABLE and self.stage.writes)
         if group.state is S.STABLE:
-            assert not any(member.sync_waiter for member in group.in_order())
+            assert not any(member.sync_waiter for member in group.members.in_order())
 
     def teardown(self) -> None:
         self.stage.commit_all()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kmirror.cluster.coordinators.groups.apis.offset_fetch import View
-from kmirror.cluster.coordinators.groups.classic.group import Group
-from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
 from kmirror.mirror.syncs import groups
@@ -37,13 +36,13 @@ def unstable_offsets_are_told(patch: Patch) -> None:
 @fault("double-ownership", profile="members_come_and_go")
 def generations_do_not_count(patch: Patch) -> None:
     """A member that was left behind goes on committing."""
-    patch(Group, "commit_error", lambda self, *_, **__: ErrorCode.NONE)
+    patch(ClassicGroup, "commit_error", lambda self, *_, **__: ErrorCode.NONE)
 
 
 @fault("double-ownership", profile="members_come_and_go")
 def members_get_the_leaders_share(patch: Patch) -> None:
     """Every member is given what the leader has assigned to itself."""
-    original = patch(Rebalance, "synced", lambda self, _: original(self, self.group.members[self.group.leader]))
+    original = patch(ClassicGroup, "synced", lambda self, _: original(self, self.members[self.leader]))
 
 
 @fault("offset-regression", profile="groups_are_mirrored")

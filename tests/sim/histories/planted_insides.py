@@ -9,7 +9,7 @@ from typing import Any
 
 from kmirror.client.fetch_session import FetchSession
 from kmirror.client.producer import Producer
-from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
 from kmirror.log.producers import ProducerStates
@@ -59,10 +59,10 @@ def open_transactions_are_forgotten(patch: Patch) -> None:
 def sessions_end_early(patch: Patch) -> None:
     """A member that is not heard of for a fifth of its session timeout leaves its group."""
 
-    def expect_heartbeat(self: Rebalance, member: Any, *, within_ms: int | None = None) -> None:
+    def expect_heartbeat(self: ClassicGroup, member: Any, *, within_ms: int | None = None) -> None:
         original(self, member, within_ms=within_ms or member.session_timeout_ms // 5)
 
-    original = patch(Rebalance, "expect_heartbeat", expect_heartbeat)
+    original = patch(ClassicGroup, "expect_heartbeat", expect_heartbeat)
 
 
 @fault("offset-committed", profile="members_commit_both_ways")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from kmirror.cluster import server
 from kmirror.cluster.controller.apis import create_topics
-from kmirror.cluster.coordinators.groups.classic.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.groups.classic import requests
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
 from kmirror.errors import LocalProtocolError, ProtocolError
@@ -18,7 +20,6 @@ from kmirror.fuzz.requests import TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
-from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
@@ -364,16 +365,16 @@ def refused_producer_has_its_epoch() -> Patch:
 
 def refused_member_stays() -> Patch:
     """Who is told to come again with its member id is a member already."""
-    join_new = Membership._join_new
+    join_new = requests._join_new
 
-    def both(self: Membership, now_ms: int, request: JoinGroupRequest, caller: Caller, waiter: Any) -> None:
-        if request.group_instance_id is None and caller.version >= MEMBER_ID_REQUIRED_FROM:
-            self._add(now_ms, request, caller, caller.new_member_id, lambda body: None)
-            self._refuse_join(waiter, ErrorCode.MEMBER_ID_REQUIRED, caller.new_member_id)
+    def both(group: ClassicGroup, now_ms: int, asked: requests.Join) -> None:
+        if asked.request.group_instance_id is None and asked.version >= requests.MEMBER_ID_REQUIRED_FROM:
+            requests._add(group, now_ms, replace(asked, waiter=lambda body: None), asked.new_member_id)
+            requests._refuse(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
         else:
-            join_new(self, now_ms, request, caller, waiter)
+            join_new(group, now_ms, asked)
 
-    return patch.object(Membership, "_join_new", both)
+    return patch.object(requests, "_join_new", both)
 
 
 def handler_raises_on_null() -> Patch:

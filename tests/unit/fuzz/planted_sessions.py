@@ -7,12 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kmirror.cluster.coordinators.groups.classic import membership
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic import rebalance, requests
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member, Members
 from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER
-from kmirror.cluster.coordinators.groups.classic.member import Member
-from kmirror.cluster.coordinators.groups.classic.membership import Membership
-from kmirror.cluster.coordinators.groups.classic.rebalance import Rebalance
 from kmirror.cluster.coordinators.transactions import transitions
 from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
@@ -40,78 +37,85 @@ class Planted(NamedTuple):
 def generation_of_heartbeat_unchecked() -> Patch:
     """A Heartbeat of any generation is taken for one of the present."""
 
-    def heartbeat(self: Membership, request: HeartbeatRequest) -> ErrorCode:
-        error = self.group.member_error(request.member_id, request.group_instance_id)
-        return error or HEARTBEAT_ANSWER[self.group.state]
+    def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
+        error = group.members.error(request.member_id, request.group_instance_id)
+        return error or HEARTBEAT_ANSWER[group.state]
 
-    return patch.object(Membership, "heartbeat", heartbeat)
+    return patch.object(requests, "heartbeat", heartbeat)
 
 
 def old_generation_commits() -> Patch:
     """A member of an earlier generation commits offsets."""
-    commit_error = Group.commit_error
+    commit_error = ClassicGroup.commit_error
 
-    def lax(self: Group, member_id: str, instance: str | None, generation: int, *, in_transaction: bool) -> ErrorCode:
+    def lax(
+        self: ClassicGroup, member_id: str, instance: str | None, generation: int, *, in_transaction: bool
+    ) -> ErrorCode:
         error = commit_error(self, member_id, instance, generation, in_transaction=in_transaction)
         return ErrorCode.NONE if error is ErrorCode.ILLEGAL_GENERATION else error
 
-    return patch.object(Group, "commit_error", lax)
+    return patch.object(ClassicGroup, "commit_error", lax)
 
 
 def rebalance_forgets_a_member() -> Patch:
     """Of two members that have joined, one is not in the list that the leader is given."""
-    rows = Group.rows
-    return patch.object(Group, "rows", lambda self: rows(self)[:1])
+    joined = ClassicGroup.joined
+
+    def lacking(self: ClassicGroup, member: Member, **options: Any) -> Any:
+        answer = joined(self, member, **options)
+        answer.members = answer.members[:1]
+        return answer
+
+    return patch.object(ClassicGroup, "joined", lacking)
 
 
 def rebalance_waits_for_nobody() -> Patch:
     """A rebalance ends with the first that joins, although somebody is to come with a member id."""
-    return patch.object(
-        Group, "all_have_joined", property(lambda self: self.awaiting_join == len(self.members) or self.pending_joins)
-    )
+    all_have_joined = property(lambda self: self.members.awaiting_join == len(self.members) or self.pending_joins)
+    return patch.object(ClassicGroup, "all_have_joined", all_have_joined)
 
 
 def join_is_never_answered() -> Patch:
     """Who is not the leader is never told that the rebalance is over."""
-    answer_join = Rebalance.answer_join
+    answer_join = ClassicGroup.answer_join
 
-    def answer(self: Rebalance, member: Member, body: Any) -> None:
-        if body.error_code or member.member_id == self.group.leader:
+    def answer(self: ClassicGroup, member: Member, body: Any) -> None:
+        if body.error_code or member.member_id == self.leader:
             answer_join(self, member, body)
 
-    return patch.object(Rebalance, "answer_join", answer)
+    return patch.object(ClassicGroup, "answer_join", answer)
 
 
 def static_member_is_not_fenced() -> Patch:
     """The former owner of an instance id is told that it is not known, and not that it is fenced."""
-    member_error = Group.member_error
+    member_error = Members.error
 
-    def lax(self: Group, member_id: str, instance: str | None) -> ErrorCode:
+    def lax(self: Members, member_id: str, instance: str | None) -> ErrorCode:
         error = member_error(self, member_id, instance)
         return ErrorCode.UNKNOWN_MEMBER_ID if error is ErrorCode.FENCED_INSTANCE_ID else error
 
-    return patch.object(Group, "member_error", lax)
+    return patch.object(Members, "error", lax)
 
 
 def member_id_is_not_required() -> Patch:
     """A new member joins at once, in versions that are to come again."""
-    return patch.object(membership, "MEMBER_ID_REQUIRED_FROM", 99)
+    return patch.object(requests, "MEMBER_ID_REQUIRED_FROM", 99)
 
 
 def another_members_assignment() -> Patch:
     """Each member is given what the first was assigned."""
-    synced = Rebalance.synced
-    return patch.object(Rebalance, "synced", lambda self, member: synced(self, next(iter(self.group.members.values()))))
+    synced = ClassicGroup.synced
+    return patch.object(ClassicGroup, "synced", lambda self, member: synced(self, next(iter(self.members.values()))))
 
 
 def sessions_never_end() -> Patch:
     """Who is not heard of stays a member for ever."""
-    return patch.object(Membership, "_on_session_end", lambda self, now_ms, member_id: None)
+    return patch.object(rebalance, "_on_session_end", lambda group, now_ms, member_id: None)
 
 
 def deleted_although_it_has_members() -> Patch:
     """A group with members is deleted."""
-    return patch.object(Group, "delete_error", lambda self: ErrorCode.NONE)
+    return patch.object(ClassicGroup, "delete_error", lambda self: ErrorCode.NONE)
 
 
 # -- transactions -------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
-from kmirror.cluster.coordinators.groups.classic.member import Member
 from kmirror.histories.inside.groups import GroupLook
 from kmirror.histories.plan import Step
 from kmirror.kernel.clock import MILLISECOND
@@ -48,13 +47,13 @@ class Stage:
     def __init__(self, instance: str | None = None, steps: tuple[Step, ...] = ()) -> None:
         self.scene = FakeScene(steps=steps)
         self.look = GroupLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
-        self.group = Group("g", 0)
+        self.group = ClassicGroup("g", 0)
         groups = SimpleNamespace(live=lambda: [self.group], home=lambda _: TopicPartition("__consumer_offsets", 0))
         components = SimpleNamespace(of=lambda kind: groups)
         self.broker = SimpleNamespace(context=SimpleNamespace(node_id=1), parts=SimpleNamespace(components=components))
         self.scene.clusters["a"] = SimpleNamespace(broker=lambda _: self.broker)
         for member_id, name in (("x", None), ("y", instance)):
-            protocols = (("range", b""),)
+            protocols = {"range": b""}
             self.group.add(Member(member_id, name, "", "", REBALANCE_MS, SESSION_MS, "consumer", protocols))
         self.group.state = GroupState.STABLE
         self.handle()
@@ -198,7 +197,7 @@ def test_only_a_dynamic_member_has_to_join_in_time(instance: str | None, rules: 
 def test_a_member_that_has_joined_stays() -> None:
     stage = Stage()
     stage.group.move_to(GroupState.PREPARING_REBALANCE, 0)
-    stage.group.await_join(stage.group.members["y"], lambda _: None)
+    stage.group.members["y"].join_waiter = lambda _: None
     stage.handle()
     stage.scene.simulation.world.now += (REBALANCE_MS - 1) * MILLISECOND
     stage.beat()

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.classic import rebalance, requests
 from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
-from kmirror.cluster.coordinators.groups.classic.member import Waiter
-from kmirror.cluster.coordinators.groups.classic.membership import UNKNOWN_MEMBER, Caller, Membership
-from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup, Limits
+from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.node.context import BrokerContext
@@ -22,7 +21,6 @@ from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
-from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
@@ -39,7 +37,7 @@ class GroupCoordinator(BrokerComponent):
         self.rng = context.rng.split(self.name)
         """For the member ids that are handed out."""
         self.runtime = CoordinatorRuntime(context, replicas, GROUP_TOPIC, GroupShard, on_committed=self._open)
-        self._live: dict[int, dict[str, Membership]] = {}
+        self._live: dict[int, dict[str, ClassicGroup]] = {}
         """Shard to its groups by id: what is in no record, such as who waits for an answer."""
 
     # -- where groups live --------------------------------------------------------------------
@@ -68,13 +66,12 @@ class GroupCoordinator(BrokerComponent):
         """
         return self.runtime.error(self.shard_of(group_id))
 
-    def live(self) -> Iterator[Group]:
+    def live(self) -> Iterator[ClassicGroup]:
         """Yield the groups that this broker answers for now."""
         for shard in self._live.values():
-            for found in shard.values():
-                yield found.group
+            yield from shard.values()
 
-    def find(self, group_id: str) -> Group | None:
+    def find(self, group_id: str) -> ClassicGroup | None:
         """Return the group as it is now, or None if there is none or `error` says why this broker cannot tell.
 
         A group of which only offsets are known is Empty and has no protocol type: a simple consumer's.
@@ -85,10 +82,10 @@ class GroupCoordinator(BrokerComponent):
             return None
         live = self._live[partition].get(group_id)
         if live is not None:
-            return live.group
+            return live
         return _persisted(group_id, shard.metadata(group_id), has_offsets=shard.offsets.knows(group_id))
 
-    def committed(self, group_id: str) -> Group | None:
+    def committed(self, group_id: str) -> ClassicGroup | None:
         """Return what `find` does if it is committed that there is such a group; for those who only look."""
         partition = self.shard_of(group_id)
         shard = self.runtime.state(partition)
@@ -96,21 +93,18 @@ class GroupCoordinator(BrokerComponent):
             return None
         persisted = _persisted(group_id, shard.committed(group_id), has_offsets=shard.offsets.knows(group_id))
         live = self._live[partition].get(group_id)
-        return live.group if live is not None and persisted is not None else persisted
+        return live if live is not None and persisted is not None else persisted
 
-    def membership(self, now: Instant, group_id: str) -> Membership | None:
-        """Return the group for a request of a member, or None as `find`; hand what follows from it to `perform`."""
+    def alive(self, now: Instant, group_id: str) -> ClassicGroup | None:
+        """Return the group for a request of a member, or None as `find`; hand its effects to `perform`."""
         found = self.find(group_id)
-        if found is None:
-            return None
-        live = self._live[self.shard_of(group_id)]
-        if group_id not in live:
-            live[group_id] = Membership(found, self._limits, is_written=True)
-            live[group_id].begin(to_ms(now))
-            self.perform(now, live[group_id])
-        return live[group_id]
+        if found is not None and group_id not in self._live[self.shard_of(group_id)]:
+            self._live[self.shard_of(group_id)][group_id] = found
+            rebalance.begin(found, to_ms(now), self._limits)
+            self.perform(now, found)
+        return found
 
-    def all_committed(self) -> Iterator[Group]:
+    def all_committed(self) -> Iterator[ClassicGroup]:
         """Yield what `committed` returns for every group of this broker's shards."""
         for shard in self.runtime.states().values():
             for group_id in dict.fromkeys((*shard.all_committed(), *shard.offsets.groups())):
@@ -125,30 +119,31 @@ class GroupCoordinator(BrokerComponent):
 
     # -- what groups do -----------------------------------------------------------------------
 
-    def join(self, now: Instant, request: JoinGroupRequest, caller: Caller, waiter: Waiter) -> None:
-        """Take up a JoinGroup for a group that this broker coordinates; somebody without a member id may create it."""
-        group_id = request.group_id
-        found = self.membership(now, group_id)
-        if found is None and request.member_id != UNKNOWN_MEMBER:
-            waiter(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
+    def join(self, now: Instant, asked: requests.Join) -> None:
+        """Take up a JoinGroup for a group that this broker coordinates; a client without a member id may create it."""
+        group_id, member_id = asked.request.group_id, asked.request.member_id
+        found = self.alive(now, group_id)
+        if found is None and member_id:
+            asked.waiter(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=member_id))
             return
         if found is None:
-            found = Membership(Group(group_id, to_ms(now)), self._limits, is_written=False)
-            self._live[self.shard_of(group_id)][group_id] = found
-        found.join(to_ms(now), request, caller, waiter)
+            found = self._live[self.shard_of(group_id)][group_id] = ClassicGroup(group_id, to_ms(now))
+            found.limits = self._limits
+        requests.join(found, to_ms(now), asked)
         self.perform(now, found)
 
     def keep_alive(self, now: Instant, group_id: str, member_id: str) -> None:
-        """Begin a member's session timeout anew: it has been heard of."""
-        found = self.membership(now, group_id)
+        """Restart the session timeout of a member: it has been heard of."""
+        found = self.alive(now, group_id)
         if found is not None:
             found.keep_alive(member_id)
             self.perform(now, found)
 
-    def perform(self, now: Instant, of: Membership) -> None:
+    def perform(self, now: Instant, of: ClassicGroup) -> None:
         """Carry out what a group wants done."""
-        group_id = of.group.group_id
-        for effect in of.drain():
+        group_id = of.group_id
+        effects, of.effects = of.effects, []
+        for effect in effects:
             match effect:
                 case Answer(waiter, body):
                     waiter(body)
@@ -164,8 +159,8 @@ class GroupCoordinator(BrokerComponent):
                     if live.get(group_id) is of:
                         del live[group_id]
 
-    def _write(self, of: Membership, write: Write) -> None:
-        group_id = of.group.group_id
+    def _write(self, of: ClassicGroup, write: Write) -> None:
+        group_id = of.group_id
         record = metadata_record(group_id, write.value)
 
         def on_done(later: Instant, error: ErrorCode) -> None:
@@ -179,7 +174,7 @@ class GroupCoordinator(BrokerComponent):
             case (_, Timer() as timer, str(group_id), str(member_id)):
                 found = self._live.get(self.shard_of(group_id), {}).get(group_id)
                 if found is not None:
-                    found.on_timer(to_ms(now), timer, member_id)
+                    rebalance.on_timer(found, to_ms(now), timer, member_id)
                     self.perform(now, found)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
@@ -206,7 +201,7 @@ class GroupCoordinator(BrokerComponent):
         """
         live = self._live[self.shard_of(group_id)].pop(group_id, None)
         if live is not None:
-            live.end(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            rebalance.end(live, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             self.perform(now, live)
         return [*shard.offsets.deletions(group_id), metadata_record(group_id, None)]
 
@@ -230,7 +225,7 @@ class GroupCoordinator(BrokerComponent):
         """Load or drop a shard; what waits in one that is dropped is answered NOT_COORDINATOR."""
         if tp.topic == GROUP_TOPIC:
             for dropped in self._live.pop(tp.partition, {}).values():
-                dropped.end(ErrorCode.NOT_COORDINATOR)
+                rebalance.end(dropped, ErrorCode.NOT_COORDINATOR)
                 self.perform(now, dropped)
         if self.runtime.on_leadership(now, tp, leads=leads) and self.runtime.error(tp.partition) is ErrorCode.NONE:
             self._open(now, tp.partition)
@@ -243,11 +238,15 @@ class GroupCoordinator(BrokerComponent):
         assert shard is not None, "what was in its log is committed"
         self._live[partition] = {}
         for group_id in shard.all_committed():
-            self.membership(now, group_id)
+            self.alive(now, group_id)
 
 
-def _persisted(group_id: str, value: GroupMetadataValue | None, *, has_offsets: bool) -> Group | None:
+def _persisted(group_id: str, value: GroupMetadataValue | None, *, has_offsets: bool) -> ClassicGroup | None:
     """Return the group that the log speaks of, or None if it does not."""
     if value is not None:
-        return Group.loaded(group_id, value)
-    return Group(group_id, NO_TIME) if has_offsets else None
+        return group_of(group_id, value)
+    if not has_offsets:
+        return None
+    simple = ClassicGroup(group_id, NO_TIME)
+    simple.is_written = True
+    return simple

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Offsets, tombstone
@@ -106,7 +106,7 @@ def _ignore(now: Instant, error: ErrorCode) -> None:
     """What is not removed now is removed the next time."""
 
 
-def expired(offsets: Offsets, group: Group, now_ms: int, retention_ms: int) -> list[OffsetKey]:
+def expired(offsets: Offsets, group: ClassicGroup, now_ms: int, retention_ms: int) -> list[OffsetKey]:
     """Return the keys of the group's offsets that have expired at `now_ms`."""
     since_ms: int | None = None
     if group.protocol_type is not None:

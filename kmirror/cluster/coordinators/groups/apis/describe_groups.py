@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.groups.apis.prelude import denied
-from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
@@ -53,7 +53,7 @@ def _describe(coordinator: GroupCoordinator, group_id: str, version: int) -> Des
     return row
 
 
-def _row(group: Group) -> DescribedGroup:
+def _row(group: ClassicGroup) -> DescribedGroup:
     # What members said and the protocol's name belong to a generation that is settled.
     protocol = group.protocol if group.state is GroupState.STABLE else None
     return DescribedGroup(
@@ -67,9 +67,9 @@ def _row(group: Group) -> DescribedGroup:
                 group_instance_id=member.group_instance_id,
                 client_id=member.client_id,
                 client_host=member.client_host,
-                member_metadata=b"" if protocol is None else member.metadata(protocol),
+                member_metadata=b"" if protocol is None else member.protocols[protocol],
                 member_assignment=member.assignment,
             )
-            for member in group.in_order()
+            for member in group.members.in_order()
         ],
     )

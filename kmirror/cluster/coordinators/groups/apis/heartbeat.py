@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -18,8 +19,8 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[Heartbe
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         error = ErrorCode.NONE  # Nobody is to leave or look for another coordinator because this one is new.
     elif not error:
-        found = coordinator.membership(now, request.group_id)
-        error = ErrorCode.UNKNOWN_MEMBER_ID if found is None else found.heartbeat(request)
+        found = coordinator.alive(now, request.group_id)
+        error = ErrorCode.UNKNOWN_MEMBER_ID if found is None else requests.heartbeat(found, request)
         if found is not None:
             coordinator.perform(now, found)
     inbound.reply(HeartbeatResponse(error_code=error))

@@ -6,7 +6,8 @@ The answer comes when the join phase ends: it says the generation, and gives the
 from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
-from kmirror.cluster.coordinators.groups.classic.membership import Caller
+from kmirror.cluster.coordinators.groups.classic.effects import Waiter
+from kmirror.cluster.coordinators.groups.classic.requests import Join
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -43,14 +44,15 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
         return
     if inbound.version == 0:  # It has no rebalance timeout of its own.
         request.rebalance_timeout_ms = request.session_timeout_ms
-    coordinator.join(now, request, _caller(coordinator, inbound, request), answer)
+    coordinator.join(now, _asked(coordinator, inbound, answer))
 
 
-def _caller(coordinator: GroupCoordinator, inbound: Inbound[Message], request: JoinGroupRequest) -> Caller:
+def _asked(coordinator: GroupCoordinator, inbound: Inbound[JoinGroupRequest], answer: Waiter) -> Join:
+    request = inbound.body
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
-    return Caller(client_id, address(inbound.client.address.host), inbound.version, member_id)
+    return Join(request, client_id, address(inbound.client.address.host), inbound.version, member_id, answer)
 
 
 def random_uuid(octets: bytes) -> str:

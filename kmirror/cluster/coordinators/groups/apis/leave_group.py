@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
@@ -28,7 +29,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGr
         inbound.reply(body)
 
     error = denied(inbound, request.group_id) or not_here(coordinator, request.group_id)
-    found = None if error else coordinator.membership(now, request.group_id)
+    found = None if error else coordinator.alive(now, request.group_id)
     if error:
         answer(LeaveGroupResponse(error_code=error))
     elif found is None:
@@ -39,5 +40,5 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGr
         ]
         answer(LeaveGroupResponse(members=rows))
     else:
-        found.leave(to_ms(now), asked, answer)
+        requests.leave(found, to_ms(now), asked, answer)
         coordinator.perform(now, found)

@@ -6,6 +6,7 @@ The answer comes when the assignment is persisted in `__consumer_offsets` and co
 from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -29,9 +30,9 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[SyncGro
     is_vague = inbound.version >= PROTOCOL_REQUIRED_FROM and None in (request.protocol_type, request.protocol_name)
     error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL if is_vague else denied(inbound, request.group_id)
     error = error or not_here(coordinator, request.group_id)
-    found = None if error else coordinator.membership(now, request.group_id)
+    found = None if error else coordinator.alive(now, request.group_id)
     if found is None:
         answer(SyncGroupResponse(error_code=error or ErrorCode.UNKNOWN_MEMBER_ID))
         return
-    found.sync(request, answer)
+    requests.sync(found, request, answer)
     coordinator.perform(now, found)

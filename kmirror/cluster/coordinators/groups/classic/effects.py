@@ -1,4 +1,4 @@
-"""What a group asks of its coordinator: answers, timers, records. Values, never calls."""
+"""Effects of a group, for its coordinator to carry out: answers, timers, records. Values, never calls."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from kmirror.cluster.coordinators.groups.classic.member import Waiter
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+
+Waiter = Callable[[Message], None]
+"""Answers a request that has no answer yet."""
 
 
 class Timer(Enum):
@@ -30,7 +32,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Call `Membership.on_timer` after `delay_ms`; a timer already set for the same is replaced."""
+    """Call `on_timer` after `delay_ms`; a timer already set for the same is replaced."""
 
     timer: Timer
     member_id: str

@@ -1,31 +1,162 @@
 """A classic group: its state, its generation, its members, and the rules that look at nothing else.
 
-Kafka keeps members in a hash map, and the map's order shows: in the member list that a leader is given, in records, and
-in who becomes the leader when the leader goes. So members are walked in that order here too.
+What a group wants done is left in `effects`. requests.py and rebalance.py decide what happens to it, and when.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
-from kmirror.cluster.coordinators.groups.classic.group_states import GroupState, may_follow
-from kmirror.cluster.coordinators.groups.classic.member import Member, Waiter
+from kmirror.cluster.coordinators.groups.classic.effects import (
+    Answer,
+    CancelTimer,
+    Effect,
+    SetTimer,
+    Timer,
+    Waiter,
+    Write,
+)
+from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, in_hash_order, wrap_int32
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue, MemberMetadata
-from kmirror.protocol.gen.join_group_response import JoinGroupResponseMember
+from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.protocol.gen.join_group_response import JoinGroupResponse, JoinGroupResponseMember
+from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_TIME = -1
 
+_S = GroupState
 
-class Group:
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The configs of a broker about groups."""
+
+    initial_rebalance_delay_ms: int = 3000
+    size_max: int = 0x7FFF_FFFF
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One member of a group: its last join, its assignment, and its requests that wait."""
+
+    member_id: str
+    group_instance_id: str | None
+    """The name of a static member (KIP-345); None for a dynamic one."""
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: Mapping[str, bytes]
+    """Metadata by name of the assignors that the member supports, its favourite first."""
+    assignment: bytes = b""
+    join_waiter: Waiter | None = None
+    sync_waiter: Waiter | None = None
+    is_new: bool = False
+    """Whether no join of the member has ended yet: until then a join that waits does not keep it alive."""
+
+    @property
+    def awaits_join(self) -> bool:
+        return self.join_waiter is not None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def is_alive_by_waiting(self) -> bool:
+        """Return whether a request that waits stands for the heartbeats that the member cannot send meanwhile."""
+        return not self.is_new and (self.join_waiter is not None or self.sync_waiter is not None)
+
+
+class Members(dict[str, Member]):
+    """The members of a group by id, and the rules that look at nothing else.
+
+    Kafka keeps members in a hash map, and the order of the map shows: in the list of members that the leader gets, in
+    records, and in the choice of the next leader. So `in_order` is the order of that map.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.static: dict[str, str] = {}
+        """Group instance id to member id."""
+        self._most = 0
+        """The largest number of members at once: a hash map does not shrink."""
+
+    def in_order(self) -> list[Member]:
+        """Return the members in the order of Kafka's hash map."""
+        return [self[member_id] for member_id in in_hash_order(self, hash_of_text, most=self._most)]
+
+    def put(self, member: Member) -> None:
+        self[member.member_id] = member
+        self._most = max(self._most, len(self))
+        if member.group_instance_id is not None:
+            self.static[member.group_instance_id] = member.member_id
+
+    @property
+    def awaiting_join(self) -> int:
+        """Return how many members have joined and wait for the others."""
+        return sum(member.join_waiter is not None for member in self.values())
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Return the longest time that any member wants to be waited for."""
+        return max((member.rebalance_timeout_ms for member in self.values()), default=0)
+
+    def error(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
+        """Return NONE for a member, else UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another has its instance id."""
+        if group_instance_id is not None:
+            known = self.static.get(group_instance_id)
+            if known is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if known != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if member_id in self else ErrorCode.UNKNOWN_MEMBER_ID
+
+    def all_support(self, protocol: str) -> bool:
+        return all(protocol in member.protocols for member in self.values())
+
+    def choose_protocol(self) -> str:
+        """Return the protocol with the most votes: each member's is for its favourite of those that all support."""
+        members, votes = self.in_order(), dict[str, int]()
+        candidates = [name for name in members[0].protocols if self.all_support(name)]
+        for member in members:
+            name = next(name for name in member.protocols if name in candidates)
+            votes[name] = votes.get(name, 0) + 1
+        return max(in_hash_order(votes, hash_of_text), key=votes.__getitem__)
+
+    def subscribed_topics(self, protocol: str | None) -> frozenset[str] | None:
+        """Return the topics that members with this protocol of consumers read; None if that is not known."""
+        if self and protocol is None:
+            return None
+        topics: set[str] = set()
+        for member in self.values():
+            try:
+                # Newer versions begin like version 0.
+                found, _ = ConsumerProtocolSubscription.decode_prefix(member.protocols[protocol or ""], 0, 2)
+            except ProtocolError:
+                return None
+            assert isinstance(found, ConsumerProtocolSubscription)
+            topics.update(found.topics)
+        return frozenset(topics)
+
+
+class ClassicGroup:
     """One group, as its coordinator sees it now."""
 
     def __init__(self, group_id: str, now_ms: int) -> None:
         self.group_id = group_id
+        self.limits = Limits()
+        self.is_written = False
+        """Whether there is, or will be, a record of this group."""
+        self.effects: list[Effect] = []
+        """What the group wants done, in that order."""
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.state_since_ms = now_ms
@@ -36,228 +167,164 @@ class Group:
         self.protocol: str | None = None
         """The protocol that all members of this generation use."""
         self.leader: str | None = None
-        self.members: dict[str, Member] = {}
-        self.static_members: dict[str, str] = {}
-        """Group instance id to member id."""
+        self.members = Members()
         self.pending_joins: dict[str, None] = {}
         """Member ids that were handed out with MEMBER_ID_REQUIRED, and have not joined yet."""
         self.pending_syncs: dict[str, None] = {}
         """Members of this generation that have not sent SyncGroup yet."""
         self.subscribed_topics: frozenset[str] | None = None
-        """Topics that a consumer group's members read; None if that cannot be told."""
-        self._supporters: dict[str, int] = {}
-        """Protocol to the number of members that support it."""
-        self.awaiting_join = 0
-        """How many members have joined and wait for the others."""
-        self._members_max = 0
-        """How many members there were at once: a hash map does not shrink."""
-
-    @classmethod
-    def loaded(cls, group_id: str, value: GroupMetadataValue) -> Group:
-        """Return the group that a record describes: STABLE if it has members, of whom none waits."""
-        group = cls(group_id, value.current_state_timestamp)
-        group.state = GroupState.STABLE if value.members else GroupState.EMPTY
-        group.generation = value.generation
-        group.protocol_type = value.protocol_type or None
-        group.protocol, group.leader = value.protocol, value.leader
-        for row in value.members:
-            group.add(
-                Member(
-                    row.member_id,
-                    row.group_instance_id,
-                    row.client_id,
-                    row.client_host,
-                    row.session_timeout if row.rebalance_timeout == NO_TIME else row.rebalance_timeout,
-                    row.session_timeout,
-                    value.protocol_type,
-                    ((value.protocol or "", bytes(row.subscription)),),
-                    bytes(row.assignment),
-                )
-            )
-        if group.leader not in group.members:  # Kafka writes no such record.
-            group.leader = next((member.member_id for member in group.in_order()), None)
-        group.subscribed_topics = group._subscriptions()
-        return group
+        """Topics that the members of a consumer group read; None if that is not known."""
+        self.initial_delay: tuple[int, int] | None = None
+        """While the first rebalance waits for more members: this wait, and how much longer it may take, in ms."""
+        self.has_new_member = False
+        """Whether a member has joined since the present wait of the first rebalance began."""
+        self.storing_generation: int | None = None
+        """The generation whose assignment is being persisted."""
 
     # -- members ------------------------------------------------------------------------------
-
-    def in_order(self) -> list[Member]:
-        """Return the members in the order of Kafka's hash map."""
-        ids = in_hash_order(self.members, hash_of_text, most=self._members_max)
-        return [self.members[member_id] for member_id in ids]
 
     def add(self, member: Member) -> None:
         """Add a member; the first one becomes the leader, and brings the protocol type."""
         if not self.members:
             self.protocol_type = member.protocol_type or None
         self.leader = self.leader or member.member_id
-        self.members[member.member_id] = member
-        self._members_max = max(self._members_max, len(self.members))
-        if member.group_instance_id is not None:
-            self.static_members[member.group_instance_id] = member.member_id
-        self._count(member, 1)
-        self.awaiting_join += member.awaits_join
+        self.members.put(member)
         self.pending_joins.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or one that was to join; another member takes over from a leader."""
+        """Forget a member, or one that was to join, and its session; another member takes over from a leader."""
         member = self.members.pop(member_id, None)
-        if member is not None:
-            self._count(member, -1)
-            self.awaiting_join -= member.awaits_join
-            if member.group_instance_id is not None:
-                self.static_members.pop(member.group_instance_id, None)
+        if member is not None and member.group_instance_id is not None:
+            self.members.static.pop(member.group_instance_id, None)
         if self.leader == member_id:
-            self.leader = next((other.member_id for other in self.in_order()), None)
+            self.leader = next((other.member_id for other in self.members.in_order()), None)
         self.pending_joins.pop(member_id, None)
         self.pending_syncs.pop(member_id, None)
+        self.effects.append(CancelTimer(Timer.SESSION, member_id))
+
+    def expel(self, member_id: str) -> None:
+        """Remove a member, or one that was to join; its requests that wait are answered with UNKNOWN_MEMBER_ID."""
+        member = self.members.get(member_id)
+        if member is not None:
+            self.fail_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID)
+        self.remove(member_id)
 
     def replace(self, old: Member, member_id: str) -> Member:
-        """Return a member in the place of static member `old`, of which nothing waits, with another id."""
-        assert old.join_waiter is None and old.sync_waiter is None, "what waits is to be answered"
+        """Return a member in the place of static member `old`, for which no request waits, with another id."""
+        assert old.join_waiter is None and old.sync_waiter is None, "requests that wait are answered first"
         del self.members[old.member_id]
-        new = Member(
-            member_id,
-            old.group_instance_id,
-            old.client_id,
-            old.client_host,
-            old.rebalance_timeout_ms,
-            old.session_timeout_ms,
-            old.protocol_type,
-            old.protocols,
-            old.assignment,
-        )
-        self.members[member_id] = new
+        new = dataclasses.replace(old, member_id=member_id, is_new=False)
+        self.members.put(new)
         if self.leader == old.member_id:
             self.leader = member_id
-        assert old.group_instance_id is not None, "only a static member is replaced"
-        self.static_members[old.group_instance_id] = member_id
         self.pending_syncs.pop(old.member_id, None)
+        self.effects.append(CancelTimer(Timer.SESSION, old.member_id))
+        self.expect_heartbeat(new)
         return new
 
-    def update(self, member: Member, protocols: tuple[tuple[str, bytes], ...]) -> None:
-        """Let a member support other protocols than before."""
-        self._count(member, -1)
-        member.protocols = protocols
-        self._count(member, 1)
-
-    def _count(self, member: Member, change: int) -> None:
-        for name in member.names():
-            self._supporters[name] = self._supporters.get(name, 0) + change
-            if not self._supporters[name]:
-                del self._supporters[name]
-
-    def await_join(self, member: Member, waiter: Waiter) -> None:
-        """Note that the member has joined; `waiter` is to be answered."""
-        self.awaiting_join += not member.awaits_join
-        member.join_waiter = waiter
-
-    def end_join(self, member: Member) -> Waiter | None:
-        """Return what waits for the answer to the member's join, which waits no more."""
-        self.awaiting_join -= member.awaits_join
-        waiter, member.join_waiter = member.join_waiter, None
-        return waiter
+    def supports(self, protocol_type: str, protocols: Collection[str]) -> bool:
+        """Return whether a member of this protocol type and with these protocols can be in the group."""
+        if self.state is _S.EMPTY:
+            return bool(protocol_type and protocols)
+        return self.protocol_type == protocol_type and any(map(self.members.all_support, protocols))
 
     @property
     def all_have_joined(self) -> bool:
-        return not self.pending_joins and self.awaiting_join == len(self.members)
+        return not self.pending_joins and all(member.join_waiter is not None for member in self.members.values())
 
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """Return the longest that any member wants to be waited for."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+    def expect_heartbeat(self, member: Member, *, within_ms: int | None = None) -> None:
+        """Let the session of the member end after its session timeout, or `within_ms`, unless it is heard of again."""
+        delay_ms = member.session_timeout_ms if within_ms is None else within_ms
+        self.effects.append(SetTimer(Timer.SESSION, member.member_id, delay_ms))
 
-    def member_error(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
-        """Return NONE for a member, else UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another has its instance id."""
-        if group_instance_id is not None:
-            known = self.static_members.get(group_instance_id)
-            if known is None:
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            if known != member_id:
-                return ErrorCode.FENCED_INSTANCE_ID
-        return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
+    def keep_alive(self, member_id: str) -> None:
+        """Restart the session timeout of a member; do nothing if it is no member."""
+        member = self.members.get(member_id)
+        if member is not None:
+            self.expect_heartbeat(member)
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def answer_join(self, member: Member, body: JoinGroupResponse) -> None:
+        """Answer the join of the member, if one waits."""
+        waiter, member.join_waiter = member.join_waiter, None
+        if waiter is not None:
+            self.effects.append(Answer(waiter, body))
+
+    def answer_sync(self, member: Member, body: SyncGroupResponse) -> bool:
+        """Answer the SyncGroup of the member, if one waits; return whether one did."""
+        waiter, member.sync_waiter = member.sync_waiter, None
+        if waiter is not None:
+            self.effects.append(Answer(waiter, body))
+        return waiter is not None
+
+    def fail_waiting(self, member: Member, error: ErrorCode, *, member_id: str = "") -> None:
+        """Answer the requests of the member that wait with an error."""
+        self.answer_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
+        self.answer_sync(member, SyncGroupResponse(error_code=error))
+
+    def joined(self, member: Member, *, leader: str | None = None, skip_assignment: bool = False) -> JoinGroupResponse:
+        """Return the answer to a join in the present generation; only the leader gets the members."""
+        leads = leader is None and self.leader == member.member_id
+        return JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol,
+            leader=(self.leader if leader is None else leader) or "",
+            skip_assignment=skip_assignment,
+            member_id=member.member_id,
+            members=[
+                JoinGroupResponseMember(
+                    member_id=other.member_id,
+                    group_instance_id=other.group_instance_id,
+                    metadata=other.protocols[self.protocol or ""],
+                )
+                for other in (self.members.in_order() if leads else ())
+            ],
+        )
+
+    def synced(self, member: Member) -> SyncGroupResponse:
+        """Return the answer that gives a member its assignment."""
+        return SyncGroupResponse(
+            protocol_type=self.protocol_type, protocol_name=self.protocol, assignment=member.assignment
+        )
 
     # -- generations --------------------------------------------------------------------------
 
     def move_to(self, state: GroupState, now_ms: int) -> None:
         """Enter another state, along the table."""
-        assert may_follow(self.state, state), f"group {self.group_id} cannot go from {self.state} to {state}"
+        assert self.state in PREDECESSORS[state], f"group {self.group_id} cannot go from {self.state} to {state}"
         self.previous_state, self.state, self.state_since_ms = self.state, state, now_ms
-
-    @property
-    def can_rebalance(self) -> bool:
-        return may_follow(self.state, GroupState.PREPARING_REBALANCE)
 
     def has_joined_leader(self) -> bool:
         """Return whether the leader is a member that has joined, after another was made leader if need be."""
         leader = self.members.get(self.leader or "")
         if leader is not None and leader.awaits_join:
             return True
-        joined = next((member.member_id for member in self.in_order() if member.awaits_join), None)
+        joined = next((member.member_id for member in self.members.in_order() if member.awaits_join), None)
         self.leader = joined or self.leader
         return joined is not None
 
     def begin_generation(self, now_ms: int) -> None:
-        """Enter the next generation with the members that there are; without members the group is EMPTY."""
+        """Enter the next generation with the present members; without members the group is EMPTY."""
         self.generation = wrap_int32(self.generation + 1)
-        self.protocol = self.choose_protocol() if self.members else None
-        self.subscribed_topics = self._subscriptions()
-        self.move_to(GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, now_ms)
+        self.protocol = self.members.choose_protocol() if self.members else None
+        self.learn_subscriptions()
+        self.move_to(_S.COMPLETING_REBALANCE if self.members else _S.EMPTY, now_ms)
         self.pending_syncs.clear()
 
-    def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Return whether a member of this protocol type and with these protocols can be in the group."""
-        if self.state is GroupState.EMPTY:
-            return bool(protocol_type) and any(True for _ in names)
-        count = len(self.members)
-        return self.protocol_type == protocol_type and any(self._supporters.get(name, 0) == count for name in names)
+    def learn_subscriptions(self) -> None:
+        """Take over the topics that the members of a consumer group read."""
+        self.subscribed_topics = self.members.subscribed_topics(self.protocol) if self.is_consumer_group else None
 
-    def choose_protocol(self) -> str:
-        """Return the protocol with the most votes: each member's is for the one it likes best of those all support."""
-        count = len(self.members)
-        candidates = {name for name, supporters in self._supporters.items() if supporters == count}
-        votes: dict[str, int] = {}
-        for member in self.in_order():
-            name = member.vote(candidates)
-            votes[name] = votes.get(name, 0) + 1
-        return max(in_hash_order(votes, hash_of_text), key=votes.__getitem__)
+    def write(self, value: GroupMetadataValue, on_written: Callable[[int, ErrorCode], None]) -> None:
+        """Persist `value`; `on_written` is called unless the group is DEAD by then."""
 
-    # -- what others are told -----------------------------------------------------------------
+        def unless_dead(now_ms: int, error: ErrorCode) -> None:
+            if self.state is not _S.DEAD:
+                on_written(now_ms, error)
 
-    def rows(self) -> list[JoinGroupResponseMember]:
-        """Return the members as the leader is given them, to make an assignment."""
-        assert self.protocol is not None, "a generation with members has a protocol"
-        return [
-            JoinGroupResponseMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                metadata=member.metadata(self.protocol),
-            )
-            for member in self.in_order()
-        ]
-
-    def value(self, assignments: Mapping[str, bytes]) -> GroupMetadataValue:
-        """Return what is persisted of the group, if its members have `assignments`."""
-        return GroupMetadataValue(
-            protocol_type=self.protocol_type or "",
-            generation=self.generation,
-            protocol=self.protocol,
-            leader=self.leader,
-            current_state_timestamp=self.state_since_ms,
-            members=[
-                MemberMetadata(
-                    member_id=member.member_id,
-                    group_instance_id=member.group_instance_id,
-                    client_id=member.client_id,
-                    client_host=member.client_host,
-                    rebalance_timeout=member.rebalance_timeout_ms,
-                    session_timeout=member.session_timeout_ms,
-                    subscription=member.metadata(self.protocol or ""),
-                    assignment=assignments.get(member.member_id, b""),
-                )
-                for member in self.in_order()
-            ],
-        )
+        self.effects.append(Write(value, unless_dead))
 
     # -- offsets ------------------------------------------------------------------------------
 
@@ -267,17 +334,17 @@ class Group:
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def reads(self, topic: str) -> bool:
-        """Return whether a member reads `topic`; True if a consumer group's subscriptions cannot be told."""
+        """Return whether a member reads `topic`; True if a consumer group's subscriptions are not known."""
         return self.is_consumer_group if self.subscribed_topics is None else topic in self.subscribed_topics
 
     def commit_error(
         self, member_id: str, group_instance_id: str | None, generation: int, *, in_transaction: bool
     ) -> ErrorCode:
-        """Return why whoever says this of itself may not commit offsets now, or NONE."""
+        """Return why a member that says this of itself may not commit offsets now, or NONE."""
         if generation < 0 and self.state is GroupState.EMPTY:
             return ErrorCode.NONE
         if generation >= 0 or member_id or group_instance_id is not None:
-            error = self.member_error(member_id, group_instance_id)
+            error = self.members.error(member_id, group_instance_id)
             if error:
                 return error
             if generation != self.generation:
@@ -291,21 +358,3 @@ class Group:
     def delete_error(self) -> ErrorCode:
         """Return NON_EMPTY_GROUP if the group has members or is about to, else NONE."""
         return ErrorCode.NONE if self.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
-
-    def _subscriptions(self) -> frozenset[str] | None:
-        if not self.is_consumer_group:
-            return None
-        if not self.members:
-            return frozenset()
-        if self.protocol is None:
-            return None
-        topics: set[str] = set()
-        for member in self.members.values():
-            try:
-                # Newer versions begin like version 0.
-                found, _ = ConsumerProtocolSubscription.decode_prefix(member.metadata(self.protocol), 0, 2)
-            except ProtocolError:
-                return None
-            assert isinstance(found, ConsumerProtocolSubscription)
-            topics.update(found.topics)
-        return frozenset(topics)

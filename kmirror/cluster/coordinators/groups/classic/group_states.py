@@ -44,9 +44,4 @@ HEARTBEAT_ANSWER: dict[GroupState, ErrorCode] = {
     _S.STABLE: ErrorCode.NONE,
     _S.DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a member of the present generation is told; with PREPARING_REBALANCE it is to join again."""
-
-
-def may_follow(before: GroupState, after: GroupState) -> bool:
-    """Return whether a group may go from `before` to `after`."""
-    return before in PREDECESSORS[after]
+"""The answer to a heartbeat of the present generation; with REBALANCE_IN_PROGRESS the member has to join again."""

@@ -1,232 +1,171 @@
-"""How does a group come from one generation to the next? The half of a group that runs by joins, timers and commits.
+"""How does a group come from one generation to the next? What joins, timers and commits lead to.
 
-A rebalance collects joins (PREPARING_REBALANCE), begins a generation (COMPLETING_REBALANCE) and persists what the
-leader assigns (STABLE). What a group wants done is left in `effects`; nothing here knows of links, logs or clocks.
+A rebalance collects joins (PREPARING_REBALANCE), begins a generation (COMPLETING_REBALANCE) and persists the assignment
+of its leader (STABLE). A function changes the group, and leaves answers, timers and records in the group's effects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Effect, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.classic.group import Group
-from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
-from kmirror.cluster.coordinators.groups.classic.member import Member
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
-from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.cluster.coordinators.groups.classic.effects import CancelTimer, SetTimer, Timer
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits
+from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
+from kmirror.cluster.coordinators.groups.classic.records import value_of
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 
 _S = GroupState
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a broker's configs say of groups."""
+def rebalance(group: ClassicGroup, now_ms: int) -> None:
+    """Begin a rebalance, or go on with the present one if all have joined; a first one waits for its time."""
+    if group.state in PREDECESSORS[_S.PREPARING_REBALANCE]:
+        prepare(group, now_ms)
+    elif group.state is _S.PREPARING_REBALANCE and group.previous_state is not _S.EMPTY and group.all_have_joined:
+        complete(group, now_ms)
 
-    initial_rebalance_delay_ms: int = 3000
-    size_max: int = 0x7FFF_FFFF
+
+def prepare(group: ClassicGroup, now_ms: int) -> None:
+    """Begin a rebalance: the members have to join again."""
+    if group.state is _S.COMPLETING_REBALANCE:
+        give_up_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
+    group.pending_syncs.clear()
+    group.effects.append(CancelTimer(Timer.SYNC, ""))
+    is_initial = group.state is _S.EMPTY
+    group.move_to(_S.PREPARING_REBALANCE, now_ms)
+    if is_initial:
+        delay_ms = group.limits.initial_rebalance_delay_ms
+        group.initial_delay = (delay_ms, max(group.members.rebalance_timeout_ms - delay_ms, 0))
+        group.effects.append(SetTimer(Timer.JOIN, "", delay_ms))
+    elif group.all_have_joined:
+        complete(group, now_ms)
+    else:
+        group.effects.append(SetTimer(Timer.JOIN, "", group.members.rebalance_timeout_ms))
 
 
-class Rebalance:
-    """The rebalances of one group."""
+def complete(group: ClassicGroup, now_ms: int) -> None:
+    """End the join phase: dynamic members that have not joined are out, the rest is the next generation."""
+    group.initial_delay = None
+    group.effects.append(CancelTimer(Timer.JOIN, ""))
+    for member in group.members.in_order():
+        if not member.awaits_join and not member.is_static:
+            group.remove(member.member_id)
+    if group.members and not group.has_joined_leader():
+        # Only static members are left, and none has joined: their sessions decide.
+        group.effects.append(SetTimer(Timer.JOIN, "", group.members.rebalance_timeout_ms))
+        return
+    group.begin_generation(now_ms)
+    if group.state is _S.EMPTY:
+        # If this is lost, the generation before is loaded again, and its members time out.
+        group.write(value_of(group, {}), lambda _now_ms, _error: None)
+        return
+    for member in group.members.in_order():
+        group.answer_join(member, group.joined(member))
+        group.expect_heartbeat(member)
+        member.is_new = False
+        group.pending_syncs[member.member_id] = None
+    group.effects.append(SetTimer(Timer.SYNC, "", group.members.rebalance_timeout_ms))
 
-    def __init__(self, group: Group, limits: Limits) -> None:
-        self.group = group
-        self.limits = limits
-        self.effects: list[Effect] = []
-        self.initial_delay: tuple[int, int] | None = None
-        """While the first rebalance waits for more members: this wait, and how much longer it may take, in ms."""
-        self.has_new_member = False
-        """Has a member joined since the first rebalance's present wait began?"""
-        self.storing_generation: int | None = None
-        """The generation whose assignment is being persisted."""
 
-    # -- answers and timers -------------------------------------------------------------------
+# -- assignments ------------------------------------------------------------------------------------
 
-    def answer_join(self, member: Member, body: JoinGroupResponse) -> None:
-        """Answer the member's join, if one waits."""
-        waiter = self.group.end_join(member)
-        if waiter is not None:
-            self.effects.append(Answer(waiter, body))
 
-    def answer_sync(self, member: Member, body: SyncGroupResponse) -> bool:
-        """Answer the member's SyncGroup, if one waits; return whether one did."""
-        waiter, member.sync_waiter = member.sync_waiter, None
-        if waiter is not None:
-            self.effects.append(Answer(waiter, body))
-        return waiter is not None
+def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
+    """Persist the assignment of the leader in this generation, then answer the members with it."""
+    generation = group.storing_generation = group.generation
+    found = {member_id: assignments.get(member_id, b"") for member_id in group.members}
 
-    def fail_waiting(self, member: Member, error: ErrorCode, *, member_id: str = "") -> None:
-        """Answer whatever the member waits for with an error."""
-        self.answer_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
-        self.answer_sync(member, SyncGroupResponse(error_code=error))
-
-    def joined(self, member: Member, *, leader: str | None = None, skip_assignment: bool = False) -> JoinGroupResponse:
-        """Return the answer to a join in the present generation; only the leader is given the members."""
-        group = self.group
-        leads = group.leader == member.member_id
-        return JoinGroupResponse(
-            generation_id=group.generation,
-            protocol_type=group.protocol_type,
-            protocol_name=group.protocol,
-            leader=(leader if leader is not None else group.leader) or "",
-            skip_assignment=skip_assignment,
-            member_id=member.member_id,
-            members=group.rows() if leads and leader is None else [],
-        )
-
-    def expect_heartbeat(self, member: Member, *, within_ms: int | None = None) -> None:
-        """Let the member's session end unless it is heard of in time: after its session timeout, or `within_ms`."""
-        delay_ms = member.session_timeout_ms if within_ms is None else within_ms
-        self.effects.append(SetTimer(Timer.SESSION, member.member_id, delay_ms))
-
-    def forget_session(self, member_id: str) -> None:
-        """End a member's session without consequences."""
-        self.effects.append(CancelTimer(Timer.SESSION, member_id))
-
-    # -- towards a generation -----------------------------------------------------------------
-
-    def rebalance(self, now_ms: int) -> None:
-        """Begin a rebalance; if one is under way, look whether it can go on."""
-        if self.group.can_rebalance:
-            self.prepare(now_ms)
-        else:
-            self.complete_if_all_joined(now_ms)
-
-    def prepare(self, now_ms: int) -> None:
-        """Begin a rebalance: the members have to join again."""
-        group = self.group
-        if group.state is _S.COMPLETING_REBALANCE:
-            self.give_up_assignment(ErrorCode.REBALANCE_IN_PROGRESS)
-        self._stop_waiting_for_syncs()
-        is_initial = group.state is _S.EMPTY
-        group.move_to(_S.PREPARING_REBALANCE, now_ms)
-        if is_initial:
-            delay_ms = self.limits.initial_rebalance_delay_ms
-            self.initial_delay = (delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
-            self._await_joins(delay_ms)
-        elif group.all_have_joined:
-            self.complete(now_ms)
-        else:
-            self._await_joins(group.rebalance_timeout_ms)
-
-    def complete_if_all_joined(self, now_ms: int) -> None:
-        """Begin the generation if nobody is missing; a group's first rebalance waits for its time all the same."""
-        group = self.group
-        is_first = group.previous_state is _S.EMPTY
-        if group.state is _S.PREPARING_REBALANCE and not is_first and group.all_have_joined:
-            self.complete(now_ms)
-
-    def on_join_timer(self, now_ms: int) -> None:
-        """Go on without those that have not joined, unless the first rebalance may wait for more."""
-        if self.group.state is not _S.PREPARING_REBALANCE:
+    def on_written(now_ms: int, error: ErrorCode) -> None:
+        if group.storing_generation == generation:
+            group.storing_generation = None
+        if group.state is not _S.COMPLETING_REBALANCE or group.generation != generation:
+            return  # Another rebalance has begun meanwhile, or the shard has moved.
+        if error:
+            give_up_assignment(group, error)
+            prepare(group, now_ms)
             return
-        if self.initial_delay is not None and self.has_new_member and self.initial_delay[1] > 0:
-            delay_ms, left_ms = self.initial_delay
-            self.has_new_member = False
-            following_ms = min(self.limits.initial_rebalance_delay_ms, left_ms)
-            self.initial_delay = (following_ms, max(left_ms - delay_ms, 0))
-            self._await_joins(following_ms)
-        else:
-            self.complete(now_ms)
+        for member in group.members.in_order():
+            member.assignment = found.get(member.member_id, b"")
+            if group.answer_sync(member, group.synced(member)):
+                group.expect_heartbeat(member)
+        group.move_to(_S.STABLE, now_ms)
 
-    def complete(self, now_ms: int) -> None:
-        """End the join phase: dynamic members that have not joined are out, the rest is the next generation."""
-        group = self.group
-        self.initial_delay = None
-        self.effects.append(CancelTimer(Timer.JOIN, ""))
-        for member in group.in_order():
-            if not member.awaits_join and not member.is_static:
-                group.remove(member.member_id)
-                self.forget_session(member.member_id)
-        if not group.has_joined_leader() and group.members:
-            # Only static members are left, and none has joined: their sessions decide.
-            self._await_joins(group.rebalance_timeout_ms)
-            return
-        group.begin_generation(now_ms)
-        if group.state is _S.EMPTY:
-            # If this is lost, the generation before is loaded again, and its members time out.
-            self.write(group.value({}), lambda _now_ms, _error: None)
-            return
-        for member in group.in_order():
-            self.answer_join(member, self.joined(member))
-            self.expect_heartbeat(member)
-            member.is_new = False
-            group.pending_syncs[member.member_id] = None
-        self.effects.append(SetTimer(Timer.SYNC, "", group.rebalance_timeout_ms))
+    group.write(value_of(group, found), on_written)
 
-    def _await_joins(self, delay_ms: int) -> None:
-        self.effects.append(SetTimer(Timer.JOIN, "", delay_ms))
 
-    # -- assignments --------------------------------------------------------------------------
+def give_up_assignment(group: ClassicGroup, error: ErrorCode) -> None:
+    """Take back the assignment of this generation, and answer every SyncGroup that waits with `error`."""
+    for member in group.members.in_order():
+        member.assignment = b""
+        if group.answer_sync(member, SyncGroupResponse(error_code=error)):
+            group.expect_heartbeat(member)
 
-    def store_assignment(self, assignments: Mapping[str, bytes]) -> None:
-        """Persist what the leader assigns in this generation, then let all members know it."""
-        group, generation = self.group, self.group.generation
-        self.storing_generation = generation
-        found = {member_id: assignments.get(member_id, b"") for member_id in group.members}
 
-        def on_written(now_ms: int, error: ErrorCode) -> None:
-            if self.storing_generation == generation:
-                self.storing_generation = None
-            if group.state is not _S.COMPLETING_REBALANCE or group.generation != generation:
-                return  # Another rebalance has begun meanwhile, or the shard has moved.
-            if error:
-                self.give_up_assignment(error)
-                self.prepare(now_ms)
-                return
-            for member in group.in_order():
-                member.assignment = found.get(member.member_id, b"")
-                if self.answer_sync(member, self.synced(member)):
-                    self.expect_heartbeat(member)
-            group.move_to(_S.STABLE, now_ms)
+# -- the clock and the shard ------------------------------------------------------------------------
 
-        self.write(group.value(found), on_written)
 
-    def synced(self, member: Member) -> SyncGroupResponse:
-        """Return the answer that gives a member its assignment."""
-        group = self.group
-        return SyncGroupResponse(
-            protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
-        )
+def on_timer(group: ClassicGroup, now_ms: int, timer: Timer, member_id: str) -> None:
+    """Go on when a timer of the group fires."""
+    match timer:
+        case Timer.JOIN:
+            _on_join_timer(group, now_ms)
+        case Timer.SYNC:
+            _on_sync_timer(group, now_ms)
+        case Timer.SESSION:
+            _on_session_end(group, now_ms, member_id)
 
-    def give_up_assignment(self, error: ErrorCode) -> None:
-        """Take back what is assigned in this generation, and answer every SyncGroup that waits with `error`."""
-        for member in self.group.in_order():
-            member.assignment = b""
-            if self.answer_sync(member, SyncGroupResponse(error_code=error)):
-                self.expect_heartbeat(member)
 
-    def has_synced(self, member: Member) -> None:
-        """Note that the member sent SyncGroup in this generation."""
-        self.group.pending_syncs.pop(member.member_id, None)
-        if not self.group.pending_syncs:
-            self.effects.append(CancelTimer(Timer.SYNC, ""))
+def _on_join_timer(group: ClassicGroup, now_ms: int) -> None:
+    """Go on without those that have not joined, unless the first rebalance may wait for more."""
+    if group.state is not _S.PREPARING_REBALANCE:
+        return
+    if group.initial_delay is not None and group.has_new_member and group.initial_delay[1] > 0:
+        delay_ms, left_ms = group.initial_delay
+        group.has_new_member = False
+        following_ms = min(group.limits.initial_rebalance_delay_ms, left_ms)
+        group.initial_delay = (following_ms, max(left_ms - delay_ms, 0))
+        group.effects.append(SetTimer(Timer.JOIN, "", following_ms))
+    else:
+        complete(group, now_ms)
 
-    def on_sync_timer(self, now_ms: int) -> None:
-        """Remove the members of this generation that never sent SyncGroup."""
-        group = self.group
-        if group.state not in (_S.COMPLETING_REBALANCE, _S.STABLE) or not group.pending_syncs:
-            return
+
+def _on_sync_timer(group: ClassicGroup, now_ms: int) -> None:
+    """Remove the members of this generation that never sent SyncGroup."""
+    if group.state in (_S.COMPLETING_REBALANCE, _S.STABLE) and group.pending_syncs:
         for member_id in list(group.pending_syncs):
             group.remove(member_id)
-            self.forget_session(member_id)
-        self.prepare(now_ms)
+        prepare(group, now_ms)
 
-    def _stop_waiting_for_syncs(self) -> None:
-        self.group.pending_syncs.clear()
-        self.effects.append(CancelTimer(Timer.SYNC, ""))
 
-    # -- records ------------------------------------------------------------------------------
+def _on_session_end(group: ClassicGroup, now_ms: int, member_id: str) -> None:
+    """Remove a member that was not heard of, or one that did not come again with the id that it got."""
+    member = group.members.get(member_id)
+    if member is not None and member.is_alive_by_waiting:
+        return
+    if member is None and member_id not in group.pending_joins:
+        return
+    group.expel(member_id)
+    if group.state is _S.PREPARING_REBALANCE:
+        if group.all_have_joined:
+            complete(group, now_ms)
+    elif member is not None:
+        prepare(group, now_ms)
 
-    def write(self, value: GroupMetadataValue, on_written: Callable[[int, ErrorCode], None]) -> None:
-        """Persist `value`; `on_written` is called unless the group is DEAD by then."""
-        group = self.group
 
-        def unless_dead(now_ms: int, error: ErrorCode) -> None:
-            if group.state is not _S.DEAD:
-                on_written(now_ms, error)
+def begin(group: ClassicGroup, now_ms: int, limits: Limits) -> None:
+    """Go on with a group that was loaded: its members have a session timeout each to be heard of."""
+    group.limits = limits
+    for member in group.members.in_order():
+        group.expect_heartbeat(member)
+    if len(group.members) > limits.size_max:
+        prepare(group, now_ms)
 
-        self.effects.append(Write(value, unless_dead))
+
+def end(group: ClassicGroup, error: ErrorCode) -> None:
+    """Let the group be DEAD here: requests that wait are answered with `error`, and no timer is left."""
+    for member in group.members.in_order():
+        group.fail_waiting(member, error, member_id=member.member_id)
+    group.effects += [CancelTimer(Timer.SESSION, one) for one in (*group.members, *group.pending_joins)]
+    group.effects += [CancelTimer(Timer.JOIN, ""), CancelTimer(Timer.SYNC, "")]
+    group.move_to(_S.DEAD, group.state_since_ms)

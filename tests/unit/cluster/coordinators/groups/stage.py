@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kmirror.cluster.coordinators.groups.classic import rebalance, requests
 from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.classic.group import Group
-from kmirror.cluster.coordinators.groups.classic.membership import Caller, Membership
-from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits
+from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -55,16 +55,10 @@ class Stage:
         self.log: list[GroupMetadataValue] = []
         """What was written, committed or not."""
         self.is_forgotten = False
-        group = Group(GROUP, self.now_ms) if loaded is None else Group.loaded(GROUP, loaded)
-        self.membership = Membership(group, limits or Limits(0), is_written=loaded is not None)
+        self.group = ClassicGroup(GROUP, self.now_ms) if loaded is None else group_of(GROUP, loaded)
         self._ids = 0
-        if loaded is not None:
-            self.membership.begin(self.now_ms)
-            self._perform()
-
-    @property
-    def group(self) -> Group:
-        return self.membership.group
+        rebalance.begin(self.group, self.now_ms, limits or Limits(0))
+        self._perform()
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -95,8 +89,9 @@ class Stage:
             protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in protocols],
         )
         self._ids += 1
-        caller = Caller("client", "/host", version, f"{instance or 'client'}-{self._ids}")
-        self.membership.join(self.now_ms, request, caller, waiter)
+        new_member_id = f"{instance or 'client'}-{self._ids}"
+        asked = requests.Join(request, "client", "/host", version, new_member_id, waiter)
+        requests.join(self.group, self.now_ms, asked)
         self._perform()
         return call
 
@@ -110,7 +105,7 @@ class Stage:
             SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in (assignments or {}).items()
         ]
         fields = {"generation_id": self.group.generation, "member_id": member_id, "assignments": rows, **options}
-        self.membership.sync(SyncGroupRequest(group_id=GROUP, **fields), waiter)
+        requests.sync(self.group, SyncGroupRequest(group_id=GROUP, **fields), waiter)
         self._perform()
         return call
 
@@ -121,14 +116,14 @@ class Stage:
             group_instance_id=instance,
             generation_id=self.group.generation if generation is None else generation,
         )
-        error = self.membership.heartbeat(request)
+        error = requests.heartbeat(self.group, request)
         self._perform()
         return error
 
     def leave(self, *members: MemberIdentity | str) -> Call:
         call, waiter = self._call("leave")
         rows = [MemberIdentity(member_id=one) if isinstance(one, str) else one for one in members]
-        self.membership.leave(self.now_ms, rows, waiter)
+        requests.leave(self.group, self.now_ms, rows, waiter)
         self._perform()
         return call
 
@@ -144,7 +139,7 @@ class Stage:
             at, timer, member_id = min(due)
             del self.timers[Timer(timer), member_id]
             self.now_ms = max(self.now_ms, at)
-            self.membership.on_timer(self.now_ms, Timer(timer), member_id)
+            rebalance.on_timer(self.group, self.now_ms, Timer(timer), member_id)
             self._perform()
         self.now_ms = end_ms
 
@@ -159,11 +154,12 @@ class Stage:
 
     def end(self) -> None:
         """Let another broker lead the shard."""
-        self.membership.end(ErrorCode.NOT_COORDINATOR)
+        rebalance.end(self.group, ErrorCode.NOT_COORDINATOR)
         self._perform()
 
     def _perform(self) -> None:
-        for effect in self.membership.drain():
+        effects, self.group.effects = self.group.effects, []
+        for effect in effects:
             match effect:
                 case Answer(waiter, body):
                     waiter(body)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.coordinators.groups.classic.effects import Timer
-from kmirror.cluster.coordinators.groups.classic.group import Group
-from kmirror.cluster.coordinators.groups.classic.group_states import GroupState, may_follow
-from kmirror.cluster.coordinators.groups.classic.rebalance import Limits
+from kmirror.cluster.coordinators.groups.classic.group import Limits
+from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
+from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode as E
 from tests.unit.cluster.coordinators.groups.stage import (
@@ -36,7 +36,7 @@ FOLLOWS = {
 
 @pytest.mark.parametrize(("before", "after"), list(product(S, S)))
 def test_which_state_follows_which(before: GroupState, after: GroupState) -> None:
-    assert may_follow(before, after) == ((before, after) in FOLLOWS)
+    assert (before in PREDECESSORS[after]) == ((before, after) in FOLLOWS)
 
 
 # -- joining --------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_an_assignment_that_a_rebalance_overtakes_reaches_nobody() -> None:
     assert call.error is E.REBALANCE_IN_PROGRESS
     stage.commit_all()
     assert stage.group.state is S.PREPARING_REBALANCE
-    assert [member.assignment for member in stage.group.in_order()] == [b"", b""]
+    assert [member.assignment for member in stage.group.members.in_order()] == [b"", b""]
 
 
 def test_a_leader_that_syncs_twice_does_not_change_what_is_on_its_way() -> None:
@@ -451,7 +451,7 @@ def test_a_static_member_that_cannot_be_replaced_in_the_log_stays_who_it_was() -
     stage.commit(E.COORDINATOR_NOT_AVAILABLE)
     assert call.error is E.COORDINATOR_NOT_AVAILABLE
     assert stage.beat(ids["b"], instance="b") is E.NONE
-    assert stage.group.members[ids["b"]].names() == ["range"]
+    assert stage.group.members[ids["b"]].protocols.keys() == {"range"}
     assert (Timer.SESSION, ids["b"]) in stage.timers and len(stage.timers) == 2
 
 
@@ -494,7 +494,7 @@ def test_a_group_is_loaded_as_it_was_persisted_and_goes_on() -> None:
     assert (stage.group.state, stage.group.generation, stage.group.leader) == (S.STABLE, 1, leader)
     assert stage.beat(leader) is E.NONE and stage.beat(follower) is E.NONE
     assert stage.sync(follower).answer.assignment == b"1"
-    assert stage.group.members[follower].metadata("range") == b"said"
+    assert stage.group.members[follower].protocols["range"] == b"said"
     stage.pass_time(SESSION_MS - 1)
     assert stage.group.state is S.STABLE
     stage.pass_time(1)
@@ -518,7 +518,7 @@ def test_a_record_without_a_rebalance_timeout_means_the_session_timeout() -> Non
     before, _ = stable(1)
     value = before.log[-1]
     value.members[0].rebalance_timeout = -1
-    assert Group.loaded("g", value).rebalance_timeout_ms == SESSION_MS
+    assert group_of("g", value).members.rebalance_timeout_ms == SESSION_MS
 
 
 def test_a_record_whose_leader_is_no_member_still_makes_a_group() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.upkeep import expired
 from tests.consumer_offsets import KEY, LogOfOffsets
@@ -25,7 +25,7 @@ def expires_at(
     """Return the first half second, in ms, at which the offset has expired; None if it never does."""
     log = LogOfOffsets()
     log.commit(10, committed_ms=COMMITTED_MS, expires_ms=named_ms)
-    group = Group("g", since_ms)
+    group = ClassicGroup("g", since_ms)
     group.state, group.protocol_type, group.subscribed_topics = state, protocol_type, reads
     for now_ms in (*range(0, 6000, 500), 10**12):
         if expired(log.offsets, group, now_ms, RETENTION_MS) == [KEY]:

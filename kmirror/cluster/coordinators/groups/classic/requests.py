@@ -1,0 +1,305 @@
+"""What does a member of a classic group want, and what follows? Joins, syncs, heartbeats, leaves.
+
+Each function takes a request up for a group, and leaves what follows in the effects of that group. The rules are
+those of Kafka 4.3.1, with one addition: every request that waits is answered. Kafka forgets a JoinGroup or SyncGroup
+whose member sends another, and the SyncGroup of a member that is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.coordinators.groups.classic import rebalance
+from kmirror.cluster.coordinators.groups.classic.effects import (
+    Answer,
+    CancelTimer,
+    Forget,
+    SetTimer,
+    Timer,
+    Waiter,
+    Write,
+)
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member
+from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER, GroupState
+from kmirror.cluster.coordinators.groups.classic.records import value_of
+from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.leave_group_request import MemberIdentity
+from kmirror.protocol.gen.leave_group_response import LeaveGroupResponse, MemberResponse
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
+from kmirror.spec.error_codes import ErrorCode
+
+UNKNOWN_MEMBER = ""
+MEMBER_ID_REQUIRED_FROM = 4
+"""First version of JoinGroup in which a dynamic member has to come again with the id that it is given (KIP-394)."""
+SKIP_ASSIGNMENT_FROM = 9
+"""First version that can ask a static leader that comes back not to assign again (KIP-814)."""
+NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
+"""How long a join of a member that does not know its id yet, and so sends no heartbeats, may wait."""
+
+_S = GroupState
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A JoinGroup, its sender, and how to answer it."""
+
+    request: JoinGroupRequest
+    client_id: str
+    client_host: str
+    version: int
+    new_member_id: str
+    """The member id that the sender gets if it has none."""
+    waiter: Waiter
+
+    @property
+    def protocols(self) -> dict[str, bytes]:
+        """Return metadata by protocol; of a name that comes twice the first row counts."""
+        found: dict[str, bytes] = {}
+        for row in self.request.protocols:
+            found.setdefault(row.name, bytes(row.metadata))
+        return found
+
+
+# -- joining ----------------------------------------------------------------------------------------
+
+
+def join(group: ClassicGroup, now_ms: int, asked: Join) -> None:
+    """Take up a JoinGroup; it is answered now or when the join phase ends, once."""
+    request = asked.request
+    if not _has_room(group, request.member_id):
+        if request.member_id:
+            group.expel(request.member_id)
+        _refuse(group, asked, ErrorCode.GROUP_MAX_SIZE_REACHED)
+    elif not group.supports(request.protocol_type, [row.name for row in request.protocols]):
+        _refuse(group, asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    elif request.member_id == UNKNOWN_MEMBER:
+        _join_new(group, now_ms, asked)
+    elif request.member_id in group.pending_joins and request.group_instance_id is None:
+        _add(group, now_ms, asked, request.member_id)
+    elif error := group.members.error(request.member_id, request.group_instance_id):
+        _refuse(group, asked, error, request.member_id)
+    else:
+        _join_again(group, now_ms, asked, group.members[request.member_id])
+    if not group.is_written:
+        group.is_written = True
+        _write_new_group(group)
+
+
+def _has_room(group: ClassicGroup, member_id: str) -> bool:
+    """Return whether the size of the group allows this join."""
+    size_max = group.limits.size_max
+    if group.state is _S.EMPTY or len(group.members) < size_max:
+        return True
+    if group.state is _S.PREPARING_REBALANCE:
+        # The first to come again may stay: so a group above its size gets rid of the last ones.
+        member = group.members.get(member_id)
+        return (member is not None and member.awaits_join) or group.members.awaiting_join < size_max
+    return member_id in group.members
+
+
+def _refuse(group: ClassicGroup, asked: Join, error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> None:
+    group.effects.append(Answer(asked.waiter, JoinGroupResponse(error_code=error, member_id=member_id)))
+
+
+def _join_new(group: ClassicGroup, now_ms: int, asked: Join) -> None:
+    instance = asked.request.group_instance_id
+    if instance is not None and instance in group.members.static:
+        _replace_static(group, now_ms, asked, group.members[group.members.static[instance]])
+    elif instance is None and asked.version >= MEMBER_ID_REQUIRED_FROM:
+        group.pending_joins[asked.new_member_id] = None
+        group.effects.append(SetTimer(Timer.SESSION, asked.new_member_id, asked.request.session_timeout_ms))
+        _refuse(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
+    else:
+        _add(group, now_ms, asked, asked.new_member_id)
+
+
+def _add(group: ClassicGroup, now_ms: int, asked: Join, member_id: str) -> None:
+    request = asked.request
+    member = Member(
+        member_id,
+        request.group_instance_id,
+        asked.client_id,
+        asked.client_host,
+        request.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        asked.protocols,
+        join_waiter=asked.waiter,
+        is_new=True,
+    )
+    if group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY:
+        group.has_new_member = True
+    group.add(member)
+    group.expect_heartbeat(member, within_ms=NEW_MEMBER_JOIN_TIMEOUT_MS)
+    rebalance.rebalance(group, now_ms)
+
+
+def _join_again(group: ClassicGroup, now_ms: int, asked: Join, member: Member) -> None:
+    leads = group.leader == member.member_id
+    is_settled = group.state is _S.COMPLETING_REBALANCE or (group.state is _S.STABLE and not leads)
+    if is_settled and [*member.protocols.items()] == [*asked.protocols.items()]:
+        # It may have missed the answer to its join. With a join in STABLE a leader wants to assign again.
+        group.effects.append(Answer(asked.waiter, group.joined(member)))
+    else:
+        _await_join(group, asked, member)
+        rebalance.rebalance(group, now_ms)
+
+
+def _await_join(group: ClassicGroup, asked: Join, member: Member) -> None:
+    """Let the join of a member wait, with its present protocols; one that waited gets REBALANCE_IN_PROGRESS."""
+    body = JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
+    group.answer_join(member, body)
+    member.protocols = asked.protocols
+    member.rebalance_timeout_ms = asked.request.rebalance_timeout_ms
+    member.session_timeout_ms = asked.request.session_timeout_ms
+    member.join_waiter = asked.waiter
+
+
+def _write_new_group(group: ClassicGroup) -> None:
+    """Persist that there is a group, before anything else is known of it."""
+
+    def on_written(_: int, error: ErrorCode) -> None:
+        if error:
+            rebalance.end(group, error)
+            group.effects.append(Forget())
+
+    value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=group.state_since_ms)
+    group.write(value, on_written)
+
+
+# -- static members ---------------------------------------------------------------------------------
+
+
+def _replace_static(group: ClassicGroup, now_ms: int, asked: Join, old: Member) -> None:
+    """Put a static member that was started again, and knows no member id, in the place of the former one."""
+    former_leader = group.leader
+    group.fail_waiting(old, ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
+    member = group.replace(old, asked.new_member_id)
+    _await_join(group, asked, member)
+    if group.state is _S.STABLE and group.members.choose_protocol() == group.protocol:
+        _write_replaced(group, old, member, former_leader, asked.version)
+    else:
+        # In COMPLETING_REBALANCE the leader may be assigning to the id that is gone.
+        rebalance.rebalance(group, now_ms)
+
+
+def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_leader: str | None, version: int) -> None:
+    """Persist the new member id; the generation goes on, so that no other member has to join again."""
+    generation = group.generation
+
+    def on_written(_: int, error: ErrorCode) -> None:
+        if group.state is not _S.STABLE or group.generation != generation or member.join_waiter is None:
+            return  # A rebalance has begun meanwhile, and answers the join; or another took the member's place.
+        if error:
+            body = group.joined(member, leader=former_leader)
+            body.member_id, body.error_code = UNKNOWN_MEMBER, error
+            group.answer_join(member, body)
+            _take_back(group, old, member)
+            return
+        # An older client that is said to lead would assign again, and no member would get that assignment.
+        skips = version >= SKIP_ASSIGNMENT_FROM and group.leader == member.member_id
+        leader = None if version >= SKIP_ASSIGNMENT_FROM else former_leader
+        group.answer_join(member, group.joined(member, leader=leader, skip_assignment=skips))
+        group.expect_heartbeat(member)
+
+    group.write(value_of(group, {one.member_id: one.assignment for one in group.members.values()}), on_written)
+
+
+def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:
+    """Let the former static member be one again: its successor could not be persisted."""
+    member.protocols = old.protocols
+    member.rebalance_timeout_ms, member.session_timeout_ms = old.rebalance_timeout_ms, old.session_timeout_ms
+    group.replace(member, old.member_id)
+
+
+# -- members of a generation ------------------------------------------------------------------------
+
+
+def sync(group: ClassicGroup, request: SyncGroupRequest, waiter: Waiter) -> None:
+    """Take up a SyncGroup; `waiter` is answered now or when the assignment of the leader is persisted, once."""
+    error = _sync_error(group, request)
+    if error:
+        group.effects.append(Answer(waiter, SyncGroupResponse(error_code=error)))
+        return
+    member = group.members[request.member_id]
+    group.pending_syncs.pop(member.member_id, None)
+    if not group.pending_syncs:
+        group.effects.append(CancelTimer(Timer.SYNC, ""))
+    if group.state is _S.STABLE:
+        group.effects.append(Answer(waiter, group.synced(member)))
+        return
+    group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    member.sync_waiter = waiter
+    # A leader that asks again must not change an assignment that is on its way into the log.
+    if group.leader == member.member_id and group.storing_generation != group.generation:
+        assignments = {row.member_id: bytes(row.assignment) for row in request.assignments}
+        rebalance.store_assignment(group, assignments)
+
+
+def _sync_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
+    if group.state is _S.EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.members.error(request.member_id, request.group_instance_id)
+    if error:
+        return error
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    said = ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol))
+    if any(None not in pair and pair[0] != pair[1] for pair in said):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is _S.PREPARING_REBALANCE else ErrorCode.NONE
+
+
+def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
+    """Return the answer to a member that says it is alive."""
+    error = group.members.error(request.member_id, request.group_instance_id)
+    if error:
+        return error
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    group.keep_alive(request.member_id)
+    return HEARTBEAT_ANSWER[group.state]
+
+
+# -- leaving ----------------------------------------------------------------------------------------
+
+
+def leave(group: ClassicGroup, now_ms: int, members: Sequence[MemberIdentity], waiter: Waiter) -> None:
+    """Remove members, each with an error of its own; `waiter` is answered once the result is persisted."""
+    rows = [
+        MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=_leave(group, row))
+        for row in members
+    ]
+    answer = Answer(waiter, LeaveGroupResponse(members=rows))
+    before = len(group.effects)
+    if any(not row.error_code for row in rows) and group.state is not _S.EMPTY:
+        rebalance.rebalance(group, now_ms)
+    write = next((effect for effect in group.effects[before:] if isinstance(effect, Write)), None)
+    if write is None:
+        group.effects.append(answer)
+        return
+
+    def on_written(_: int, error: ErrorCode) -> None:
+        group.effects.append(Answer(waiter, LeaveGroupResponse(error_code=error)) if error else answer)
+
+    write.on_written = on_written
+
+
+def _leave(group: ClassicGroup, row: MemberIdentity) -> ErrorCode:
+    member_id = row.member_id
+    if member_id == UNKNOWN_MEMBER:  # An administrator removes a static member by its instance id.
+        found = group.members.static.get(row.group_instance_id or "")
+        if row.group_instance_id is None or found is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        member_id = found
+    elif member_id not in group.pending_joins:
+        error = group.members.error(member_id, row.group_instance_id)
+        if error:
+            return error
+    group.expel(member_id)
+    return ErrorCode.NONE
