@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, partition_for, partition_of_hash
 from kmirror.kernel.uuid import Uuid
@@ -165,7 +165,7 @@ def _state_of(data: MirrorPartitionStateValue) -> MirrorState:
         raise ProtocolError(f"no partition has the mirror state {data.state}", field="state") from None
 
 
-class MirrorShard(ShardState[StateKey, PartitionState]):
+class MirrorShard(TableShard[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
 
     def replay(self, record: LoggedRecord) -> None:

@@ -9,7 +9,6 @@ read until then (TransactionStateManager).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.errors import ProtocolError
@@ -18,7 +17,7 @@ from kmirror.records.control import ControlType, parse_control
 from kmirror.records.record import Record
 
 
-def load(state: ShardState[Any, Any], batches: Iterable[Batch], high_watermark: int) -> str | None:
+def load(state: ShardState, batches: Iterable[Batch], high_watermark: int) -> str | None:
     """Replay a shard's log into an empty state; return None, or from which offset on it cannot be read, and why."""
     end = 0
     try:
@@ -36,7 +35,7 @@ def load(state: ShardState[Any, Any], batches: Iterable[Batch], high_watermark: 
     return None
 
 
-def _replay(state: ShardState[Any, Any], batch: Batch, record: Record) -> None:
+def _replay(state: ShardState, batch: Batch, record: Record) -> None:
     if batch.is_control:
         kind = parse_control(record.key, record.value).type
         if kind in (ControlType.COMMIT, ControlType.ABORT):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
@@ -32,7 +32,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 KeyValue = tuple[bytes, bytes | None]
 
-S = TypeVar("S", bound=ShardState[Any, Any])
+S = TypeVar("S", bound=ShardState)
 
 Operation = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
 """(newest state) -> records to append, and the error to answer with if there are none; it may be called twice."""

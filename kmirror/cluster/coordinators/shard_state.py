@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from kmirror.records import layout
 
@@ -107,18 +107,44 @@ class Versioned(Generic[K, V]):
             self._newest[key] = value
 
 
-class ShardState(ABC, Versioned[K, V]):
-    """The values of one shard by key; a subclass says what its records mean."""
+class Tables:
+    """Tables of the same log: what happens to the log happens to each of them."""
+
+    def __init__(self, *tables: Tables | Versioned[Any, Any]) -> None:
+        self._tables = tables
+
+    def seal(self, end: int) -> None:
+        """Note that the changes since the last call are in the log, below offset `end`."""
+        for table in self._tables:
+            table.seal(end)
+
+    def commit(self, high_watermark: int) -> None:
+        """Let what lies below `high_watermark` count as committed."""
+        for table in self._tables:
+            table.commit(high_watermark)
+
+    def revert(self) -> None:
+        """Take back the changes since the last `seal`: their append was refused."""
+        for table in self._tables:
+            table.revert()
+
+
+class ShardState(ABC, Tables):
+    """The tables of one shard; a subclass says what its records mean."""
 
     COUNTS_IN_PART: ClassVar[bool] = False
     """Whether a log that cannot be read to its end is taken for what was read of it."""
 
     @abstractmethod
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of the shard's log with `put`, or pass over one of an unknown type.
+        """Apply one record of the shard's log to the tables, or pass over one of an unknown type.
 
         Raises `ProtocolError` for one that cannot be read.
         """
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """Apply a transaction marker of the shard's log. A shard that is never written in transactions ignores it."""
+
+
+class TableShard(Versioned[K, V], ShardState):
+    """A shard that is one table, into which `replay` puts."""

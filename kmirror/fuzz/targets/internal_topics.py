@@ -17,7 +17,7 @@ from kmirror.cluster.controller.metadata_batches import metadata_records
 from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.loading import load
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, TableShard, Versioned
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
@@ -33,9 +33,8 @@ from kmirror.records.batch import Batch, iter_batches
 from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 KeyValue = tuple[bytes, bytes | None]
-AnyShard = ShardState[Any, Any]
 
-SHARDS: Mapping[str, Callable[[], AnyShard]] = MappingProxyType(
+SHARDS: Mapping[str, Callable[[], ShardState]] = MappingProxyType(
     {GROUP_TOPIC: GroupShard, TRANSACTION_TOPIC: TransactionShard, MIRROR_STATE_TOPIC: MirrorShard}
 )
 
@@ -91,7 +90,7 @@ class InternalTopicsTarget(Stateless):
             self._is_last(frame, batches, state)
         return unreadable
 
-    def _is_last(self, frame: Frame, batches: Sequence[Batch], state: AnyShard) -> None:
+    def _is_last(self, frame: Frame, batches: Sequence[Batch], state: ShardState) -> None:
         """Raise `Fault` unless the number of loaded values is the number of keys whose last record has a value."""
         kinds = {GROUP_TOPIC: (2,), TRANSACTION_TOPIC: (0,), MIRROR_STATE_TOPIC: (2,)}[frame.name]
         last: dict[bytes, bytes | None] = {}
@@ -101,14 +100,22 @@ class InternalTopicsTarget(Stateless):
                 if int.from_bytes(record.key[:2], "big") in kinds:
                     last[record.key] = record.value
         wanted = sum(value is not None for value in last.values())
-        found = len(state.all_committed())
+        found = len(_table(state).all_committed())
         # A mirror state may exist for its epoch alone, or hold nothing else.
         if found != wanted and frame.name != MIRROR_STATE_TOPIC:
             told = f"{found} of {wanted} keys have a value"
             raise Fault(Kind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
 
 
-def _written(state: AnyShard) -> Iterator[KeyValue]:
+def _table(state: ShardState) -> Versioned[Any, Any]:
+    """Return the table of a shard that does not hold committed offsets."""
+    if isinstance(state, GroupShard):
+        return state.groups
+    assert isinstance(state, TableShard), "every other shard is one table"
+    return state
+
+
+def _written(state: ShardState) -> Iterator[KeyValue]:
     """Yield the records of a shard's state, without those that cannot be written."""
     for make in _records(state):
         try:
@@ -117,8 +124,8 @@ def _written(state: AnyShard) -> Iterator[KeyValue]:
             continue  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
 
 
-def _records(state: AnyShard) -> Iterator[Callable[[], KeyValue]]:
-    committed = state.all_committed()
+def _records(state: ShardState) -> Iterator[Callable[[], KeyValue]]:
+    committed = _table(state).all_committed()
     if isinstance(state, GroupShard):
         for group_id, value in committed.items():
             group_of(group_id, value)

@@ -83,7 +83,7 @@ class GroupCoordinator(BrokerComponent):
         live = self._live[partition].get(group_id)
         if live is not None:
             return live
-        return _persisted(group_id, shard.metadata(group_id), has_offsets=shard.offsets.knows(group_id))
+        return _persisted(group_id, shard.groups.get(group_id), has_offsets=shard.offsets.knows(group_id))
 
     def committed(self, group_id: str) -> ClassicGroup | None:
         """Return what `find` does if it is committed that there is such a group; for those who only look."""
@@ -91,7 +91,7 @@ class GroupCoordinator(BrokerComponent):
         shard = self.runtime.state(partition)
         if shard is None:
             return None
-        persisted = _persisted(group_id, shard.committed(group_id), has_offsets=shard.offsets.knows(group_id))
+        persisted = _persisted(group_id, shard.groups.committed(group_id), has_offsets=shard.offsets.knows(group_id))
         live = self._live[partition].get(group_id)
         return live if live is not None and persisted is not None else persisted
 
@@ -107,7 +107,7 @@ class GroupCoordinator(BrokerComponent):
     def all_committed(self) -> Iterator[ClassicGroup]:
         """Yield what `committed` returns for every group of this broker's shards."""
         for shard in self.runtime.states().values():
-            for group_id in dict.fromkeys((*shard.all_committed(), *shard.offsets.groups())):
+            for group_id in dict.fromkeys((*shard.groups.all_committed(), *shard.offsets.groups())):
                 found = self.committed(group_id)
                 if found is not None:
                     yield found
@@ -237,7 +237,7 @@ class GroupCoordinator(BrokerComponent):
         shard = self.runtime.state(partition)
         assert shard is not None, "what was in its log is committed"
         self._live[partition] = {}
-        for group_id in shard.all_committed():
+        for group_id in shard.groups.all_committed():
             self.alive(now, group_id)
 
 

@@ -10,10 +10,10 @@ OffsetMetadataManager). A tombstone removes an offset with all that is pending f
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, Versioned
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, Tables, Versioned
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import hash_of_text, in_timeline_order
 from kmirror.kernel.uuid import Uuid
@@ -82,8 +82,8 @@ def tombstone(key: OffsetKey) -> KeyValue:
     return record_key(key), None
 
 
-class Offsets:
-    """The offsets in one partition of `__consumer_offsets`; `seal`, `commit` and `revert` are those of a shard."""
+class Offsets(Tables):
+    """The offsets in one partition of `__consumer_offsets`."""
 
     def __init__(self) -> None:
         self._committed: Versioned[OffsetKey, Committed] = Versioned()
@@ -96,6 +96,7 @@ class Offsets:
         """Group to its keys for which something is pending, to the producers."""
         self._known: Versioned[str, bool] = Versioned()
         """True by group that has ever committed."""
+        super().__init__(self._committed, self._pending, self._known)
 
     # -- what the log says --------------------------------------------------------------------
 
@@ -132,22 +133,6 @@ class Offsets:
     def forget(self, group: str) -> None:
         """Take note that the group was deleted; its offsets have tombstones of their own."""
         self._known.put(group, None)
-
-    def seal(self, end: int) -> None:
-        for part in self._parts:
-            part.seal(end)
-
-    def commit(self, high_watermark: int) -> None:
-        for part in self._parts:
-            part.commit(high_watermark)
-
-    def revert(self) -> None:
-        for part in self._parts:
-            part.revert()
-
-    @property
-    def _parts(self) -> tuple[Versioned[Any, Any], ...]:
-        return self._committed, self._pending, self._known
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
         known = self._of_group.setdefault(name.group, {})

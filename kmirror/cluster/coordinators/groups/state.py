@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, Versioned
 from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.legacy_offset_commit_key import LegacyOffsetCommitKey
@@ -29,12 +29,13 @@ def metadata_record(group_id: str, value: GroupMetadataValue | None) -> KeyValue
     return key, None if value is None else encode_value(value, METADATA_VERSION)
 
 
-class GroupShard(ShardState[str, GroupMetadataValue]):
+class GroupShard(ShardState):
     """All groups of one partition of `__consumer_offsets`: metadata by group id, and the offsets beside them."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.offsets = Offsets()
+        self.groups: Versioned[str, GroupMetadataValue] = Versioned()
+        super().__init__(self.groups, self.offsets)
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record of `__consumer_offsets`."""
@@ -45,29 +46,13 @@ class GroupShard(ShardState[str, GroupMetadataValue]):
             self.offsets.replay(record, name, data)
             return
         assert data is None or isinstance(data, GroupMetadataValue)
-        self.put(name.group, data)
+        self.groups.put(name.group, data)
         if data is None:
             self.offsets.forget(name.group)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         self.offsets.end_transaction(producer_id, commit=commit)
 
-    def metadata(self, group_id: str) -> GroupMetadataValue | None:
-        """Return the newest metadata of a group, or None if none was written or it was deleted."""
-        return self.get(group_id)
-
     def group_ids(self) -> Iterable[str]:
         """Return the ids of all groups that have metadata or ever committed an offset, newest state, each once."""
-        return {**dict.fromkeys(self.keys()), **dict.fromkeys(self.offsets.groups())}
-
-    def seal(self, end: int) -> None:
-        super().seal(end)
-        self.offsets.seal(end)
-
-    def commit(self, high_watermark: int) -> None:
-        super().commit(high_watermark)
-        self.offsets.commit(high_watermark)
-
-    def revert(self) -> None:
-        super().revert()
-        self.offsets.revert()
+        return {**dict.fromkeys(self.groups.keys()), **dict.fromkeys(self.offsets.groups())}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.errors import ProtocolError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
@@ -125,7 +125,7 @@ def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:
     return tuple(dict.fromkeys(TopicPartition(row.topic, number) for row in topics for number in row.partition_ids))
 
 
-class TransactionShard(ShardState[str, Transaction]):
+class TransactionShard(TableShard[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
 
     COUNTS_IN_PART = True

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.context import BrokerContext, BrokerOptions
 from kmirror.cluster.node.lifecycle import Lifecycle
@@ -45,7 +45,7 @@ TOPIC_ID = Uuid.from_ints(5, 6)
 Decide = Callable[["Counters"], tuple[Sequence[KeyValue], ErrorCode]]
 
 
-class Counters(ShardState[str, int]):
+class Counters(TableShard[str, int]):
     """A number by name."""
 
     def __init__(self) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.kernel.rng import Rng
 
 pytestmark = pytest.mark.decision("D48")
 KEYS = "abc"
 
 
-class Values(ShardState[str, int]):
+class Values(TableShard[str, int]):
     def replay(self, record: LoggedRecord) -> None:
         self.put(record.key.decode(), None if record.value is None else int(record.value))
 
