@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.node.partition import Partition
@@ -176,7 +177,7 @@ class Scene:
             brokers.broker(broker_id).parts.components.of(GroupCoordinator).find(group)
             for broker_id in brokers.living()
         )
-        return any(one is not None and one.members for one in found)
+        return any(isinstance(one, ClassicGroup) and one.members for one in found)
 
     def topic_id(self, cluster: str, topic: str) -> Uuid:
         """Return a topic's id as clients see it; zeros if there is no such topic, or the release has no topic ids."""

@@ -90,8 +90,10 @@ class Copy:
         file.write_text(old.replace(before, text + before, 1))
         self.changed.append(path)
 
-    def run(self, script: str) -> None:
-        subprocess.run([sys.executable, "-c", script], cwd=self._copy, env={"PYTHONPATH": str(self._copy)}, check=True)
+    def run(self, script: str, *more: Path) -> None:
+        """Run a script that imports the copy, and what else is found in the folders `more`."""
+        path = ":".join(map(str, (self._copy, *more)))
+        subprocess.run([sys.executable, "-c", script], cwd=self._copy, env={"PYTHONPATH": path}, check=True)
 
 
 def test_a_usual_change_touches_few_files(root: Path, tmp_path: Path) -> None:

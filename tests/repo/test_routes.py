@@ -10,6 +10,7 @@ import pytest
 from kmirror.cluster.broker.apis.routes import ROUTES as BROKER
 from kmirror.cluster.controller.apis.routes import DECISIONS
 from kmirror.cluster.coordinators.groups.apis.routes import ROUTES as GROUPS
+from kmirror.cluster.coordinators.groups.kinds import kinds
 from kmirror.cluster.coordinators.transactions.apis.routes import ROUTES as TRANSACTIONS
 from kmirror.mirror.broker_apis.routes import ROUTES as MIRRORS
 from kmirror.mirror.controller_apis.routes import DECISIONS as MIRROR_DECISIONS
@@ -19,6 +20,7 @@ TABLES: list[Mapping[type[Message], Callable[..., Any]]] = [
     BROKER,
     DECISIONS,
     GROUPS,
+    *(kind.routes for kind in kinds()),
     TRANSACTIONS,
     MIRRORS,
     MIRROR_DECISIONS,

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.coordinators.groups.classic.records import group_of
-from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
+from kmirror.cluster.coordinators.groups.classic.kind import ClassicGroups
+from kmirror.cluster.coordinators.groups.classic.records import group_of, metadata_record
+from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, TableShard, Versioned
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
@@ -110,7 +111,9 @@ class InternalTopicsTarget(Stateless):
 def _table(state: ShardState) -> Versioned[Any, Any]:
     """Return the table of a shard that does not hold committed offsets."""
     if isinstance(state, GroupShard):
-        return state.groups
+        classic = state.kinds[ClassicGroups.name]
+        assert isinstance(classic, ClassicGroups)
+        return classic.values
     assert isinstance(state, TableShard), "every other shard is one table"
     return state
 

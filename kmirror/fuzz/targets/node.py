@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
 from kmirror.fuzz.closing import check_closed, versions_in, versions_question
@@ -231,7 +232,7 @@ class NodeTarget:
         found["metadata"] = self.cluster.image.offset
         for name in GROUPS:
             group = parts.components.of(GroupCoordinator).find(name)
-            found[_MEMBERS + name] = [] if group is None else sorted(group.members)
+            found[_MEMBERS + name] = sorted(group.members) if isinstance(group, ClassicGroup) else []
         return found
 
     def _left(self, data: bytes, before: dict[str, Any]) -> str:

@@ -150,7 +150,7 @@ class GroupLook(FrameLook, Look):
     def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
         """Return why the coordinator must refuse a commit now; empty if it need not."""
         broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
-        live = broker.parts.components.of(GroupCoordinator).live()
+        live = broker.parts.components.of(GroupCoordinator).live(ClassicGroup)
         return "".join(_why_no_commit(group, request) for group in live if group.group_id == request.group_id)
 
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
@@ -208,7 +208,7 @@ class GroupLook(FrameLook, Look):
     def _find(self, at: _Place, broker: Broker) -> None:
         """Search for groups that have members, or may get some soon."""
         at.left = LOOK_EVERY
-        for group in broker.parts.components.of(GroupCoordinator).live():
+        for group in broker.parts.components.of(GroupCoordinator).live(ClassicGroup):
             known = at.groups.get(group.group_id)
             if (known is None or known.group is not group) and _is_active(group):
                 at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)

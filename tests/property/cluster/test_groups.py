@@ -10,13 +10,12 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
-from kmirror.cluster.coordinators.groups.classic.effects import Timer
-from kmirror.cluster.coordinators.groups.classic.group import Limits
+from kmirror.cluster.coordinators.groups.classic.group import Limits, Timer
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.coordinators.groups.stage import Call, Stage
+from tests.unit.cluster.coordinators.groups.stage import Call, Stage, value_of
 
 S = GroupState
 INSTANCES = ("a", "b", "c")
@@ -147,7 +146,7 @@ class Groups(RuleBasedStateMachine):
     def commit(self, error: ErrorCode) -> None:
         if not self.stage.writes:
             return
-        value = self.stage.writes[0].value
+        value = value_of(self.stage.writes[0])
         if not error:
             self.committed = value
         self.stage.commit(error)
@@ -160,7 +159,7 @@ class Groups(RuleBasedStateMachine):
         former = self.stage
         former.end()
         for write in former.writes[:more]:
-            self.committed = write.value
+            self.committed = value_of(write)
         while former.writes:
             former.commit(ErrorCode.NOT_COORDINATOR)
         self.check_answers(former)

@@ -97,7 +97,7 @@ def type_not_checked() -> Patch:
 
 def unknown_types_read() -> Patch:
     """Records of the consumer protocol are taken for offsets."""
-    return patch.object(group_state, "KNOWN_KEYS", range(9))
+    return patch.object(group_state, "OFFSET_KEYS", range(9))
 
 
 def tombstone_ignored() -> Patch:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kmirror.cluster.coordinators.groups.classic import rebalance, requests
+from kmirror.cluster.coordinators.groups.classic import kind, requests
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member, Members
 from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER
 from kmirror.cluster.coordinators.transactions import transitions
@@ -110,7 +110,7 @@ def another_members_assignment() -> Patch:
 
 def sessions_never_end() -> Patch:
     """Who is not heard of stays a member for ever."""
-    return patch.object(rebalance, "_on_session_end", lambda group, now_ms, member_id: None)
+    return patch.object(kind, "_on_session_end", lambda group, now_ms, member_id: None)
 
 
 def deleted_although_it_has_members() -> Patch:

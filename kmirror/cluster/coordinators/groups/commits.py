@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from kmirror.cluster.broker.verification import Verification
-from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors
@@ -54,7 +54,7 @@ class Commit(ABC, Generic[P]):
         self._decided: list[TopicErrors] = []
 
     @abstractmethod
-    def check(self, group: ClassicGroup | None) -> ErrorCode:
+    def check(self, group: Group | None) -> ErrorCode:
         """Return why the sender may not commit for the group, which may not be there, or NONE."""
 
     def expires_ms(self) -> int:
@@ -116,7 +116,7 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         self._request = request
         self._version = version
 
-    def check(self, group: ClassicGroup | None) -> ErrorCode:
+    def check(self, group: Group | None) -> ErrorCode:
         """Return why not; a member that may commit has shown that it lives."""
         request = self._request
         generation = request.generation_id_or_member_epoch
@@ -190,7 +190,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
         self._verification = verification
         self._shard = shard
 
-    def check(self, group: ClassicGroup | None) -> ErrorCode:
+    def check(self, group: Group | None) -> ErrorCode:
         """Return why not; a rebalance does not matter, and versions before 3 name neither member nor generation."""
         request = self._request
         if not self._verification.holds(self._shard):
@@ -219,8 +219,9 @@ class Deletion:
         error = self._coordinator.error(self._group_id)
         if error or group is None:
             return (), error or ErrorCode.GROUP_ID_NOT_FOUND
-        if not group.is_consumer_group and group.delete_error():
-            return (), group.delete_error()
+        error = group.offset_delete_error()
+        if error:
+            return (), error
         records: list[KeyValue] = []
         for topic in self._topics:
             if group.reads(topic.name):

@@ -6,13 +6,13 @@ A group id hashes to a partition of `__consumer_offsets`; the leader of that par
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import TypeVar
 
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.classic import rebalance, requests
-from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup, Limits
-from kmirror.cluster.coordinators.groups.classic.records import group_of
-from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
+from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Write
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -20,11 +20,11 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
-from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
+
+G = TypeVar("G", bound=Group)
 
 
 class GroupCoordinator(BrokerComponent):
@@ -37,8 +37,6 @@ class GroupCoordinator(BrokerComponent):
         self.rng = context.rng.split(self.name)
         """For the member ids that are handed out."""
         self.runtime = CoordinatorRuntime(context, replicas, GROUP_TOPIC, GroupShard, on_committed=self._open)
-        self._live: dict[int, dict[str, ClassicGroup]] = {}
-        """Shard to its groups by id: what is in no record, such as who waits for an answer."""
 
     # -- where groups live --------------------------------------------------------------------
 
@@ -66,83 +64,72 @@ class GroupCoordinator(BrokerComponent):
         """
         return self.runtime.error(self.shard_of(group_id))
 
-    def live(self) -> Iterator[ClassicGroup]:
-        """Yield the groups that this broker answers for now."""
-        for shard in self._live.values():
-            yield from shard.values()
+    def _shard(self, group_id: str) -> GroupShard | None:
+        """Return the shard of the group, or None if `error` says why this broker cannot answer for it."""
+        return self.runtime.state(self.shard_of(group_id))
 
-    def find(self, group_id: str) -> ClassicGroup | None:
-        """Return the group as it is now, or None if there is none or `error` says why this broker cannot tell.
+    # -- groups -------------------------------------------------------------------------------
 
-        A group of which only offsets are known is Empty and has no protocol type: a simple consumer's.
+    def live(self, of: type[G]) -> Iterator[G]:
+        """Yield the groups of this class that this broker answers for now."""
+        for shard in self.runtime.states().values():
+            for group in shard.live.values():
+                if isinstance(group, of):
+                    yield group
+
+    def find(self, group_id: str) -> Group | None:
+        """Return the group as it is now, or None if there is none or `error` says why this broker cannot tell."""
+        shard = self._shard(group_id)
+        return None if shard is None else shard.find(group_id)
+
+    def committed(self, group_id: str) -> Group | None:
+        """Return what `find` does if it is committed that there is such a group; for those who only look."""
+        shard = self._shard(group_id)
+        return None if shard is None else shard.committed(group_id)
+
+    def all_committed(self) -> Iterator[Group]:
+        """Yield what `committed` returns for every group of this broker's shards."""
+        for shard in self.runtime.states().values():
+            for group_id in shard.all_ids(committed=True):
+                found = shard.committed(group_id)
+                if found is not None:
+                    yield found
+
+    def alive(self, now: Instant, group_id: str) -> Group | ErrorCode | None:
+        """Return the group for a request of a member, None if there is none, or `error`.
+
+        Hand its effects to `perform`.
         """
         partition = self.shard_of(group_id)
         shard = self.runtime.state(partition)
         if shard is None:
-            return None
-        live = self._live[partition].get(group_id)
-        if live is not None:
-            return live
-        return _persisted(group_id, shard.groups.get(group_id), has_offsets=shard.offsets.knows(group_id))
+            return self.runtime.error(partition)
+        group = shard.live.get(group_id)
+        if group is None:
+            group = shard.load(group_id)
+            if group is not None:
+                shard.live[group_id] = group
+                shard.kinds[group.kind].begin(group, to_ms(now), self.context.configs)
+                self.perform(now, group)
+        return group
 
-    def committed(self, group_id: str) -> ClassicGroup | None:
-        """Return what `find` does if it is committed that there is such a group; for those who only look."""
-        partition = self.shard_of(group_id)
-        shard = self.runtime.state(partition)
-        if shard is None:
-            return None
-        persisted = _persisted(group_id, shard.groups.committed(group_id), has_offsets=shard.offsets.knows(group_id))
-        live = self._live[partition].get(group_id)
-        return live if live is not None and persisted is not None else persisted
-
-    def alive(self, now: Instant, group_id: str) -> ClassicGroup | None:
-        """Return the group for a request of a member, or None as `find`; hand its effects to `perform`."""
-        found = self.find(group_id)
-        if found is not None and group_id not in self._live[self.shard_of(group_id)]:
-            self._live[self.shard_of(group_id)][group_id] = found
-            rebalance.begin(found, to_ms(now), self._limits)
-            self.perform(now, found)
-        return found
-
-    def all_committed(self) -> Iterator[ClassicGroup]:
-        """Yield what `committed` returns for every group of this broker's shards."""
-        for shard in self.runtime.states().values():
-            for group_id in dict.fromkeys((*shard.groups.all_committed(), *shard.offsets.groups())):
-                found = self.committed(group_id)
-                if found is not None:
-                    yield found
-
-    @property
-    def _limits(self) -> Limits:
-        configs = self.context.configs
-        return Limits(configs.integer("group.initial.rebalance.delay.ms"), configs.integer("group.max.size"))
-
-    # -- what groups do -----------------------------------------------------------------------
-
-    def join(self, now: Instant, asked: requests.Join) -> None:
-        """Take up a JoinGroup for a group that this broker coordinates; a client without a member id may create it."""
-        group_id, member_id = asked.request.group_id, asked.request.member_id
-        found = self.alive(now, group_id)
-        if found is None and member_id:
-            asked.waiter(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=member_id))
-            return
-        if found is None:
-            found = self._live[self.shard_of(group_id)][group_id] = ClassicGroup(group_id, to_ms(now))
-            found.limits = self._limits
-        requests.join(found, to_ms(now), asked)
-        self.perform(now, found)
+    def add(self, group: Group) -> None:
+        """Answer for a group that is new, in a shard that this broker leads."""
+        shard = self._shard(group.group_id)
+        assert shard is not None, "this broker has answered that there is no such group"
+        shard.live[group.group_id] = group
 
     def keep_alive(self, now: Instant, group_id: str, member_id: str) -> None:
-        """Restart the session timeout of a member: it has been heard of."""
-        found = self.alive(now, group_id)
-        if found is not None:
-            found.keep_alive(member_id)
-            self.perform(now, found)
+        """Take note that a member of a group was heard of."""
+        group = self.alive(now, group_id)
+        if isinstance(group, Group):
+            group.keep_alive(member_id)
+            self.perform(now, group)
 
-    def perform(self, now: Instant, of: ClassicGroup) -> None:
+    def perform(self, now: Instant, group: Group) -> None:
         """Carry out what a group wants done."""
-        group_id = of.group_id
-        effects, of.effects = of.effects, []
+        group_id = group.group_id
+        effects, group.effects = group.effects, []
         for effect in effects:
             match effect:
                 case Answer(waiter, body):
@@ -153,29 +140,27 @@ class GroupCoordinator(BrokerComponent):
                 case CancelTimer(timer, member_id):
                     self.context.outbox.cancel_timer((self.name, timer, group_id, member_id))
                 case Write():
-                    self._write(of, effect)
+                    self._write(group, effect)
                 case Forget():
-                    live = self._live.get(self.shard_of(group_id), {})
-                    if live.get(group_id) is of:
-                        del live[group_id]
+                    shard = self._shard(group_id)
+                    if shard is not None and shard.live.get(group_id) is group:
+                        del shard.live[group_id]
 
-    def _write(self, of: ClassicGroup, write: Write) -> None:
-        group_id = of.group_id
-        record = metadata_record(group_id, write.value)
-
+    def _write(self, group: Group, write: Write) -> None:
         def on_done(later: Instant, error: ErrorCode) -> None:
             write.on_written(to_ms(later), error)
-            self.perform(later, of)
+            self.perform(later, group)
 
-        self.write(group_id, lambda _: ([record], ErrorCode.NONE), on_done)
+        self.write(group.group_id, lambda _: (write.records, ErrorCode.NONE), on_done)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (_, Timer() as timer, str(group_id), str(member_id)):
-                found = self._live.get(self.shard_of(group_id), {}).get(group_id)
-                if found is not None:
-                    rebalance.on_timer(found, to_ms(now), timer, member_id)
-                    self.perform(now, found)
+            case (_, Enum() as timer, str(group_id), str(member_id)):
+                shard = self._shard(group_id)
+                group = None if shard is None else shard.live.get(group_id)
+                if shard is not None and group is not None:
+                    shard.kinds[group.kind].on_timer(group, to_ms(now), timer, member_id)
+                    self.perform(now, group)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 
@@ -190,20 +175,20 @@ class GroupCoordinator(BrokerComponent):
         def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             group = self.find(group_id)
             error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
-            return ((), error) if error else (self.deletion(now, shard, group_id), ErrorCode.NONE)
+            return ((), error) if group is None or error else (self.deletion(now, shard, group), ErrorCode.NONE)
 
         self.write(group_id, decide, on_done)
 
-    def deletion(self, now: Instant, shard: GroupShard, group_id: str) -> list[KeyValue]:
+    def deletion(self, now: Instant, shard: GroupShard, group: Group) -> list[KeyValue]:
         """Return the tombstones of a group without members, for an operation of `write`; the group is gone here now.
 
         Should the append be refused, the group is loaded again from what is persisted of it.
         """
-        live = self._live[self.shard_of(group_id)].pop(group_id, None)
-        if live is not None:
-            rebalance.end(live, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            self.perform(now, live)
-        return [*shard.offsets.deletions(group_id), metadata_record(group_id, None)]
+        group_id = group.group_id
+        if shard.live.pop(group_id, None) is not None:
+            group.end(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            self.perform(now, group)
+        return [*shard.offsets.deletions(group_id), *shard.kinds[group.kind].tombstones(group_id)]
 
     def write(
         self, group_id: str, decide: Callable[[GroupShard], tuple[Sequence[KeyValue], ErrorCode]], on_done: OnDone
@@ -222,31 +207,21 @@ class GroupCoordinator(BrokerComponent):
     # -- leadership ---------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
-        """Load or drop a shard; what waits in one that is dropped is answered NOT_COORDINATOR."""
-        if tp.topic == GROUP_TOPIC:
-            for dropped in self._live.pop(tp.partition, {}).values():
-                rebalance.end(dropped, ErrorCode.NOT_COORDINATOR)
-                self.perform(now, dropped)
+        """Load or drop a shard; requests that wait in one that is dropped are answered with NOT_COORDINATOR."""
+        dropped = self.runtime.state(tp.partition) if tp.topic == GROUP_TOPIC else None
+        if dropped is not None:
+            groups, dropped.live = dropped.live, {}
+            for group in groups.values():
+                group.end(ErrorCode.NOT_COORDINATOR)
+                self.perform(now, group)
         if self.runtime.on_leadership(now, tp, leads=leads) and self.runtime.error(tp.partition) is ErrorCode.NONE:
             self._open(now, tp.partition)
 
     def _open(self, now: Instant, partition: int) -> None:
         """Begin to answer for the groups of a shard, unless that has begun: their members' sessions begin now."""
-        if partition in self._live:
-            return
         shard = self.runtime.state(partition)
         assert shard is not None, "what was in its log is committed"
-        self._live[partition] = {}
-        for group_id in shard.groups.all_committed():
-            self.alive(now, group_id)
-
-
-def _persisted(group_id: str, value: GroupMetadataValue | None, *, has_offsets: bool) -> ClassicGroup | None:
-    """Return the group that the log speaks of, or None if it does not."""
-    if value is not None:
-        return group_of(group_id, value)
-    if not has_offsets:
-        return None
-    simple = ClassicGroup(group_id, NO_TIME)
-    simple.is_written = True
-    return simple
+        if not shard.is_open:
+            shard.is_open = True
+            for group_id in shard.ids(committed=True):
+                self.alive(now, group_id)

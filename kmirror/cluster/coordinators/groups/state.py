@@ -1,58 +1,88 @@
-"""What `__consumer_offsets` holds: the metadata of groups and their offsets, and the shard that keeps both.
+"""What `__consumer_offsets` holds: groups of every kind and their offsets, and the shard that keeps both.
 
-A record's key says what it is: GroupMetadataKey is a group, OffsetCommitKey one offset of a group. Keys of other types
-(the consumer, share and streams groups of newer protocols) are passed over.
+The type of a record's key says what it is: an offset of a group, or something about a group of one kind. Keys of other
+types are passed over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.kinds import GroupKind, kinds
 from kmirror.cluster.coordinators.groups.offsets import Offsets
-from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, Versioned
-from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.protocol.gen.legacy_offset_commit_key import LegacyOffsetCommitKey
 from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
-from kmirror.protocol.keyed_records import decode_record, encode_key, encode_value, record_type
+from kmirror.protocol.keyed_records import decode_record, record_type
 from kmirror.spec.topics import GROUP_TOPIC
 
-METADATA_VERSION = 3
-"""Version in which Kafka 4.3.1 writes GroupMetadataValue."""
-KNOWN_KEYS = (LegacyOffsetCommitKey.API_KEY, OffsetCommitKey.API_KEY, GroupMetadataKey.API_KEY)
-
-
-def metadata_record(group_id: str, value: GroupMetadataValue | None) -> KeyValue:
-    """Return the record that persists a group's metadata, or its tombstone."""
-    key = encode_key(GroupMetadataKey(group=group_id))
-    return key, None if value is None else encode_value(value, METADATA_VERSION)
+OFFSET_KEYS = (LegacyOffsetCommitKey.API_KEY, OffsetCommitKey.API_KEY)
 
 
 class GroupShard(ShardState):
-    """All groups of one partition of `__consumer_offsets`: metadata by group id, and the offsets beside them."""
+    """All groups of one partition of `__consumer_offsets`: those of each kind, and the offsets beside them."""
 
     def __init__(self) -> None:
         self.offsets = Offsets()
-        self.groups: Versioned[str, GroupMetadataValue] = Versioned()
-        super().__init__(self.groups, self.offsets)
+        self.kinds: dict[str, GroupKind[Any]] = {kind.name: kind() for kind in kinds()}
+        self.live: dict[str, Group] = {}
+        """Groups by id that this broker answers for, with what is in no record, such as requests that wait."""
+        self.is_open = False
+        """Whether this broker has begun to answer for the groups."""
+        self._kinds_of_records = {number: kind for kind in self.kinds.values() for number in kind.record_types}
+        super().__init__(self.offsets, *self.kinds.values())
+
+    # -- what the log says --------------------------------------------------------------------
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record of `__consumer_offsets`."""
-        if record_type(record.key) not in KNOWN_KEYS:
+        number = record_type(record.key)
+        kind = self._kinds_of_records.get(number)
+        if kind is None and number not in OFFSET_KEYS:
             return
         name, data, _ = decode_record(GROUP_TOPIC, record.key, record.value)
-        if not isinstance(name, GroupMetadataKey):
+        if kind is None:
             self.offsets.replay(record, name, data)
             return
-        assert data is None or isinstance(data, GroupMetadataValue)
-        self.groups.put(name.group, data)
-        if data is None:
-            self.offsets.forget(name.group)
+        ended = kind.replay(name, data)
+        if ended is not None:
+            self.offsets.forget(ended)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         self.offsets.end_transaction(producer_id, commit=commit)
 
-    def group_ids(self) -> Iterable[str]:
-        """Return the ids of all groups that have metadata or ever committed an offset, newest state, each once."""
-        return {**dict.fromkeys(self.groups.keys()), **dict.fromkeys(self.offsets.groups())}
+    # -- groups -------------------------------------------------------------------------------
+
+    def ids(self, *, committed: bool) -> list[str]:
+        """Return the ids of the groups that have records: committed ones, or any."""
+        return [group_id for kind in self.kinds.values() for group_id in kind.ids(committed=committed)]
+
+    def all_ids(self, *, committed: bool) -> Iterable[str]:
+        """Return what `ids` does, and the groups that ever committed an offset, each once."""
+        return dict.fromkeys((*self.ids(committed=committed), *self.offsets.groups()))
+
+    def load(self, group_id: str, *, committed: bool = False) -> Group | None:
+        """Return the group that the newest or the committed records describe, or None.
+
+        A group with offsets alone is a simple consumer's: Empty, and without a protocol type.
+        """
+        kinds = self.kinds.values()
+        found = _first(kind.load(group_id, committed=committed) for kind in kinds)
+        if found is None and self.offsets.knows(group_id):
+            found = _first(kind.simple(group_id) for kind in kinds)
+        return found
+
+    def find(self, group_id: str) -> Group | None:
+        """Return the group as it is now, or None if there is none."""
+        return self.live.get(group_id) or self.load(group_id)
+
+    def committed(self, group_id: str) -> Group | None:
+        """Return what `find` does if it is committed that there is such a group."""
+        persisted = self.load(group_id, committed=True)
+        return persisted and self.live.get(group_id, persisted)
+
+
+def _first(groups: Iterable[Group | None]) -> Group | None:
+    return next((group for group in groups if group is not None), None)

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup
-from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Offsets, tombstone
+from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, tombstone
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.images import Delta
@@ -61,10 +59,10 @@ class OffsetUpkeep(BrokerComponent):
         if shard is None:
             return  # What is in its log is not all committed: later.
         retention_ms = self._context.configs.integer("offsets.retention.minutes") * MINUTE_MS
-        for group_id in shard.group_ids():
+        for group_id in shard.all_ids(committed=False):
             group = self._coordinator.find(group_id)
             if group is not None:
-                for name in expired(shard.offsets, group, to_ms(now), retention_ms):
+                for name in group.expired(shard.offsets, to_ms(now), retention_ms):
                     self._delete(partition, name, shard.offsets.newest(name))
                 self._delete_if_spent(now, partition, group_id)
 
@@ -83,9 +81,9 @@ class OffsetUpkeep(BrokerComponent):
 
         def decide(shard: GroupShard) -> Records:
             group = self._coordinator.find(group_id)
-            if group is None or group.state is not GroupState.EMPTY or shard.offsets.is_in_use(group_id):
+            if group is None or not group.is_empty or shard.offsets.is_in_use(group_id):
                 return (), ErrorCode.NONE
-            return self._coordinator.deletion(now, shard, group_id), ErrorCode.NONE
+            return self._coordinator.deletion(now, shard, group), ErrorCode.NONE
 
         self._coordinator.runtime.submit(partition, decide, _ignore)
 
@@ -104,14 +102,3 @@ class OffsetUpkeep(BrokerComponent):
 
 def _ignore(now: Instant, error: ErrorCode) -> None:
     """What is not removed now is removed the next time."""
-
-
-def expired(offsets: Offsets, group: ClassicGroup, now_ms: int, retention_ms: int) -> list[OffsetKey]:
-    """Return the keys of the group's offsets that have expired at `now_ms`."""
-    since_ms: int | None = None
-    if group.protocol_type is not None:
-        if group.state is GroupState.EMPTY:
-            since_ms = None if group.state_since_ms == NO_TIME else group.state_since_ms
-        elif group.state is not GroupState.STABLE or group.subscribed_topics is None:
-            return []
-    return offsets.expired(group.group_id, now_ms, retention_ms, since_ms, group.reads)

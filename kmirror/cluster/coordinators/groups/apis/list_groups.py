@@ -12,8 +12,6 @@ from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsRes
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
-CLASSIC = "classic"
-
 
 def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[ListGroupsRequest]) -> None:
     """Answer with the groups in the states and of the types asked for, as far as the client may see them.
@@ -29,14 +27,14 @@ def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[ListGroup
     sees_all = inbound.rights.allow(AclOperation.DESCRIBE, CLUSTER)
     rows = []
     for group in coordinator.all_committed():
-        is_wanted = (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
+        is_wanted = (not states or group.state_name.lower() in states) and (not types or group.kind in types)
         if is_wanted and (sees_all or not denied(inbound, group.group_id, AclOperation.DESCRIBE)):
             rows.append(
                 ListedGroup(
                     group_id=group.group_id,
                     protocol_type=group.protocol_type or "",
-                    group_state=group.state.value,
-                    group_type=CLASSIC,
+                    group_state=group.state_name,
+                    group_type=group.kind,
                 )
             )
     inbound.reply(ListGroupsResponse(groups=rows))

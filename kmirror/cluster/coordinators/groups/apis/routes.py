@@ -10,37 +10,26 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.coordinators.groups.apis import (
     delete_groups,
     describe_groups,
-    heartbeat,
-    join_group,
-    leave_group,
     list_groups,
     offset_commit,
     offset_delete,
     offset_fetch,
-    sync_group,
     txn_offset_commit,
 )
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.kinds import kinds
 from kmirror.cluster.server import Handler, Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
-from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
-from kmirror.protocol.gen.join_group_request import JoinGroupRequest
-from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
 from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
-from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
 from kmirror.protocol.message import Message
 
 ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound[Any]], None]] = {
-    JoinGroupRequest: join_group.handle,
-    SyncGroupRequest: sync_group.handle,
-    HeartbeatRequest: heartbeat.handle,
-    LeaveGroupRequest: leave_group.handle,
     DescribeGroupsRequest: describe_groups.handle,
     ListGroupsRequest: list_groups.handle,
     DeleteGroupsRequest: delete_groups.handle,
@@ -50,9 +39,11 @@ ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound[Any]
 
 
 def routes(coordinator: GroupCoordinator, parts: BrokerParts) -> Routes:
-    """Return the handlers of the requests that the group coordinator answers."""
+    """Return the handlers of the requests that the group coordinator answers, those of each kind of groups too."""
     found: dict[type[Message], Handler] = {
-        request: partial(handler, coordinator) for request, handler in ROUTES.items()
+        request: partial(handler, coordinator)
+        for table in (ROUTES, *(kind.routes for kind in kinds()))
+        for request, handler in table.items()
     }
     found[OffsetCommitRequest] = partial(offset_commit.handle, coordinator, parts)
     found[TxnOffsetCommitRequest] = partial(txn_offset_commit.handle, coordinator, parts)

@@ -1,6 +1,6 @@
 """A classic group: its state, its generation, its members, and the rules that look at nothing else.
 
-What a group wants done is left in `effects`. requests.py and rebalance.py decide what happens to it, and when.
+What a group wants done is left in `effects`. requests.py, rebalance.py and kind.py decide what happens to it, and when.
 """
 
 from __future__ import annotations
@@ -8,23 +8,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
-from kmirror.cluster.coordinators.groups.classic.effects import (
-    Answer,
-    CancelTimer,
-    Effect,
-    SetTimer,
-    Timer,
-    Waiter,
-    Write,
-)
 from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
+from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, SetTimer, Waiter, Write
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.offsets import OffsetKey, Offsets
+from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, in_hash_order, wrap_int32
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.protocol.gen.describe_groups_response import DescribedGroup, DescribedGroupMember
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
+from kmirror.spec.configs import Configs
 from kmirror.spec.error_codes import ErrorCode
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
@@ -33,12 +30,24 @@ NO_TIME = -1
 _S = GroupState
 
 
+class Timer(Enum):
+    """The timers of a group; only SESSION is one for each member."""
+
+    SESSION = "session"
+    JOIN = "join"
+    SYNC = "sync"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The configs of a broker about groups."""
 
     initial_rebalance_delay_ms: int = 3000
     size_max: int = 0x7FFF_FFFF
+
+    @classmethod
+    def of(cls, configs: Configs) -> Limits:
+        return cls(configs.integer("group.initial.rebalance.delay.ms"), configs.integer("group.max.size"))
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +82,23 @@ class Member:
     def is_alive_by_waiting(self) -> bool:
         """Return whether a request that waits stands for the heartbeats that the member cannot send meanwhile."""
         return not self.is_new and (self.join_waiter is not None or self.sync_waiter is not None)
+
+    def listed(self, protocol: str) -> JoinGroupResponseMember:
+        """Return the row for the leader, which makes an assignment by `protocol`."""
+        return JoinGroupResponseMember(
+            member_id=self.member_id, group_instance_id=self.group_instance_id, metadata=self.protocols[protocol]
+        )
+
+    def described(self, protocol: str | None) -> DescribedGroupMember:
+        """Return the row of DescribeGroups; `protocol` is None while none is settled."""
+        return DescribedGroupMember(
+            member_id=self.member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            member_metadata=b"" if protocol is None else self.protocols[protocol],
+            member_assignment=self.assignment,
+        )
 
 
 class Members(dict[str, Member]):
@@ -147,23 +173,21 @@ class Members(dict[str, Member]):
         return frozenset(topics)
 
 
-class ClassicGroup:
+class ClassicGroup(Group):
     """One group, as its coordinator sees it now."""
 
+    kind = "classic"
+
     def __init__(self, group_id: str, now_ms: int) -> None:
-        self.group_id = group_id
+        super().__init__(group_id)
         self.limits = Limits()
-        self.is_written = False
-        """Whether there is, or will be, a record of this group."""
-        self.effects: list[Effect] = []
-        """What the group wants done, in that order."""
+        self.is_new = False
+        """Whether a record has yet to say that there is this group."""
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.state_since_ms = now_ms
         """When the state was entered; -1 if the record that the group was loaded from does not say."""
         self.generation = 0
-        self.protocol_type: str | None = None
-        """None as long as no member has joined: the group of a simple consumer, which only keeps offsets here."""
         self.protocol: str | None = None
         """The protocol that all members of this generation use."""
         self.leader: str | None = None
@@ -273,14 +297,7 @@ class ClassicGroup:
             leader=(self.leader if leader is None else leader) or "",
             skip_assignment=skip_assignment,
             member_id=member.member_id,
-            members=[
-                JoinGroupResponseMember(
-                    member_id=other.member_id,
-                    group_instance_id=other.group_instance_id,
-                    metadata=other.protocols[self.protocol or ""],
-                )
-                for other in (self.members.in_order() if leads else ())
-            ],
+            members=[other.listed(self.protocol or "") for other in self.members.in_order()] if leads else [],
         )
 
     def synced(self, member: Member) -> SyncGroupResponse:
@@ -317,14 +334,22 @@ class ClassicGroup:
         """Take over the topics that the members of a consumer group read."""
         self.subscribed_topics = self.members.subscribed_topics(self.protocol) if self.is_consumer_group else None
 
-    def write(self, value: GroupMetadataValue, on_written: Callable[[int, ErrorCode], None]) -> None:
-        """Persist `value`; `on_written` is called unless the group is DEAD by then."""
+    def write(self, record: KeyValue, on_written: Callable[[int, ErrorCode], None]) -> None:
+        """Persist a record; `on_written` is called unless the group is DEAD by then."""
 
         def unless_dead(now_ms: int, error: ErrorCode) -> None:
             if self.state is not _S.DEAD:
                 on_written(now_ms, error)
 
-        self.effects.append(Write(value, unless_dead))
+        self.effects.append(Write([record], unless_dead))
+
+    def end(self, error: ErrorCode) -> None:
+        """Let the group be DEAD here: requests that wait are answered with `error`, and no timer is left."""
+        for member in self.members.in_order():
+            self.fail_waiting(member, error, member_id=member.member_id)
+        self.effects += [CancelTimer(Timer.SESSION, one) for one in (*self.members, *self.pending_joins)]
+        self.effects += [CancelTimer(Timer.JOIN, ""), CancelTimer(Timer.SYNC, "")]
+        self.move_to(_S.DEAD, self.state_since_ms)
 
     # -- offsets ------------------------------------------------------------------------------
 
@@ -341,7 +366,7 @@ class ClassicGroup:
         self, member_id: str, group_instance_id: str | None, generation: int, *, in_transaction: bool
     ) -> ErrorCode:
         """Return why a member that says this of itself may not commit offsets now, or NONE."""
-        if generation < 0 and self.state is GroupState.EMPTY:
+        if generation < 0 and self.state is _S.EMPTY:
             return ErrorCode.NONE
         if generation >= 0 or member_id or group_instance_id is not None:
             error = self.members.error(member_id, group_instance_id)
@@ -349,12 +374,47 @@ class ClassicGroup:
                 return error
             if generation != self.generation:
                 return ErrorCode.ILLEGAL_GENERATION
-        elif not in_transaction and self.state is not GroupState.EMPTY:
+        elif not in_transaction and self.state is not _S.EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if not in_transaction and self.state is GroupState.COMPLETING_REBALANCE:
+        if not in_transaction and self.state is _S.COMPLETING_REBALANCE:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def delete_error(self) -> ErrorCode:
-        """Return NON_EMPTY_GROUP if the group has members or is about to, else NONE."""
-        return ErrorCode.NONE if self.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
+    def offset_delete_error(self) -> ErrorCode:
+        """Return NON_EMPTY_GROUP if there are members that do not say what they read, else NONE."""
+        return ErrorCode.NONE if self.is_consumer_group else self.delete_error()
+
+    def expired(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
+        """Return the keys of the offsets that have expired.
+
+        They expire after their commits if the consumer is simple, or no member reads their topic; after the group
+        became empty if its members have left.
+        """
+        since_ms: int | None = None
+        if self.protocol_type is not None:
+            if self.state is _S.EMPTY:
+                since_ms = None if self.state_since_ms == NO_TIME else self.state_since_ms
+            elif self.state is not _S.STABLE or self.subscribed_topics is None:
+                return []
+        return offsets.expired(self.group_id, now_ms, retention_ms, since_ms, self.reads)
+
+    # -- what others see ----------------------------------------------------------------------
+
+    @property
+    def state_name(self) -> str:
+        return self.state.value
+
+    @property
+    def is_empty(self) -> bool:
+        return self.state is _S.EMPTY
+
+    def described(self) -> DescribedGroup:
+        # What members said and the name of the protocol belong to a generation that is settled.
+        protocol = self.protocol if self.state is _S.STABLE else None
+        return DescribedGroup(
+            group_id=self.group_id,
+            group_state=self.state_name,
+            protocol_type=self.protocol_type or "",
+            protocol_data=protocol or "",
+            members=[member.described(protocol) for member in self.members.in_order()],
+        )

@@ -1,4 +1,4 @@
-"""How does a group come from one generation to the next? What joins, timers and commits lead to.
+"""Decisions on the way from one generation of a group to the next.
 
 A rebalance collects joins (PREPARING_REBALANCE), begins a generation (COMPLETING_REBALANCE) and persists the assignment
 of its leader (STABLE). A function changes the group, and leaves answers, timers and records in the group's effects.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.cluster.coordinators.groups.classic.effects import CancelTimer, SetTimer, Timer
-from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Timer
 from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
-from kmirror.cluster.coordinators.groups.classic.records import value_of
+from kmirror.cluster.coordinators.groups.classic.records import record_of
+from kmirror.cluster.coordinators.groups.effects import CancelTimer, SetTimer
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 
@@ -58,7 +58,7 @@ def complete(group: ClassicGroup, now_ms: int) -> None:
     group.begin_generation(now_ms)
     if group.state is _S.EMPTY:
         # If this is lost, the generation before is loaded again, and its members time out.
-        group.write(value_of(group, {}), lambda _now_ms, _error: None)
+        group.write(record_of(group, {}), lambda _now_ms, _error: None)
         return
     for member in group.members.in_order():
         group.answer_join(member, group.joined(member))
@@ -91,7 +91,7 @@ def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> N
                 group.expect_heartbeat(member)
         group.move_to(_S.STABLE, now_ms)
 
-    group.write(value_of(group, found), on_written)
+    group.write(record_of(group, found), on_written)
 
 
 def give_up_assignment(group: ClassicGroup, error: ErrorCode) -> None:
@@ -100,72 +100,3 @@ def give_up_assignment(group: ClassicGroup, error: ErrorCode) -> None:
         member.assignment = b""
         if group.answer_sync(member, SyncGroupResponse(error_code=error)):
             group.expect_heartbeat(member)
-
-
-# -- the clock and the shard ------------------------------------------------------------------------
-
-
-def on_timer(group: ClassicGroup, now_ms: int, timer: Timer, member_id: str) -> None:
-    """Go on when a timer of the group fires."""
-    match timer:
-        case Timer.JOIN:
-            _on_join_timer(group, now_ms)
-        case Timer.SYNC:
-            _on_sync_timer(group, now_ms)
-        case Timer.SESSION:
-            _on_session_end(group, now_ms, member_id)
-
-
-def _on_join_timer(group: ClassicGroup, now_ms: int) -> None:
-    """Go on without those that have not joined, unless the first rebalance may wait for more."""
-    if group.state is not _S.PREPARING_REBALANCE:
-        return
-    if group.initial_delay is not None and group.has_new_member and group.initial_delay[1] > 0:
-        delay_ms, left_ms = group.initial_delay
-        group.has_new_member = False
-        following_ms = min(group.limits.initial_rebalance_delay_ms, left_ms)
-        group.initial_delay = (following_ms, max(left_ms - delay_ms, 0))
-        group.effects.append(SetTimer(Timer.JOIN, "", following_ms))
-    else:
-        complete(group, now_ms)
-
-
-def _on_sync_timer(group: ClassicGroup, now_ms: int) -> None:
-    """Remove the members of this generation that never sent SyncGroup."""
-    if group.state in (_S.COMPLETING_REBALANCE, _S.STABLE) and group.pending_syncs:
-        for member_id in list(group.pending_syncs):
-            group.remove(member_id)
-        prepare(group, now_ms)
-
-
-def _on_session_end(group: ClassicGroup, now_ms: int, member_id: str) -> None:
-    """Remove a member that was not heard of, or one that did not come again with the id that it got."""
-    member = group.members.get(member_id)
-    if member is not None and member.is_alive_by_waiting:
-        return
-    if member is None and member_id not in group.pending_joins:
-        return
-    group.expel(member_id)
-    if group.state is _S.PREPARING_REBALANCE:
-        if group.all_have_joined:
-            complete(group, now_ms)
-    elif member is not None:
-        prepare(group, now_ms)
-
-
-def begin(group: ClassicGroup, now_ms: int, limits: Limits) -> None:
-    """Go on with a group that was loaded: its members have a session timeout each to be heard of."""
-    group.limits = limits
-    for member in group.members.in_order():
-        group.expect_heartbeat(member)
-    if len(group.members) > limits.size_max:
-        prepare(group, now_ms)
-
-
-def end(group: ClassicGroup, error: ErrorCode) -> None:
-    """Let the group be DEAD here: requests that wait are answered with `error`, and no timer is left."""
-    for member in group.members.in_order():
-        group.fail_waiting(member, error, member_id=member.member_id)
-    group.effects += [CancelTimer(Timer.SESSION, one) for one in (*group.members, *group.pending_joins)]
-    group.effects += [CancelTimer(Timer.JOIN, ""), CancelTimer(Timer.SYNC, "")]
-    group.move_to(_S.DEAD, group.state_since_ms)

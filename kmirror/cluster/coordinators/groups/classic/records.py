@@ -6,12 +6,24 @@ from collections.abc import Mapping
 
 from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup, Member
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue, MemberMetadata
+from kmirror.protocol.keyed_records import encode_key, encode_value
+
+VALUE_VERSION = 3
+"""Version in which Kafka 4.3.1 writes GroupMetadataValue."""
 
 
-def value_of(group: ClassicGroup, assignments: Mapping[str, bytes]) -> GroupMetadataValue:
+def metadata_record(group_id: str, value: GroupMetadataValue | None) -> KeyValue:
+    """Return the record of a group, or its tombstone."""
+    key = encode_key(GroupMetadataKey(group=group_id))
+    return key, None if value is None else encode_value(value, VALUE_VERSION)
+
+
+def record_of(group: ClassicGroup, assignments: Mapping[str, bytes]) -> KeyValue:
     """Return the record of the group, if its members have `assignments`."""
-    return GroupMetadataValue(
+    value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
         protocol=group.protocol,
@@ -31,12 +43,12 @@ def value_of(group: ClassicGroup, assignments: Mapping[str, bytes]) -> GroupMeta
             for member in group.members.in_order()
         ],
     )
+    return metadata_record(group.group_id, value)
 
 
 def group_of(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     """Return the group that a record describes: STABLE if it has members; none of them waits."""
     group = ClassicGroup(group_id, value.current_state_timestamp)
-    group.is_written = True
     group.state = GroupState.STABLE if value.members else GroupState.EMPTY
     group.generation = value.generation
     group.protocol_type = value.protocol_type or None

@@ -1,4 +1,4 @@
-"""What does a member of a classic group want, and what follows? Joins, syncs, heartbeats, leaves.
+"""Decisions about the requests of members: joins, syncs, heartbeats, leaves.
 
 Each function takes a request up for a group, and leaves what follows in the effects of that group. The rules are
 those of Kafka 4.3.1, with one addition: every request that waits is answered. Kafka forgets a JoinGroup or SyncGroup
@@ -11,18 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.coordinators.groups.classic import rebalance
-from kmirror.cluster.coordinators.groups.classic.effects import (
-    Answer,
-    CancelTimer,
-    Forget,
-    SetTimer,
-    Timer,
-    Waiter,
-    Write,
-)
-from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member, Timer
 from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER, GroupState
-from kmirror.cluster.coordinators.groups.classic.records import value_of
+from kmirror.cluster.coordinators.groups.classic.records import metadata_record, record_of
+from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Waiter, Write
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
@@ -85,8 +77,8 @@ def join(group: ClassicGroup, now_ms: int, asked: Join) -> None:
         _refuse(group, asked, error, request.member_id)
     else:
         _join_again(group, now_ms, asked, group.members[request.member_id])
-    if not group.is_written:
-        group.is_written = True
+    if group.is_new:
+        group.is_new = False
         _write_new_group(group)
 
 
@@ -165,11 +157,11 @@ def _write_new_group(group: ClassicGroup) -> None:
 
     def on_written(_: int, error: ErrorCode) -> None:
         if error:
-            rebalance.end(group, error)
+            group.end(error)
             group.effects.append(Forget())
 
     value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=group.state_since_ms)
-    group.write(value, on_written)
+    group.write(metadata_record(group.group_id, value), on_written)
 
 
 # -- static members ---------------------------------------------------------------------------------
@@ -207,7 +199,8 @@ def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_lea
         group.answer_join(member, group.joined(member, leader=leader, skip_assignment=skips))
         group.expect_heartbeat(member)
 
-    group.write(value_of(group, {one.member_id: one.assignment for one in group.members.values()}), on_written)
+    assignments = {one.member_id: one.assignment for one in group.members.values()}
+    group.write(record_of(group, assignments), on_written)
 
 
 def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:

@@ -6,18 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kmirror.cluster.coordinators.groups.classic import rebalance, requests
-from kmirror.cluster.coordinators.groups.classic.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
-from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits
+from kmirror.cluster.coordinators.groups.classic import requests
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits, Timer
+from kmirror.cluster.coordinators.groups.classic.kind import ClassicGroups
 from kmirror.cluster.coordinators.groups.classic.records import group_of
+from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Write
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.keyed_records import decode_record
 from kmirror.protocol.message import Message
+from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import GROUP_TOPIC
 
 GROUP = "g"
 SESSION_MS, REBALANCE_MS = 10_000, 60_000
@@ -57,7 +61,14 @@ class Stage:
         self.is_forgotten = False
         self.group = ClassicGroup(GROUP, self.now_ms) if loaded is None else group_of(GROUP, loaded)
         self._ids = 0
-        rebalance.begin(self.group, self.now_ms, limits or Limits(0))
+        self.group.is_new = loaded is None
+        self.kind = ClassicGroups()
+        limits = limits or Limits(0)
+        values = {
+            "group.initial.rebalance.delay.ms": str(limits.initial_rebalance_delay_ms),
+            "group.max.size": str(limits.size_max),
+        }
+        self.kind.begin(self.group, self.now_ms, Configs(Scope.BROKER, values))
         self._perform()
 
     # -- requests -----------------------------------------------------------------------------
@@ -139,7 +150,7 @@ class Stage:
             at, timer, member_id = min(due)
             del self.timers[Timer(timer), member_id]
             self.now_ms = max(self.now_ms, at)
-            rebalance.on_timer(self.group, self.now_ms, Timer(timer), member_id)
+            self.kind.on_timer(self.group, self.now_ms, Timer(timer), member_id)
             self._perform()
         self.now_ms = end_ms
 
@@ -154,7 +165,7 @@ class Stage:
 
     def end(self) -> None:
         """Let another broker lead the shard."""
-        rebalance.end(self.group, ErrorCode.NOT_COORDINATOR)
+        self.group.end(ErrorCode.NOT_COORDINATOR)
         self._perform()
 
     def _perform(self) -> None:
@@ -169,9 +180,17 @@ class Stage:
                     self.timers.pop((timer, member_id), None)
                 case Write():
                     self.writes.append(effect)
-                    self.log.append(effect.value)
+                    self.log.append(value_of(effect))
                 case Forget():
                     self.is_forgotten = True
+
+
+def value_of(write: Write) -> GroupMetadataValue:
+    """Return the one record of a group that is written."""
+    [(key, value)] = write.records
+    found = decode_record(GROUP_TOPIC, key, value).value
+    assert isinstance(found, GroupMetadataValue)
+    return found
 
 
 def stable(count: int, **options: Any) -> tuple[Stage, list[str]]:

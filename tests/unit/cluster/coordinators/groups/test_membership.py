@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.cluster.coordinators.groups.classic.effects import Timer
-from kmirror.cluster.coordinators.groups.classic.group import Limits
+from kmirror.cluster.coordinators.groups.classic.group import Limits, Timer
 from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
 from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.protocol.gen.leave_group_request import MemberIdentity

@@ -6,7 +6,6 @@ import pytest
 
 from kmirror.cluster.coordinators.groups.classic.group import NO_TIME, ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
-from kmirror.cluster.coordinators.groups.upkeep import expired
 from tests.consumer_offsets import KEY, LogOfOffsets
 
 RETENTION_MS = 1000
@@ -28,7 +27,7 @@ def expires_at(
     group = ClassicGroup("g", since_ms)
     group.state, group.protocol_type, group.subscribed_topics = state, protocol_type, reads
     for now_ms in (*range(0, 6000, 500), 10**12):
-        if expired(log.offsets, group, now_ms, RETENTION_MS) == [KEY]:
+        if group.expired(log.offsets, now_ms, RETENTION_MS) == [KEY]:
             return now_ms
     return None
 

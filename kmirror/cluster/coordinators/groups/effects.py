@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 Waiter = Callable[[Message], None]
 """Answers a request that has no answer yet."""
-
-
-class Timer(Enum):
-    """What a group waits for; only SESSION is one for each member."""
-
-    SESSION = "session"
-    JOIN = "join"
-    SYNC = "sync"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +24,28 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Call `on_timer` after `delay_ms`; a timer already set for the same is replaced."""
+    """Call `GroupKind.on_timer` after `delay_ms`; a timer already set for the same is replaced."""
 
-    timer: Timer
+    timer: Enum
     member_id: str
-    """Empty but for SESSION."""
+    """Empty for a timer of the whole group."""
     delay_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class CancelTimer:
-    timer: Timer
+    timer: Enum
     member_id: str
 
 
 @dataclass(slots=True, eq=False)
 class Write:
-    """Persist the group's metadata, and call `on_written(now_ms, error)` once it is committed or has failed.
+    """Persist records of the group, and call `on_written(now_ms, error)` once they are committed or have failed.
 
     What follows from that are effects of the group again.
     """
 
-    value: GroupMetadataValue
+    records: Sequence[KeyValue]
     on_written: Callable[[int, ErrorCode], None]
 
 

@@ -5,12 +5,13 @@ The answer comes when the join phase ends: it says the generation, and gives the
 
 from __future__ import annotations
 
-from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
-from kmirror.cluster.coordinators.groups.classic.effects import Waiter
-from kmirror.cluster.coordinators.groups.classic.requests import Join
+from kmirror.cluster.coordinators.groups.apis.prelude import denied
+from kmirror.cluster.coordinators.groups.classic import requests
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.effects import Waiter
 from kmirror.cluster.server import Inbound
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.java import address
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
@@ -22,8 +23,8 @@ NULL_PROTOCOL_FROM = 7
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGroupRequest]) -> None:
-    """Answer when the member knows its generation, or at once with an error."""
-    request = inbound.body
+    """Answer when the member knows its generation, or at once with an error; without a member id, create the group."""
+    request, configs = inbound.body, coordinator.context.configs
 
     @inbound.guard
     def answer(body: Message) -> None:
@@ -31,28 +32,38 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
         body.protocol_name = body.protocol_name or (None if inbound.version >= NULL_PROTOCOL_FROM else "")
         inbound.reply(body)
 
-    configs = coordinator.context.configs
     shortest, longest = configs.integer("group.min.session.timeout.ms"), configs.integer("group.max.session.timeout.ms")
     error, named = denied(inbound, request.group_id), ""
     if not error and not request.group_id:
         error, named = ErrorCode.INVALID_GROUP_ID, request.member_id
     elif not error and not shortest <= request.session_timeout_ms <= longest:
         error, named = ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id
-    error = error or not_here(coordinator, request.group_id)
-    if error:
-        answer(JoinGroupResponse(error_code=error, member_id=named))
+    group = error or coordinator.alive(now, request.group_id)
+    if isinstance(group, ErrorCode):
+        answer(JoinGroupResponse(error_code=group, member_id=named))
         return
     if inbound.version == 0:  # It has no rebalance timeout of its own.
         request.rebalance_timeout_ms = request.session_timeout_ms
-    coordinator.join(now, _asked(coordinator, inbound, answer))
+    asked = _asked(coordinator, inbound, answer)
+    if group is None and not request.member_id:
+        group = ClassicGroup(request.group_id, to_ms(now))
+        group.limits, group.is_new = Limits.of(configs), True
+        coordinator.add(group)
+    if isinstance(group, ClassicGroup):
+        requests.join(group, to_ms(now), asked)
+        coordinator.perform(now, group)
+    else:
+        error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        answer(JoinGroupResponse(error_code=error, member_id=request.member_id))
 
 
-def _asked(coordinator: GroupCoordinator, inbound: Inbound[JoinGroupRequest], answer: Waiter) -> Join:
+def _asked(coordinator: GroupCoordinator, inbound: Inbound[JoinGroupRequest], answer: Waiter) -> requests.Join:
     request = inbound.body
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
-    return Join(request, client_id, address(inbound.client.address.host), inbound.version, member_id, answer)
+    host = address(inbound.client.address.host)
+    return requests.Join(request, client_id, host, inbound.version, member_id, answer)
 
 
 def random_uuid(octets: bytes) -> str:

@@ -1,12 +1,13 @@
-"""SyncGroup, versions 0-5: the leader says who gets what, and every member is told what it got.
+"""SyncGroup, versions 0-5: the leader says who gets what, and every member learns its part.
 
 The answer comes when the assignment is persisted in `__consumer_offsets` and committed there.
 """
 
 from __future__ import annotations
 
-from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
 from kmirror.cluster.coordinators.groups.classic import requests
+from kmirror.cluster.coordinators.groups.classic.apis.prelude import find
+from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -28,11 +29,11 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[SyncGro
         inbound.reply(body)
 
     is_vague = inbound.version >= PROTOCOL_REQUIRED_FROM and None in (request.protocol_type, request.protocol_name)
-    error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL if is_vague else denied(inbound, request.group_id)
-    error = error or not_here(coordinator, request.group_id)
-    found = None if error else coordinator.alive(now, request.group_id)
-    if found is None:
-        answer(SyncGroupResponse(error_code=error or ErrorCode.UNKNOWN_MEMBER_ID))
+    group: ClassicGroup | ErrorCode = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if not is_vague:
+        group = find(coordinator, now, inbound, request.group_id)
+    if isinstance(group, ErrorCode):
+        answer(SyncGroupResponse(error_code=group))
         return
-    requests.sync(found, request, answer)
-    coordinator.perform(now, found)
+    requests.sync(group, request, answer)
+    coordinator.perform(now, group)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
 from kmirror.cluster.coordinators.groups.classic import requests
+from kmirror.cluster.coordinators.groups.classic.apis.prelude import find
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
@@ -28,17 +28,15 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGr
             body = LeaveGroupResponse(error_code=body.error_code or body.members[0].error_code)
         inbound.reply(body)
 
-    error = denied(inbound, request.group_id) or not_here(coordinator, request.group_id)
-    found = None if error else coordinator.alive(now, request.group_id)
-    if error:
-        answer(LeaveGroupResponse(error_code=error))
-    elif found is None:
-        unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    group = find(coordinator, now, inbound, request.group_id)
+    if group is ErrorCode.UNKNOWN_MEMBER_ID:
         rows = [
-            MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=unknown)
+            MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=group)
             for row in asked
         ]
         answer(LeaveGroupResponse(members=rows))
+    elif isinstance(group, ErrorCode):
+        answer(LeaveGroupResponse(error_code=group))
     else:
-        requests.leave(found, to_ms(now), asked, answer)
-        coordinator.perform(now, found)
+        requests.leave(group, to_ms(now), asked, answer)
+        coordinator.perform(now, group)

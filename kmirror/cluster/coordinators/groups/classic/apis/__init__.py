@@ -1,0 +1,1 @@
+"""What members of classic groups ask: one file for each API."""
