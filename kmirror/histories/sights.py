@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.controller.metadata_snapshot import snapshot_ids
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING
 from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.cluster.metadata.snapshots import snapshot_ids
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition

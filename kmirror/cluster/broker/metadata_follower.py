@@ -14,7 +14,7 @@ from kmirror.client.answers_without_news import AnswersWithoutNews
 from kmirror.client.requester import Sent
 from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
-from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.replication.log_recovery import LogRecovery

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.metadata.log import MetadataLog
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng

@@ -20,7 +20,11 @@ from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_recor
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.facts import LeaderElected
-from kmirror.cluster.controller.metadata_log import (
+from kmirror.cluster.controller.metrics import of_controller
+from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
+from kmirror.cluster.images import NO_LEADER, Delta
+from kmirror.cluster.metadata.log import (
     CloseMetadataLog,
     MetadataLog,
     OpenedMetadataLog,
@@ -29,11 +33,7 @@ from kmirror.cluster.controller.metadata_log import (
     TooManyRecords,
     log_config,
 )
-from kmirror.cluster.controller.metrics import of_controller
-from kmirror.cluster.controller.sessions import BrokerSessions
-from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
-from kmirror.cluster.images import NO_LEADER, Delta
-from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound, Server

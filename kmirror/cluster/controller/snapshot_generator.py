@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.metadata_log import SnapshotFacts
-from kmirror.cluster.controller.metadata_snapshot import MetadataSnapshot, SnapshotId
+from kmirror.cluster.metadata.log import SnapshotFacts
+from kmirror.cluster.metadata.snapshots import MetadataSnapshot, SnapshotId
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import DiskDone

@@ -28,7 +28,7 @@ from kmirror.protocol.message import Message
 class SnapshotRecords:
     """Tables of the records that are left of a metadata log; `take` is the only way they change.
 
-    Transactions of the log are taken out before (`metadata_transactions.py`).
+    Transactions of the log are taken out before (`metadata/transactions.py`).
     """
 
     def __init__(self) -> None:

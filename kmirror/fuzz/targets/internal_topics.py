@@ -13,15 +13,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.coordinators.groups.classic.kind import ClassicGroups
-from kmirror.cluster.coordinators.groups.classic.records import group_of, metadata_record
-from kmirror.cluster.coordinators.groups.state import GroupShard
+from kmirror.cluster.coordinators.groups.classic.group import Group
+from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, TableShard, Versioned
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
 from kmirror.cluster.images import Delta, MetadataImage
-from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metadata.batches import metadata_records
+from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.errors import LocalProtocolError, ProtocolError, UsageError
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.internal_topics import TOPICS, InternalTopicStream

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.images import NO_LEADER, Delta, MetadataImage, PartitionImage
+from kmirror.cluster.metadata.batches import metadata_records
+from kmirror.cluster.metadata.log import MetadataLog
 from kmirror.histories.coverage.row import How, Row
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.cluster.controller.metadata_snapshot import WriteSnapshot
+from kmirror.cluster.metadata.snapshots import WriteSnapshot
 from kmirror.histories.inside.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND, Duration

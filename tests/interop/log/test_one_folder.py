@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.dump_log import command
-from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
+from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import BOOTSTRAP

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.cluster.controller.metadata_batches import metadata_records
-from kmirror.cluster.controller.metadata_snapshot import merged
 from kmirror.cluster.images import Delta, MetadataImage
-from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metadata.batches import metadata_records
+from kmirror.cluster.metadata.snapshots import merged
+from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen import client_quota_record as quotas

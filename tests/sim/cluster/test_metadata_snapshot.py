@@ -7,7 +7,7 @@ import pytest
 import kmirror
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker import metadata_follower
-from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
+from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore

@@ -7,9 +7,9 @@ import pytest
 import kmirror
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker import metadata_follower
-from kmirror.cluster.controller.metadata_log import METADATA_PARTITION
-from kmirror.cluster.controller.metadata_snapshot import SnapshotId, WriteSnapshot, snapshot_ids
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.metadata.log import METADATA_PARTITION
+from kmirror.cluster.metadata.snapshots import SnapshotId, WriteSnapshot, snapshot_ids
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState

@@ -10,9 +10,10 @@ from typing import Any
 from kmirror.cluster.broker import metadata_follower
 from kmirror.cluster.broker.apis import describe_configs
 from kmirror.cluster.broker.metadata_follower import MetadataFollower
-from kmirror.cluster.controller import controller, elections, metadata_log
+from kmirror.cluster.controller import controller, elections
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
+from kmirror.cluster.metadata import log
 from kmirror.cluster.server import Inbound
 from kmirror.mirror import metrics
 from kmirror.mirror.broker_apis import describe_mirrors
@@ -67,7 +68,7 @@ def configs_are_not_read_again(patch: Patch) -> None:
             if not isinstance(message, ConfigRecord) or message.resource_type != ResourceType.MIRROR:
                 yield row
 
-    original = patch(metadata_log, "metadata_records", metadata_records)
+    original = patch(log, "metadata_records", metadata_records)
 
 
 @fault("other-image", profile="with_a_config")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.controller.metadata_batches import metadata_records
+from kmirror.cluster.metadata.batches import metadata_records
 from kmirror.histories.asking import ABOUT, QUESTIONS
 from kmirror.histories.coverage.table import unlisted
 from kmirror.histories.draw import draw

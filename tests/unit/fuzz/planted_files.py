@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
-from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.coordinators.groups import state as group_state
 from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
 from kmirror.cluster.images.topics import Topics
+from kmirror.cluster.metadata import batches as metadata_batches
 from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.kernel.uuid import Uuid

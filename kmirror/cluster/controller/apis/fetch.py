@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.cluster.metadata.log import MetadataLog
 from kmirror.cluster.replication.fetch_read import failed
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import MILLISECOND, Instant

@@ -6,7 +6,7 @@ Only of `__cluster_metadata`: the snapshot that a Fetch named, be there a newer 
 from __future__ import annotations
 
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.metadata_snapshot import SnapshotId
+from kmirror.cluster.metadata.snapshots import SnapshotId
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.controller.heartbeats import BrokerState
-from kmirror.cluster.controller.metadata_batches import BATCH_BYTES_MAX
-from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION, MetadataLog, TooManyRecords
 from kmirror.cluster.images import NO_LEADER
+from kmirror.cluster.metadata import batches as metadata_batches
+from kmirror.cluster.metadata.batches import BATCH_BYTES_MAX
+from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION, MetadataLog, TooManyRecords
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.cluster.api_versions import answer
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
-from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
+from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.events import Effect, Note, Started, Stopped
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng

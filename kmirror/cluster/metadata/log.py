@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kmirror.cluster.controller.metadata_batches import BATCH_BYTES_MAX, in_batches, metadata_records
-from kmirror.cluster.controller.metadata_snapshot import (
+from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.cluster.metadata.batches import BATCH_BYTES_MAX, in_batches, metadata_records
+from kmirror.cluster.metadata.snapshots import (
     MetadataSnapshot,
     SnapshotId,
     WriteSnapshot,
     read_snapshot,
     snapshot_ids,
 )
-from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition

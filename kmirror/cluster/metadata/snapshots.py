@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kmirror.cluster.controller.metadata_batches import in_batches, metadata_records
 from kmirror.cluster.images import SnapshotRecords
-from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metadata.batches import in_batches, metadata_records
+from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.log.state_files import SNAPSHOT_OF_LOG
 from kmirror.log.store import Chunk, PartitionStore
 from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
