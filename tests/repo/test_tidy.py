@@ -33,9 +33,9 @@ PLANTED = [
     ("kmirror/a.py", HEAD + "class A:\n    async def f(self):\n" + "        x = 1\n" * 70, "f has 71 lines"),
     ("kmirror/cluster/a.py", HEAD + "class A:\n" + "    x = 1\n" * 250, "class A has 251 lines, and 250"),
     (
-        "kmirror/cluster/controller/controller.py",
-        HEAD + "class Controller:\n    x = 1\n",
-        "class Controller has 2 lines: lower its number",
+        "kmirror/cluster/node/partition.py",
+        HEAD + "class Partition:\n    x = 1\n",
+        "class Partition has 2 lines: lower its number",
     ),
     ("tests/a/b.py", HEAD + "x = Path(__file__).resolve().parents[3]\n", "parents[3] lies outside"),
     ("tests/a.py", HEAD + "x = ROOT.parent / 'shared'\n", "ROOT.parent lies outside"),

@@ -16,7 +16,6 @@ LARGE_CLASSES = {
     "broker/apis/fetch.py": ("_Fetch", 351),
     "replication/follower.py": ("ReplicaFetchers", 284),
     "node/partition.py": ("Partition", 280),
-    "controller/controller.py": ("Controller", 267),
 }
 """Files with a class over the limit, and its lines: a number may only fall."""
 # Spelled so that this file does not find itself.

@@ -24,16 +24,9 @@ from kmirror.cluster.controller.metrics import of_controller
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.images import NO_LEADER, Delta
-from kmirror.cluster.metadata.log import (
-    CloseMetadataLog,
-    MetadataLog,
-    OpenedMetadataLog,
-    OpenMetadataLog,
-    ReplayedBatch,
-    TooManyRecords,
-    log_config,
-)
-from kmirror.cluster.metadata.transactions import MetadataTransactions
+from kmirror.cluster.metadata.log import MetadataLog, TooManyRecords, log_config
+from kmirror.cluster.metadata.opening import CloseMetadataLog, OpenedMetadataLog, OpenMetadataLog
+from kmirror.cluster.metadata.replay import replay
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound, Server
@@ -203,12 +196,12 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        log = MetadataLog(opened.log, opened.epoch, opened.snapshots, opened.bytes_replayed)
+        log = MetadataLog(opened.log, opened.epoch, opened.snapshots, sum(batch.size for batch in opened.batches))
         self.context.opened_log = log
         if self._is_ending:
             return
         try:
-            aborted = self._replay(opened.batches)
+            aborted = replay(opened.batches, self.image)
         except CorruptBatch as error:
             self._give_up(f"the metadata log cannot be replayed: {error}")
             return
@@ -231,23 +224,6 @@ class Controller:
         self.sessions.start(now)
         self._snapshots.start(now)
         self.server.accept()
-
-    def _replay(self, batches: Sequence[ReplayedBatch]) -> bool:
-        """Make the image from the log; return whether the log ends within a metadata transaction.
-
-        Raises `CorruptBatch` for a record that does not fit those before it.
-        """
-        delta = Delta()
-        transactions = MetadataTransactions()
-        for batch in batches:
-            for record in batch.records:
-                for counting in transactions.take(record):
-                    try:
-                        self.image.apply(counting.message, delta)
-                    except CorruptBatch as error:
-                        raise error.within(f"the batch up to offset {batch.last_offset}") from None
-            self.image.offset = batch.last_offset
-        return transactions.is_open
 
     def _flush(self) -> None:
         log = self.context.opened_log

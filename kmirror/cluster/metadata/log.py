@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
-from kmirror.cluster.images import METADATA_TOPIC_ID
-from kmirror.cluster.metadata.batches import BATCH_BYTES_MAX, in_batches, metadata_records
+from kmirror.cluster.metadata.batches import BATCH_BYTES_MAX, in_batches
 from kmirror.cluster.metadata.snapshots import (
     MetadataSnapshot,
     SnapshotId,
     WriteSnapshot,
-    read_snapshot,
-    snapshot_ids,
 )
-from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import NO_LIMIT
-from kmirror.log.disk import Disk
 from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
-from kmirror.log.state_files import (
-    BOOTSTRAP,
-    QUORUM_STATE,
-    decode_quorum_state,
-    encode_partition_metadata,
-    encode_quorum_state,
-)
-from kmirror.log.store import PARTITION_METADATA
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
-from kmirror.protocol.keyed_records import VersionedMessage, encode_metadata_record
+from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.protocol.message import Message
-from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import Configs
@@ -62,83 +48,6 @@ class TooManyRecords(Exception):
     """What is to be decided at once does not fit into one batch (BoundedListTooLongException)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedBatch:
-    """What one batch of the metadata log says."""
-
-    records: Sequence[VersionedMessage]
-    last_offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedMetadataLog:
-    """What the job of opening returns."""
-
-    log: PartitionLog
-    batches: Sequence[ReplayedBatch]
-    epoch: int
-    """The leader epoch that begins now."""
-    bootstrap: Sequence[Message]
-    """What the disk says that an empty log begins with; nothing if it is not empty."""
-    snapshots: Sequence[MetadataSnapshot]
-    """Those on the disk, in the order of their ends."""
-    bytes_replayed: int
-    """How many bytes lie in the log behind the newest of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenMetadataLog:
-    """A job for the disk: open the metadata log, cut off what a crash has torn, and read all its records."""
-
-    disk: Disk
-    config: LogConfig
-    now_ms: int
-
-    def run(self) -> OpenedMetadataLog:
-        """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end, or has lost it."""
-        store = self.disk.open(METADATA_PARTITION)
-        log = PartitionLog.open(METADATA_PARTITION, store, self.config, now_ms=self.now_ms, repair=True)
-        state = store.read_file(QUORUM_STATE)
-        epoch = 1 + max(log.latest_epoch, decode_quorum_state(state) if state else -1)
-        store.write_file(QUORUM_STATE, encode_quorum_state(epoch))
-        if not store.read_file(PARTITION_METADATA):
-            store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
-        snapshots = _snapshots_of(log)
-        start_offset, batches, bytes_replayed = 0, [], 0
-        for snapshot in snapshots[-1:]:
-            start_offset = snapshot.id.end_offset
-            records = [record for batch in iter_batches(snapshot.data) for record in metadata_records(batch)]
-            if start_offset:  # That of a new cluster holds voters alone.
-                batches.append(ReplayedBatch(records, start_offset - 1))
-        for batch in log.batches():
-            if batch.base_offset >= start_offset:
-                batches.append(ReplayedBatch(list(metadata_records(batch)), batch.last_offset))
-                bytes_replayed += len(batch.view)
-        formatted = None if batches else self.disk.read_file(BOOTSTRAP)
-        bootstrap = [told.message for batch in iter_batches(formatted or b"") for told in metadata_records(batch)]
-        return OpenedMetadataLog(log, batches, epoch, bootstrap, snapshots, bytes_replayed)
-
-
-def _snapshots_of(log: PartitionLog) -> list[MetadataSnapshot]:
-    """Return the snapshots beside a log, in order; one that ends below its newest snapshot begins anew at that's end.
-
-    Those that end below the log's beginning are deleted, as Kafka does. Raises CorruptBatch where the log lacks its
-    beginning and there is no snapshot of it.
-    """
-    base_offset, newest = log.segment_base_offsets[0], None
-    for found in snapshot_ids(log.store):
-        if found.end_offset < base_offset:
-            log.store.delete_file(found.file_name)
-        else:
-            newest = found
-    if newest is None and base_offset:
-        raise CorruptBatch(f"it begins at offset {base_offset}, and there is no snapshot of what comes before")
-    if newest is not None and newest.end_offset > log.log_end_offset:
-        log.truncate_fully_and_start_at(newest.end_offset)
-    read = (read_snapshot(log.store, found) for found in snapshot_ids(log.store))
-    return [snapshot for snapshot in read if snapshot is not None]
-
-
 def log_config(configs: Configs) -> LogConfig:
     """Return when the metadata log rolls: the nodes' own keys say that, and not those of topics."""
     return replace(
@@ -155,18 +64,6 @@ def _version_of(record: Message) -> int:
         if record.directories:
             return DIRECTORIES_FROM
     return RECORD_VERSIONS.get(record.NAME, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class CloseMetadataLog:
-    """A job for the disk: close the metadata log."""
-
-    log: PartitionLog
-
-    def run(self) -> None:
-        """Flush and close; raises OSError."""
-        self.log.close()
-        self.log.store.flush(self.log.segments.active.base_offset)  # The indexes that were just written, too.
 
 
 class SnapshotFacts(NamedTuple):

@@ -13,7 +13,7 @@ from kmirror.cluster.broker.metadata_follower import MetadataFollower
 from kmirror.cluster.controller import controller, elections
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
-from kmirror.cluster.metadata import log
+from kmirror.cluster.metadata import replay
 from kmirror.cluster.server import Inbound
 from kmirror.mirror import metrics
 from kmirror.mirror.broker_apis import describe_mirrors
@@ -68,7 +68,7 @@ def configs_are_not_read_again(patch: Patch) -> None:
             if not isinstance(message, ConfigRecord) or message.resource_type != ResourceType.MIRROR:
                 yield row
 
-    original = patch(log, "metadata_records", metadata_records)
+    original = patch(replay, "metadata_records", metadata_records)
 
 
 @fault("other-image", profile="with_a_config")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
-from kmirror.cluster.metadata.log import OpenMetadataLog
+from kmirror.cluster.metadata.opening import OpenMetadataLog
 from kmirror.kernel.events import DiskDone, DiskWork, Effect, Note, Reply, RequestReceived, Started, Stop, Stopped
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng

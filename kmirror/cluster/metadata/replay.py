@@ -1,0 +1,54 @@
+"""What does the metadata log come to? Its records from the newest snapshot on, and the image that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.cluster.metadata.batches import metadata_records
+from kmirror.cluster.metadata.snapshots import MetadataSnapshot
+from kmirror.cluster.metadata.transactions import MetadataTransactions
+from kmirror.errors import CorruptBatch
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.keyed_records import VersionedMessage
+from kmirror.records.batch import iter_batches
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedBatch:
+    """What one batch of the metadata log says."""
+
+    records: Sequence[VersionedMessage]
+    last_offset: int
+    size: int
+    """How many bytes it takes in the log; none if a snapshot says it."""
+
+
+def replayed_batches(log: PartitionLog, snapshot: MetadataSnapshot | None) -> Iterator[ReplayedBatch]:
+    """Yield what the snapshot says, if there is one, and then the batches of the log behind its end."""
+    start_offset = 0 if snapshot is None else snapshot.id.end_offset
+    if snapshot is not None and start_offset:  # That of a new cluster holds voters alone.
+        records = [record for batch in iter_batches(snapshot.data) for record in metadata_records(batch)]
+        yield ReplayedBatch(records, start_offset - 1, 0)
+    for batch in log.batches():
+        if batch.base_offset >= start_offset:
+            yield ReplayedBatch(list(metadata_records(batch)), batch.last_offset, len(batch.view))
+
+
+def replay(batches: Iterable[ReplayedBatch], image: MetadataImage) -> bool:
+    """Make a new image what the log says; return whether the log ends within a metadata transaction.
+
+    Raises `CorruptBatch` for a record that does not fit those before it.
+    """
+    delta = Delta()
+    transactions = MetadataTransactions()
+    for batch in batches:
+        for record in batch.records:
+            for counting in transactions.take(record):
+                try:
+                    image.apply(counting.message, delta)
+                except CorruptBatch as error:
+                    raise error.within(f"the batch up to offset {batch.last_offset}") from None
+        image.offset = batch.last_offset
+    return transactions.is_open
