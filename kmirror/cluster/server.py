@@ -140,7 +140,7 @@ class Inbound(Generic[B_co]):
             told = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
             server.meters.answered(server.now, self.times.name, self.version, told)
             timed = self.times.timed()
-        server.outbox.add(Reply(link.client.link, chunks, timed))
+        server.answer(Reply(link.client.link, chunks, timed))
         server.finished(link)
 
     def no_reply(self) -> None:
@@ -262,6 +262,7 @@ class Server:
         *,
         failures: Failures | None = None,
         clock: Callable[[], Instant] | None = None,
+        answer: Callable[[Reply | CloseLink], None] | None = None,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._by_key: dict[int, Handler] = {}
@@ -280,6 +281,8 @@ class Server:
         """Tells how long this node itself is at work within an event; by virtual time it takes none."""
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
+        self.answer = answer or outbox.add
+        """Lets an answer leave, or the closing of a link in its place: at once, or once the node stands by it."""
 
     @property
     def routes(self) -> Routes:
@@ -325,7 +328,7 @@ class Server:
         """Close the link; requests that wait on it are not answered."""
         name = link.client.link
         self.on_closed(name)
-        self.outbox.add(CloseLink(name))
+        self.answer(CloseLink(name))
 
     def finished(self, link: _Link) -> None:
         """Mark the request in work on this link as answered: the next one may be handled."""
@@ -407,7 +410,7 @@ class Server:
             return True
         if answer is None:
             return False
-        self.outbox.add(Reply(link.client.link, (answer,)))
+        self.answer(Reply(link.client.link, (answer,)))
         self.finished(link)
         return True
 
@@ -425,5 +428,5 @@ class Server:
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
         chunks = encode_response_chunks(body, 0, correlation_id=head.correlation_id)
-        self.outbox.add(Reply(link.client.link, tuple(chunks)))
+        self.answer(Reply(link.client.link, tuple(chunks)))
         self.finished(link)

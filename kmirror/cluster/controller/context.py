@@ -1,6 +1,6 @@
 """What the parts of one controller share: identity, configs, the metadata image, and the outbox for effects.
 
-Handlers read it; only the controller itself replaces the configs, changes the image and opens the log.
+Handlers read it; only the controller itself replaces the configs and changes the image.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.log import MetadataLog
+from kmirror.cluster.metadata.quorum import Quorum
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
@@ -18,7 +19,7 @@ from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import Configs
 
 Commit = Callable[[Instant, Sequence[Message]], None]
-"""Append records, in as many batches as it takes, and replay them."""
+"""Propose records, in as many batches as it takes, and replay them."""
 
 
 @dataclass(slots=True)
@@ -30,18 +31,18 @@ class ControllerContext:
     configs: Configs
     """The configs of now; every alteration makes a new object, so do not keep a reference."""
     rng: Rng
+    outbox: Outbox
+    quorum: Quorum
     static_configs: Mapping[str, str] = field(default_factory=dict)
     """Those of the properties file."""
     image: MetadataImage = field(default_factory=MetadataImage)
-    outbox: Outbox = field(default_factory=Outbox)
-    opened_log: MetadataLog | None = None
-    """None until it has been opened."""
+    """With all that was proposed, be it committed or not."""
 
     @property
     def log(self) -> MetadataLog:
         """Return the metadata log of a controller that has opened it."""
-        assert self.opened_log is not None, "opened"
-        return self.opened_log
+        assert self.quorum.log is not None, "opened"
+        return self.quorum.log
 
     def next_offset(self) -> int:
         """Return the offset that the next record will get; that of its registration is a broker's epoch."""

@@ -155,20 +155,14 @@ class MetadataLog:
             self.bytes_since_snapshot += len(batch)
         return last_offset
 
-    @property
-    def is_committed(self) -> bool:
-        """Return whether all that was appended is committed."""
-        return self._log.high_watermark >= self._log.log_end_offset
-
     def begin_flush(self) -> Flush | None:
         """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
         return self._log.begin_flush(self._log.log_end_offset)
 
     def finish_flush(self, now: Instant) -> None:
-        """Let what was flushed count as committed, and answer the fetches that wait for it."""
+        """Let what was flushed count as committed."""
         self._log.finish_flush(to_ms(now), done=True)
         self._log.update_high_watermark(min(self._log.recovery_point, self._log.log_end_offset))
-        self._wake(now)
 
     def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
         """Keep a fetch that waits for the log to grow; return the id under which `force` ends the wait.
@@ -179,7 +173,8 @@ class MetadataLog:
         self._parked[self._next_id] = attempt
         return self._next_id
 
-    def _wake(self, now: Instant) -> None:
+    def wake(self, now: Instant) -> None:
+        """Answer the fetches that waited for what is committed by now."""
         for key, attempt in list(self._parked.items()):
             if attempt(now, False):
                 self._parked.pop(key, None)

@@ -9,6 +9,7 @@ from typing import Any
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.metadata.quorum import Quorum
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
 from kmirror.histories.inside.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
@@ -113,8 +114,7 @@ class AnswerLook(FrameLook):
             if not pending.link.open:
                 del self._open[pending]
         controller = self._scene.clusters[cluster].controller if waiting else None
-        log = controller.context.opened_log if isinstance(controller, Controller) else None
-        if log is not None and log.is_committed:
+        if isinstance(controller, Controller) and controller.is_open and _is_committed(controller.quorum):
             for pending in waiting:
                 if pending.node_id == CONTROLLER_ID and pending.link.open:
                     self._broken(pending, "unanswered", f"{pending.body.NAME} is not answered, though all is committed")
@@ -216,6 +216,11 @@ class AnswerLook(FrameLook):
             expected = self._still_active(pending, expected)
         for rule, text in wrong_with(expected, body):
             self._broken(pending, rule, f"{body.NAME}: {text}")
+
+
+def _is_committed(quorum: Quorum) -> bool:
+    """Return whether all that was proposed is committed."""
+    return quorum.committed_end >= quorum.end_offset
 
 
 def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:

@@ -12,8 +12,8 @@ from kmirror.cluster.broker.apis import describe_configs
 from kmirror.cluster.broker.metadata_follower import MetadataFollower
 from kmirror.cluster.controller import controller, elections
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
-from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.metadata import replay
+from kmirror.cluster.metadata.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.server import Inbound
 from kmirror.mirror import metrics
 from kmirror.mirror.broker_apis import describe_mirrors

@@ -35,25 +35,26 @@ def decide(
     asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
     if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
         return Decision((), _refused(request))
-    log, now_ms = context.log, to_ms(now)
+    quorum, now_ms = context.quorum, to_ms(now)
+    leading = quorum.leader
     leader = ReplicaState(
-        replica_id=context.node_id,
-        log_end_offset=log.log.log_end_offset,
+        replica_id=leading.leader_id,
+        log_end_offset=quorum.end_offset,
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
     )
     described = PartitionData(
         error_message=None,
-        leader_id=context.node_id,
-        leader_epoch=log.epoch,
-        high_watermark=log.log.high_watermark,
+        leader_id=leading.leader_id,
+        leader_epoch=leading.epoch,
+        high_watermark=quorum.committed_end,
         current_voters=[leader],
     )
     response = DescribeQuorumResponse(
         error_message=None, topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[described])]
     )
     if version >= 2:
-        response.nodes = [Node(node_id=context.node_id)]
+        response.nodes = [Node(node_id=leading.leader_id)]
     return Decision((), response)
 
 

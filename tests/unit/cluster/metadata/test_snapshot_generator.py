@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
+from kmirror.cluster.metadata.snapshot_generator import SnapshotGenerator
 from kmirror.kernel.events import DiskDone
 
 
@@ -17,13 +17,13 @@ class Stage:
     def __init__(self) -> None:
         self.jobs: list[Any] = []
         self.notes: list[str] = []
-        context = SimpleNamespace(
-            configs=SimpleNamespace(integer=lambda name: 1),
-            log=SimpleNamespace(bytes_since_snapshot=1, begin_snapshot=object),
-            outbox=SimpleNamespace(note=self.notes.append),
+        parts = (
+            SimpleNamespace(bytes_since_snapshot=1, begin_snapshot=object),
+            lambda: SimpleNamespace(integer=lambda name: 1),
+            SimpleNamespace(note=self.notes.append),
+            SimpleNamespace(order=lambda log_dir, job, on_done: self.jobs.append(on_done)),
         )
-        disk_jobs = SimpleNamespace(order=lambda log_dir, job, on_done: self.jobs.append(on_done))
-        self.generator = SnapshotGenerator(cast(Any, context), cast(Any, disk_jobs), "dir")
+        self.generator = SnapshotGenerator(*cast(Any, parts), "dir")
 
 
 @pytest.fixture

@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.metadata.log import SnapshotFacts
+from kmirror.cluster.metadata.log import MetadataLog, SnapshotFacts
 from kmirror.cluster.metadata.snapshots import MetadataSnapshot, SnapshotId
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import DiskDone
+from kmirror.kernel.outbox import Outbox
 from kmirror.log.store import PartitionStore
+from kmirror.spec.configs import Configs
 
 TIMER = "metadata-snapshot"
 
@@ -42,15 +43,19 @@ class Purge:
 class SnapshotGenerator:
     """Keeps the metadata log of one controller short."""
 
-    def __init__(self, context: ControllerContext, disk_jobs: DiskJobs, log_dir: str) -> None:
-        self._context = context
-        self._log_dir = log_dir
+    def __init__(
+        self, log: MetadataLog, configs: Callable[[], Configs], outbox: Outbox, disk_jobs: DiskJobs, log_dir: str
+    ) -> None:
+        self._log = log
+        self._configs = configs
+        self._outbox = outbox
         self._disk_jobs = disk_jobs
+        self._log_dir = log_dir
         self._is_writing = False
         self._is_stopped = False
 
     def start(self, now: Instant) -> None:
-        """Begin to look after the log that was opened."""
+        """Begin to look after the log."""
         self._set_timer(now)
         self.grown(now)
 
@@ -60,8 +65,8 @@ class SnapshotGenerator:
 
     def grown(self, now: Instant) -> None:
         """Write a snapshot if so much was committed that one is due."""
-        bytes_max = self._context.configs.integer("metadata.log.max.record.bytes.between.snapshots")
-        if self._context.log.bytes_since_snapshot >= bytes_max:
+        bytes_max = self._configs().integer("metadata.log.max.record.bytes.between.snapshots")
+        if self._log.bytes_since_snapshot >= bytes_max:
             self._write(now)
 
     def on_timer(self, now: Instant) -> None:
@@ -70,14 +75,14 @@ class SnapshotGenerator:
         self._write(now)
 
     def _set_timer(self, now: Instant) -> None:
-        interval_ms = self._context.configs.integer("metadata.log.max.snapshot.interval.ms")
+        interval_ms = self._configs().integer("metadata.log.max.snapshot.interval.ms")
         if interval_ms:
-            self._context.outbox.set_timer((TIMER,), now + interval_ms * MILLISECOND)
+            self._outbox.set_timer((TIMER,), now + interval_ms * MILLISECOND)
 
     def _write(self, now: Instant) -> None:
         if self._is_writing or self._is_stopped:
             return
-        job = self._context.log.begin_snapshot()
+        job = self._log.begin_snapshot()
         if job is None:
             self._clean(now)
         else:
@@ -87,16 +92,16 @@ class SnapshotGenerator:
     def _on_written(self, now: Instant, done: DiskDone) -> None:
         self._is_writing = False
         if not isinstance(done.result, MetadataSnapshot):  # The log is whole as it was; the next one will do.
-            self._context.outbox.note(f"a snapshot of the metadata log could not be written: {done.error}")
+            self._outbox.note(f"a snapshot of the metadata log could not be written: {done.error}")
             return
         snapshot = done.result
-        self._context.log.add_snapshot(snapshot)
-        self._context.outbox.note(f"metadata snapshot {snapshot.id.file_name}, {len(snapshot.data)} bytes")
+        self._log.add_snapshot(snapshot)
+        self._outbox.note(f"metadata snapshot {snapshot.id.file_name}, {len(snapshot.data)} bytes")
         if not self._is_stopped:
             self._clean(now)
 
     def _clean(self, now: Instant) -> None:
-        configs, now_ms = self._context.configs, to_ms(now)
+        configs, now_ms = self._configs(), to_ms(now)
         bytes_max = configs.integer("metadata.max.retention.bytes")
         age_max_ms = configs.integer("metadata.max.retention.ms")
         if bytes_max >= 0:
@@ -105,19 +110,18 @@ class SnapshotGenerator:
             self._delete_while(now_ms, lambda oldest: now_ms - oldest.timestamp_ms > age_max_ms)
 
     def _bytes(self) -> int:
-        log = self._context.log
-        return log.log.segments.size_in_bytes + sum(snapshot.size for snapshot in log.snapshots.values())
+        return self._log.log.segments.size_in_bytes + sum(snapshot.size for snapshot in self._log.snapshots.values())
 
     def _delete_while(self, now_ms: int, is_due: Callable[[SnapshotFacts], bool]) -> None:
-        log = self._context.log
+        log = self._log
         while len(log.snapshots) > 1:
             (_, oldest), (second, _) = [*log.snapshots.items()][:2]
             if not is_due(oldest):
                 return
             base_offsets, snapshots = log.begin_at(second, now_ms)
-            self._context.outbox.note(f"the metadata log begins at offset {second.end_offset}")
+            self._outbox.note(f"the metadata log begins at offset {second.end_offset}")
             self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
 
     def _on_purged(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # They go when the log is opened next.
-            self._context.outbox.note(f"files of the metadata log could not be deleted: {done.error}")
+            self._outbox.note(f"files of the metadata log could not be deleted: {done.error}")
