@@ -23,7 +23,7 @@ from kmirror.cluster.controller.facts import LeaderElected
 from kmirror.cluster.controller.held_answers import HeldAnswers
 from kmirror.cluster.controller.metrics import of_controller
 from kmirror.cluster.controller.sessions import BrokerSessions
-from kmirror.cluster.images import NO_LEADER, Delta
+from kmirror.cluster.images import NO_LEADER, Delta, MetadataImage
 from kmirror.cluster.metadata.log import TooManyRecords
 from kmirror.cluster.metadata.quorum import Quorum
 from kmirror.cluster.metadata.replay import ReplayedBatch, replay
@@ -251,24 +251,40 @@ class Controller:
     def commit(self, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
         """Propose `records` and replay them, as one batch if `atomic`; TooManyRecords if they do not fit into one.
 
-        What follows from them is said once they are committed.
+        What follows from them is said once they are committed. None is left of those that cannot be replayed.
         """
         if not records or self._has_given_up:
             return
-        delta = Delta()
+        end_offset = self.quorum.end_offset
         try:
             last = self.quorum.propose(now, records, atomic=atomic)
         except OSError as error:
             self.give_up(f"the metadata log cannot be written: {error}")
             return
+        try:
+            delta = self._replayed(records)
+        except Exception:
+            self.take_back(end_offset)
+            raise
+        self.image.offset = last
+        if delta.alters_node(self.context.node_id):
+            self._read_configs()
+
+    def take_back(self, end_offset: int) -> None:
+        """Forget what was proposed from `end_offset` on: the image becomes again what the log before that comes to."""
+        former = MetadataImage()
+        replay(self.quorum.take_back(end_offset), former)
+        self.image.replace_by(former)
+        self._read_configs()
+
+    def _replayed(self, records: Sequence[Message]) -> Delta:
+        delta = Delta()
         for record in records:
             if isinstance(record, PartitionRecord | PartitionChangeRecord):
                 self._apply_partition(record, delta)
             else:
                 self.image.apply(record, delta)
-        self.image.offset = last
-        if delta.alters_node(self.context.node_id):
-            self._read_configs()
+        return delta
 
     def _apply_partition(self, record: PartitionRecord | PartitionChangeRecord, delta: Delta) -> None:
         """Replay a partition's record, and tell of its leader if it begins a leader epoch."""

@@ -155,6 +155,12 @@ class MetadataLog:
             self.bytes_since_snapshot += len(batch)
         return last_offset
 
+    def truncate_to(self, end_offset: int) -> None:
+        """Cut off what was appended from `end_offset` on, none of which is committed."""
+        assert self._log.high_watermark <= end_offset, "committed"
+        self._log.truncate_to(end_offset)
+        self._log.assign_epoch_start(self.epoch)
+
     def begin_flush(self) -> Flush | None:
         """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
         return self._log.begin_flush(self._log.log_end_offset)

@@ -1,7 +1,8 @@
 """What does a controller need of the quorum that keeps the metadata log? To propose records, and to hear what counts.
 
 A record that was proposed is in the log of the controller that leads, and in its image, before it is committed; a
-quorum of several may still lose it. So what follows from it is said once its offset is committed.
+quorum of several may still lose it. So what follows from it is said once its offset is committed, and until then it
+can be taken back.
 """
 
 from __future__ import annotations
@@ -64,6 +65,9 @@ class Quorum(Protocol):
         With `atomic` a crash leaves all of them or none: TooManyRecords, before anything is appended, if no batch can
         hold them. Raises OSError where the disk refuses.
         """
+
+    def take_back(self, end_offset: int) -> Iterable[ReplayedBatch]:
+        """Cut off what was proposed from `end_offset` on, none of it committed; return what the log holds then."""
 
     def start(self, now: Instant) -> None:
         """Open the log, and lead as soon as that is possible."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kmirror.cluster.metadata import snapshot_generator
 from kmirror.cluster.metadata.log import MetadataLog, log_config
 from kmirror.cluster.metadata.opening import CloseMetadataLog, OpenedMetadataLog, OpenMetadataLog
 from kmirror.cluster.metadata.quorum import LeaderAndEpoch, Listener
+from kmirror.cluster.metadata.replay import ReplayedBatch, replayed_batches
 from kmirror.cluster.metadata.snapshot_generator import SnapshotGenerator
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -54,6 +55,11 @@ class SingleNode:
 
     def propose(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
         return self._opened.append(now, records, atomic=atomic)
+
+    def take_back(self, end_offset: int) -> Iterable[ReplayedBatch]:
+        log = self._opened
+        log.truncate_to(end_offset)
+        return replayed_batches(log.log, log.latest_snapshot)
 
     # -- from the start to the end ------------------------------------------------------------
 
