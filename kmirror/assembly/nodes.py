@@ -12,6 +12,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.coordinators.plugins import COORDINATORS
+from kmirror.cluster.metadata.directory import ControllerDirectory
 from kmirror.cluster.node.context import BrokerOptions
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
@@ -103,11 +104,12 @@ class Assembly:
 
     def broker(self, broker_id: int, disks: Disks, rng: Rng) -> Broker:
         """Return one broker."""
-        here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
+        here = self.endpoints[broker_id]
+        controllers = ControllerDirectory({self.controller_id: self.endpoints[self.controller_id]}, self.controller_id)
         rack = {"broker.rack": self.racks[broker_id]} if broker_id in self.racks else {}
         configs = {**self.configs, **rack}
         options = BrokerOptions(
-            broker_id, self.cluster_id, here, controller, configs, self.on_failure, self.authorizer, self.clock
+            broker_id, self.cluster_id, here, controllers, configs, self.on_failure, self.authorizer, self.clock
         )
         broker = Broker(options, disks, rng)
         for component in (*COORDINATORS, MirrorComponent):

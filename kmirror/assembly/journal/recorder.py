@@ -121,7 +121,7 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
         options.node_id,
         options.cluster_id,
         options.endpoint,
-        (ANOTHER, node.context.options.controller) if isinstance(node, Broker) else None,
+        (ANOTHER, node.context.options.controllers.leader) if isinstance(node, Broker) else None,
         tuple(sorted(options.configs.items())),
         () if isinstance(node, Broker) else tuple(map(_record_value, node.options.bootstrap)),
         options.on_failure.name,

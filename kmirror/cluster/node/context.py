@@ -14,6 +14,7 @@ from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.metadata.directory import ControllerDirectory
 from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -42,7 +43,7 @@ class BrokerOptions:
     node_id: int
     cluster_id: str
     endpoint: Endpoint
-    controller: Endpoint
+    controllers: ControllerDirectory
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
@@ -67,7 +68,7 @@ class BrokerContext:
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
         self.endpoint = options.endpoint
-        self.controller = options.controller
+        self.controllers = options.controllers
         self.configs = broker_configs(options.configs, {})
         """The configs of now; every alteration makes a new object, so do not keep a reference."""
         self._layers: tuple[Configs, BrokerLayers] | None = None
@@ -166,14 +167,14 @@ class BrokerContext:
         within_ms: int = LONG_MAX,
         on_frame: OnFrame | None = None,
     ) -> Sent:
-        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer.
+        """Send to the controller that leads; requests of one channel are answered in order.
 
-        That is after `request.timeout.ms`, or `within_ms` if those are fewer. `on_frame` and what is returned are those
-        of `Requester.send`.
+        `on_reply` gets None for no answer: after `request.timeout.ms`, or `within_ms` if those are fewer. `on_frame`
+        and what is returned are those of `Requester.send`.
         """
         return self.requester.send(
             now,
-            self.controller,
+            self.controllers.leader,
             channel,
             request,
             self.version_of(request),

@@ -165,8 +165,8 @@ class Lifecycle:
         if isinstance(reply, BrokerRegistrationResponse):
             self.refusal = ErrorCode(reply.error_code)
         if self.refusal == ErrorCode.INCONSISTENT_CLUSTER_ID:
-            context = self._context
-            why = f"the controller at {context.controller} is not of cluster {context.cluster_id}, to which this broker"
+            context, at = self._context, self._context.controllers.leader
+            why = f"the controller at {at} is not of cluster {context.cluster_id}, to which this broker"
             why += f" belongs ({self.refusal.name}): that controller says of which it is"
             context.outbox.note(why, GaveUp(why))
             self.may_stop = True

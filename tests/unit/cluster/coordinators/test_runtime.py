@@ -11,6 +11,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.cluster.images import Delta
+from kmirror.cluster.metadata.directory import ControllerDirectory
 from kmirror.cluster.node.context import BrokerContext, BrokerOptions
 from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.node.partition import Partition
@@ -76,7 +77,8 @@ class Bench:
     """Broker 1, which leads shards of a topic with replicas 1 and 2, and a runtime over them."""
 
     def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
-        options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), Endpoint("c", 2), on_failure=OnFailure.GO_ON)
+        controllers = ControllerDirectory({100: Endpoint("c", 2)}, 100)
+        options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), controllers, on_failure=OnFailure.GO_ON)
         self.context = BrokerContext(options, [MemoryDisk()], Rng(1))
         self.replicas = ReplicaManager(
             self.context, Components(), DirectoryAssignments(self.context, Lifecycle(self.context))

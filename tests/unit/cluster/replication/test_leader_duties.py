@@ -82,11 +82,11 @@ def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(
     broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
     assert broker.context.do_at_end(now)
-    effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
+    effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controllers.leader, "controller")))
     assert joining in partition.maximal_isr()
     assert any(isinstance(effect, SetTimer) and effect.key == isr.AGAIN for effect in effects)
     again = broker.handle(now, TimerFired(isr.AGAIN))
-    assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controller for effect in again)
+    assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controllers.leader for effect in again)
 
 
 def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Cluster) -> None:
