@@ -30,6 +30,8 @@ REPLICATION_FACTOR = 3
 class ClusterInside:
     """Brokers `first_id` and following, controller 100, and what they know. A cluster says which run, and where."""
 
+    controller_id = CONTROLLER_ID
+
     def __init__(self, name: str, brokers: int, replication_factor: int | None, *, first_id: int = 1) -> None:
         arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
         if replication_factor is None:
@@ -37,7 +39,9 @@ class ClusterInside:
         self.name = name
         self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
         self.broker_ids = tuple(range(first_id, first_id + brokers))
-        self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {CONTROLLER_ID: f"{name}-controller"}
+        self.node_ids = (self.controller_id, *self.broker_ids)
+        """In the order in which they start."""
+        self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {self.controller_id: f"{name}-controller"}
         self._nodes: dict[int, Broker | Controller] = {}
         """The newest node of each id, whether it runs or not."""
         self._image = MetadataImage()
@@ -81,7 +85,7 @@ class ClusterInside:
         try:
             return self._processes[node_id]
         except (KeyError, TypeError):
-            brokers = f"brokers {listed(self.broker_ids)} and controller {CONTROLLER_ID}"
+            brokers = f"brokers {listed(self.broker_ids)} and controller {self.controller_id}"
             raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
 
     @property
@@ -110,8 +114,8 @@ class ClusterInside:
 
     def _check_is_broker(self, broker_id: int) -> None:
         self.process(broker_id)
-        if broker_id == CONTROLLER_ID:
-            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+        if broker_id == self.controller_id:
+            raise UsageError(f"{broker_id} is the controller of cluster {self.name}: `controller` returns it")
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""
@@ -124,14 +128,14 @@ class ClusterInside:
     @property
     def controller(self) -> Controller:
         """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
-        self._check_runs(CONTROLLER_ID)
-        node = self._nodes[CONTROLLER_ID]
+        self._check_runs(self.controller_id)
+        node = self._nodes[self.controller_id]
         assert isinstance(node, Controller), node
         return node
 
     def broker(self, broker_id: int) -> Broker:
         """Return a broker's node; UsageError while it is down."""
-        if broker_id == CONTROLLER_ID or not self.runs(broker_id):
+        if broker_id == self.controller_id or not self.runs(broker_id):
             self._check_is_broker(broker_id)
             self._check_runs(broker_id)
         node = self._nodes[broker_id]
@@ -146,7 +150,7 @@ class ClusterInside:
 
         While no controller runs, or it still reads its log, it is the image that the last one had.
         """
-        newest = self._nodes.get(CONTROLLER_ID)
+        newest = self._nodes.get(self.controller_id)
         return newest.image if isinstance(newest, Controller) and newest.is_open else self._image
 
     def leader(self, tp: TopicPartition) -> Partition | None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs, checked_racks
+from kmirror.assembly.inside import ClusterInside, checked_configs, checked_racks
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
@@ -97,7 +97,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
         self._data = folders_of(data)
-        known = None if not self._data or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
+        known = None if not self._data or brokers != 1 else only_broker(self._data, self.controller_id)
         first_id = 1 if known is None else known
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
         ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)
@@ -131,7 +131,7 @@ class TcpCluster(RunningNodes, ClusterInside):
     def endpoint(self, node_id: int) -> Endpoint:
         """Return where a node listens; the controller has no port, and is spoken to by the brokers alone."""
         name = self.process(node_id)
-        if node_id == CONTROLLER_ID:
+        if node_id == self.controller_id:
             return Endpoint(name, 0)
         if node_id not in self._ports:
             raise UsageError(f"cluster {self.name} has no ports yet: use it in a `with` block, or call start()")
@@ -169,7 +169,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             self._data,
             metadata=metadata_folder(self.configs),
             broker_ids=self.broker_ids,
-            controller_id=CONTROLLER_ID,
+            controller_id=self.controller_id,
             bootstrap=formatted_records(self._eligible_version),
             endpoint=CONTROLLER_ENDPOINT,
             now_ms=time.time_ns() // 1_000_000,
@@ -177,7 +177,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         )
         self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
         try:
-            check_levels(self._folders.paths[CONTROLLER_ID][0], self._asked)
+            check_levels(self._folders.paths[self.controller_id][0], self._asked)
         except BaseException:
             self._release()
             raise
@@ -204,11 +204,10 @@ class TcpCluster(RunningNodes, ClusterInside):
         loop = asyncio.get_running_loop()
         host = self._host = Host(loop)
         host.on_note = self.on_note
-        node_ids = (CONTROLLER_ID, *self.broker_ids)
         assembly = Assembly(
             cluster_id=self.cluster_id,
-            controller_id=CONTROLLER_ID,
-            endpoints={node_id: self.endpoint(node_id) for node_id in node_ids},
+            controller_id=self.controller_id,
+            endpoints={node_id: self.endpoint(node_id) for node_id in self.node_ids},
             configs=self.configs,
             racks=self._racks,
             bootstrap=feature_records(self._mirror_version, eligible_version=self._eligible_version),
@@ -217,7 +216,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             clock=host.now,
         )
         options = LinkOptions.of(broker_configs(self.configs, {}))
-        for node_id in node_ids:
+        for node_id in self.node_ids:
             host.add(
                 self.process(node_id),
                 self._maker(assembly, node_id),
@@ -238,7 +237,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         return make
 
     async def _start(self) -> None:
-        for node_id in (CONTROLLER_ID, *self.broker_ids):
+        for node_id in self.node_ids:
             await self._restart_process(self.process(node_id))
         # Nobody knows how long the recovery of large logs takes.
         within_s = None if self._is_on_disk else START_WITHIN_S
@@ -265,7 +264,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         """
         if node_id is not None:
             self._check_runs(node_id)
-        nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
+        nodes = [n for n in (*self.broker_ids, self.controller_id) if self.runs(n)] if node_id is None else [node_id]
         for each in nodes:
             self._thread.wait(self._stop_process(self.process(each)))
 
@@ -278,7 +277,7 @@ class TcpCluster(RunningNodes, ClusterInside):
     def is_lost(self) -> bool:
         """Return whether the controller has given up, or every broker: then nothing is served any more."""
         lost = self.given_up
-        return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
+        return self.process(self.controller_id) in lost or all(self.process(each) in lost for each in self.broker_ids)
 
     # -- what scripts do ----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs, checked_racks
+from kmirror.assembly.inside import ClusterInside, checked_configs, checked_racks
 from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -109,16 +109,16 @@ class Cluster(ClusterInside):
         self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
-        nodes = (CONTROLLER_ID, *self.broker_ids)
         arguments.whole_number("log_dirs", log_dirs, 1)
-        self.log_dirs = {} if disks is not None else {node_id: self._in_memory(node_id, log_dirs) for node_id in nodes}
+        in_memory = self.node_ids if disks is None else ()
+        self.log_dirs = {node_id: self._in_memory(node_id, log_dirs) for node_id in in_memory}
         """Those in memory, by the id of their node; a controller has one."""
         self._open_disks: Callable[[int], Disks] = self.log_dirs.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
-            controller_id=CONTROLLER_ID,
-            endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
+            controller_id=self.controller_id,
+            endpoints={node_id: self.endpoint(node_id) for node_id in self.node_ids},
             configs=self.configs,
             racks=checked_racks(racks, self.broker_ids),
             bootstrap=feature_records(mirror_version, transaction_version, eligible_version)
@@ -127,7 +127,7 @@ class Cluster(ClusterInside):
             authorizer=authorizer,
         )
         world = simulation.world
-        for node_id in nodes:
+        for node_id in self.node_ids:
             world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id), interpose)
         self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
@@ -139,7 +139,7 @@ class Cluster(ClusterInside):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for node_id in (*self.broker_ids, CONTROLLER_ID):
+        for node_id in (*self.broker_ids, self.controller_id):
             if self.runs(node_id):
                 self.kill(node_id)
 
@@ -162,7 +162,7 @@ class Cluster(ClusterInside):
 
     def endpoint(self, node_id: int) -> Endpoint:
         """Return where a node listens: brokers on port 9092, the controller on 9093."""
-        return Endpoint(self.process(node_id), 9093 if node_id == CONTROLLER_ID else 9092)
+        return Endpoint(self.process(node_id), 9093 if node_id == self.controller_id else 9092)
 
     def _node_rng(self, node_id: int) -> Rng:
         # A restarted process must not draw the numbers of the one before it.
@@ -205,7 +205,7 @@ class Cluster(ClusterInside):
             return to_ms(world.processes[name].local(world.now))
 
         disks = []
-        for number in range(1 if node_id == CONTROLLER_ID else count):
+        for number in range(1 if node_id == self.controller_id else count):
             rng = self.rng.split(f"directory {number} of node {node_id}")
             log_dir = MEMORY if count == 1 else f"{MEMORY}-{number}"
             disks.append(MemoryDisk(log_dir, Uuid(rng.octets(16)), clock=clock))
@@ -239,7 +239,7 @@ class Cluster(ClusterInside):
         """
         world = self.simulation.world
         self._check_may_start()
-        world.start(self.process(CONTROLLER_ID))
+        world.start(self.process(self.controller_id))
         for broker_id in self.broker_ids:
             world.start(self.process(broker_id))
         world.run_until(self.is_settled, within_us=60 * SECOND, what=f"cluster {self.name} to come up")
@@ -257,7 +257,7 @@ class Cluster(ClusterInside):
         """Have a node, or all that run, end in order, and go on; UsageError if the node that is named does not run."""
         if node_id is not None:
             self._check_runs(node_id)
-        nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
+        nodes = [n for n in (*self.broker_ids, self.controller_id) if self.runs(n)] if node_id is None else [node_id]
         world = self.simulation.world
 
         async def stop() -> None:
@@ -410,7 +410,7 @@ class Cluster(ClusterInside):
         UsageError if there is no such broker.
         """
         self._check_is_broker(broker_id)
-        if not self.runs(CONTROLLER_ID):
+        if not self.runs(self.controller_id):
             return None
         ends_at = self.controller.sessions.ends_at(broker_id)
         return None if ends_at is None else (ends_at - START) / SECOND
@@ -421,7 +421,7 @@ class Cluster(ClusterInside):
         A broker that was killed and started again is not heard from until its former session has ended. While the
         controller does not run, which is all that is said then, no session ends, and no order is carried out.
         """
-        if not self.runs(CONTROLLER_ID):
+        if not self.runs(self.controller_id):
             return [f"the controller of {self.name} does not run"]
         found = []
         for broker_id in self.broker_ids:

@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.names import counted, few
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
@@ -53,8 +52,8 @@ def cluster(
 def state_of(made: TcpCluster) -> str:
     """Return a report on a cluster for a failed test: addresses, running nodes, partition states and failures."""
     lines = [f"{made.name}: bootstrap.servers={made.bootstrap_servers}"]
-    for node_id in (*made.broker_ids, CONTROLLER_ID):
-        what = "controller" if node_id == CONTROLLER_ID else f"broker {node_id} at {made.endpoint(node_id)}"
+    for node_id in (*made.broker_ids, made.controller_id):
+        what = "controller" if node_id == made.controller_id else f"broker {node_id} at {made.endpoint(node_id)}"
         lines.append(f"  {what}: {'running' if made.runs(node_id) else 'down'}")
     lines += _topics(made)
     for failure in made.failures:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.sessions.links import SimulatedLink
@@ -199,7 +198,7 @@ def simulated(seed: int, choose: Choose) -> SimulatedLink:
         cluster = Cluster(simulation, name, brokers=choose.pick((1, 1, 2)), replication_factor=1, configs=_CONFIGS)
         cluster.start()
         endpoints.update({f"{name}{broker}": cluster.endpoint(broker) for broker in cluster.broker_ids})
-        endpoints[name + CONTROLLER] = cluster.endpoint(CONTROLLER_ID)
+        endpoints[name + CONTROLLER] = cluster.endpoint(cluster.controller_id)
     return SimulatedLink(simulation.world, endpoints)
 
 

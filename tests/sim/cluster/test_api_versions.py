@@ -6,9 +6,10 @@ import struct
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode

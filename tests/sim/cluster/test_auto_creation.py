@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.controller import Controller
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
@@ -16,7 +17,6 @@ from kmirror.protocol.gen.describe_topic_partitions_request import (
 )
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.message import Message
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -23,7 +24,6 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.facts import StateEntered
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
