@@ -282,7 +282,7 @@ class Server:
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
         self.answer = answer or outbox.add
-        """Lets an answer leave, or the closing of a link in its place: at once, or once the node stands by it."""
+        """Sends an answer, or closes a link in place of one; a node may hold either back."""
 
     @property
     def routes(self) -> Routes:

@@ -36,7 +36,7 @@ class ControllerContext:
     static_configs: Mapping[str, str] = field(default_factory=dict)
     """Those of the properties file."""
     image: MetadataImage = field(default_factory=MetadataImage)
-    """With all that was proposed, be it committed or not."""
+    """It has all proposed records, committed or not."""
 
     @property
     def log(self) -> MetadataLog:

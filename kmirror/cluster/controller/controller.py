@@ -1,7 +1,7 @@
 """The controller: decides about metadata, writes the decision to its log, and replays it.
 
 Every handler looks at the image and returns records and an answer. The records are proposed to the quorum
-(`metadata/quorum.py`), which has them in `__cluster_metadata` in one batch, and replayed at once; the answer leaves
+(`metadata/quorum.py`), which writes them to `__cluster_metadata` in one batch, and replayed at once; the answer leaves
 once they are committed, for until then they could be lost. Brokers fetch the log like followers, as far as it is
 committed (KIP-630, KIP-631).
 """
@@ -167,7 +167,7 @@ class Controller:
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
 
-    # -- what the quorum says -----------------------------------------------------------------
+    # -- from the quorum ----------------------------------------------------------------------
 
     def on_leading(self, now: Instant, batches: Iterable[ReplayedBatch], bootstrap: Sequence[Message]) -> None:
         """Replay the log, and begin to answer the requests that have come in the meantime."""
@@ -196,7 +196,7 @@ class Controller:
         self.server.accept()
 
     def on_committed(self, now: Instant) -> None:
-        """Let the answers leave that waited for it."""
+        """Release the answers that waited for it."""
         self._answers.release()
 
     def give_up(self, why: str) -> None:
@@ -251,7 +251,7 @@ class Controller:
     def commit(self, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
         """Propose `records` and replay them, as one batch if `atomic`; TooManyRecords if they do not fit into one.
 
-        What follows from them is said once they are committed. None is left of those that cannot be replayed.
+        Answers wait until they are committed. If one of them cannot be replayed, none is left.
         """
         if not records or self._has_given_up:
             return
@@ -271,7 +271,7 @@ class Controller:
             self._read_configs()
 
     def take_back(self, end_offset: int) -> None:
-        """Forget what was proposed from `end_offset` on: the image becomes again what the log before that comes to."""
+        """Forget the records from `end_offset` on, and make the image again from the log before them."""
         former = MetadataImage()
         replay(self.quorum.take_back(end_offset), former)
         self.image.replace_by(former)

@@ -10,7 +10,7 @@ from kmirror.kernel.ids import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class ControllerDirectory:
-    """The controllers of a cluster; one that leads later makes another directory."""
+    """The controllers of a cluster; another leader makes another directory."""
 
     endpoints: Mapping[int, Endpoint]
     """Node id to where the controller listens."""
@@ -18,5 +18,5 @@ class ControllerDirectory:
 
     @property
     def leader(self) -> Endpoint:
-        """Return where the controller listens that leads."""
+        """Return the endpoint of the controller that leads."""
         return self.endpoints[self.leader_id]

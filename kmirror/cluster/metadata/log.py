@@ -1,4 +1,4 @@
-"""`__cluster_metadata`: the controller's log, and the brokers whose fetches wait at its end."""
+"""`__cluster_metadata`: the log of a controller, and the brokers whose fetches wait at its end."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SnapshotFacts(NamedTuple):
 
 
 class MetadataLog:
-    """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
+    """The log as one controller has it, its snapshots, and the fetches that wait for records to be committed."""
 
     def __init__(
         self, log: PartitionLog, epoch: int, snapshots: Sequence[MetadataSnapshot] = (), bytes_replayed: int = 0
@@ -91,7 +91,6 @@ class MetadataLog:
         self._log.flushing.is_deferred = True
         self.epoch = epoch
         self._log.assign_epoch_start(self.epoch)
-        self._log.update_high_watermark(self._log.log_end_offset)
         self._parked: dict[int, Callable[[Instant, bool], bool]] = {}
         self._next_id = 0
 
@@ -134,7 +133,7 @@ class MetadataLog:
         return self._log.set_aside_old_segments(now_ms), gone
 
     def append(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
-        """Append records; return the offset of the last one. They are committed once they have been flushed.
+        """Append records; return the offset of the last one. None of them is committed yet.
 
         With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
         hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
@@ -156,7 +155,7 @@ class MetadataLog:
         return last_offset
 
     def truncate_to(self, end_offset: int) -> None:
-        """Cut off what was appended from `end_offset` on, none of which is committed."""
+        """Cut off the records from `end_offset` on, none of them committed."""
         assert self._log.high_watermark <= end_offset, "committed"
         self._log.truncate_to(end_offset)
         self._log.assign_epoch_start(self.epoch)
@@ -165,10 +164,14 @@ class MetadataLog:
         """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
         return self._log.begin_flush(self._log.log_end_offset)
 
-    def finish_flush(self, now: Instant) -> None:
-        """Let what was flushed count as committed."""
+    def finish_flush(self, now: Instant) -> int:
+        """Take over that a flush has ended; return the offset below which no power cut takes a record."""
         self._log.finish_flush(to_ms(now), done=True)
-        self._log.update_high_watermark(min(self._log.recovery_point, self._log.log_end_offset))
+        return min(self._log.recovery_point, self._log.log_end_offset)
+
+    def commit(self, end_offset: int) -> None:
+        """Count all records below `end_offset` as committed: brokers may have them."""
+        self._log.update_high_watermark(end_offset)
 
     def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
         """Keep a fetch that waits for the log to grow; return the id under which `force` ends the wait.
@@ -180,7 +183,7 @@ class MetadataLog:
         return self._next_id
 
     def wake(self, now: Instant) -> None:
-        """Answer the fetches that waited for what is committed by now."""
+        """Answer the fetches that waited for the records that are committed now."""
         for key, attempt in list(self._parked.items()):
             if attempt(now, False):
                 self._parked.pop(key, None)

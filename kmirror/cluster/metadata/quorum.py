@@ -1,8 +1,8 @@
-"""What does a controller need of the quorum that keeps the metadata log? To propose records, and to hear what counts.
+"""What does a controller need of the quorum that keeps the metadata log? To propose records that are committed later.
 
-A record that was proposed is in the log of the controller that leads, and in its image, before it is committed; a
-quorum of several may still lose it. So what follows from it is said once its offset is committed, and until then it
-can be taken back.
+A proposed record is in the log and the image of the controller that leads before it is committed; a quorum of several
+nodes may still lose it. So answers that depend on it leave once its offset is committed, and until then it can be
+taken back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.protocol.message import Message
 
 
 class LeaderAndEpoch(NamedTuple):
-    """The controller that leads the quorum, and since which leader epoch of the metadata log."""
+    """The controller that leads the quorum, and the leader epoch of the metadata log in which it does."""
 
     leader_id: int
     epoch: int
@@ -28,10 +28,10 @@ class Listener(Protocol):
     """The controller that stands on a quorum."""
 
     def on_leading(self, now: Instant, batches: Iterable[ReplayedBatch], bootstrap: Sequence[Message]) -> None:
-        """Replay what the log holds, and lead; `bootstrap` is what the disk says that an empty log begins with."""
+        """Replay the batches of the log, and lead; an empty log begins with the records in `bootstrap`, if any."""
 
     def on_committed(self, now: Instant) -> None:
-        """Say what had to wait until it was committed."""
+        """Release the answers that waited for the records that are committed now."""
 
     def give_up(self, why: str) -> None:
         """End: the quorum cannot go on."""
@@ -49,7 +49,7 @@ class Quorum(Protocol):
 
     @property
     def log(self) -> MetadataLog | None:
-        """Return the log here, and its snapshots, for those that follow it; None until it was opened."""
+        """Return the log of this node, with its snapshots, for the brokers that follow it; None until it was opened."""
 
     @property
     def end_offset(self) -> int:
@@ -57,7 +57,7 @@ class Quorum(Protocol):
 
     @property
     def committed_end(self) -> int:
-        """Return the offset below which every record is committed: none is lost, and those that follow may have it."""
+        """Return the offset below which every record is committed: none can be lost, and brokers may have them."""
 
     def propose(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
         """Append records, which will be committed later, and return the offset of the last one.
@@ -67,19 +67,19 @@ class Quorum(Protocol):
         """
 
     def take_back(self, end_offset: int) -> Iterable[ReplayedBatch]:
-        """Cut off what was proposed from `end_offset` on, none of it committed; return what the log holds then."""
+        """Cut off the records from `end_offset` on, none of them committed; return the batches that are left."""
 
     def start(self, now: Instant) -> None:
         """Open the log, and lead as soon as that is possible."""
 
     def follow_up(self) -> None:
-        """Order the work that an event has left, once nothing else follows from it."""
+        """Order the disk work for an event, once nothing else follows from it."""
 
     def on_disk_done(self, now: Instant, done: DiskDone) -> None:
         """Take over that a job for the disk has ended."""
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Do what is due."""
+        """Do the work that is due."""
 
     def stop(self) -> None:
-        """Begin nothing new: commit what was proposed, and close the log."""
+        """Begin nothing new: commit the proposed records, and close the log."""

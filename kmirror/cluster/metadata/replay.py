@@ -17,16 +17,16 @@ from kmirror.records.batch import iter_batches
 
 @dataclass(frozen=True, slots=True)
 class ReplayedBatch:
-    """What one batch of the metadata log says."""
+    """The records of one batch of the metadata log, or of its snapshot."""
 
     records: Sequence[VersionedMessage]
     last_offset: int
     size: int
-    """How many bytes it takes in the log; none if a snapshot says it."""
+    """Its bytes in the log, 0 for a snapshot."""
 
 
 def replayed_batches(log: PartitionLog, snapshot: MetadataSnapshot | None) -> Iterator[ReplayedBatch]:
-    """Yield what the snapshot says, if there is one, and then the batches of the log behind its end."""
+    """Yield the records of the snapshot, if there is one, and then the batches of the log behind its end."""
     start_offset = 0 if snapshot is None else snapshot.id.end_offset
     if snapshot is not None and start_offset:  # That of a new cluster holds voters alone.
         records = [record for batch in iter_batches(snapshot.data) for record in metadata_records(batch)]
@@ -37,7 +37,7 @@ def replayed_batches(log: PartitionLog, snapshot: MetadataSnapshot | None) -> It
 
 
 def replay(batches: Iterable[ReplayedBatch], image: MetadataImage) -> bool:
-    """Make a new image what the log says; return whether the log ends within a metadata transaction.
+    """Replay batches into a new image; return whether they end within a metadata transaction.
 
     Raises `CorruptBatch` for a record that does not fit those before it.
     """

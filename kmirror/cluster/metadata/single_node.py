@@ -1,4 +1,4 @@
-"""A quorum of one controller: it leads from its start, and what it has flushed is committed."""
+"""How does one controller keep the metadata log? It leads from its start, and a flushed record is committed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kmirror.spec.configs import Configs
 
 
 class SingleNode:
-    """The quorum of one controller, over the disk that its log lies on."""
+    """A quorum of one controller, over the disk of its log."""
 
     def __init__(
         self, node_id: int, disk: Disk, configs: Callable[[], Configs], outbox: Outbox, listener: Listener
@@ -75,6 +75,7 @@ class SingleNode:
         assert isinstance(opened, OpenedMetadataLog)
         bytes_replayed = sum(batch.size for batch in opened.batches)
         log = self.log = MetadataLog(opened.log, opened.epoch, opened.snapshots, bytes_replayed)
+        log.commit(self.end_offset)
         if not self._is_stopping:
             self._listener.on_leading(now, opened.batches, opened.bootstrap)
         if not self._is_stopping:
@@ -82,7 +83,7 @@ class SingleNode:
             self._snapshots.start(now)
 
     def follow_up(self) -> None:
-        """Order a flush of what was appended, and in the end the closing of the log once its disk is idle."""
+        """Order a flush of the appended records; in the end, once the disk is idle, order the closing of the log."""
         job = None if self.log is None else self.log.begin_flush()
         if job is not None:
             self._disk_jobs.order(self._disk.log_dir, job, self._on_flushed)
@@ -94,7 +95,7 @@ class SingleNode:
             self._listener.give_up(f"the metadata log cannot be flushed: {done.error}")
             return
         log = self._opened
-        log.finish_flush(now)
+        log.commit(log.finish_flush(now))
         self._listener.on_committed(now)
         log.wake(now)
         if self._snapshots is not None:

@@ -13,8 +13,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from kmirror.cluster.coordinators.groups.classic.group import Group
-from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
+from kmirror.cluster.coordinators.groups.classic.kind import ClassicGroups
+from kmirror.cluster.coordinators.groups.classic.records import group_of, metadata_record
+from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState, TableShard, Versioned
 from kmirror.cluster.coordinators.transactions.state import TransactionShard

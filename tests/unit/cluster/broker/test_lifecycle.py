@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.metadata.directory import ControllerDirectory
+from kmirror.cluster.node.lifecycle import TIMER
 from kmirror.hooks.hooks import Hooks
+from kmirror.kernel.events import Send, TimerFired
+from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
@@ -78,3 +82,11 @@ def test_a_session_that_ends_twice_is_resumed_by_what_was_asked_for_after_the_se
     assert not stage.is_in_session()
     lifecycle.on_replayed_all(stage.simulation.world.now)
     assert stage.is_in_session()
+
+
+def test_a_broker_reports_to_the_controller_that_leads(stage: Stage) -> None:
+    broker, other = stage.cluster.broker(1), Endpoint("another-controller", 9093)
+    context = broker.context
+    context.controllers = ControllerDirectory({**context.controllers.endpoints, 101: other}, leader_id=101)
+    effects = broker.handle(stage.simulation.world.now, TimerFired((TIMER,)))
+    assert [effect.link.peer for effect in effects if isinstance(effect, Send)] == [other]
