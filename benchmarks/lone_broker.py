@@ -16,6 +16,7 @@ from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import Chunk, Effect, InboundLink, LinkOpened, Reply, RequestReceived
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -49,7 +50,8 @@ class LoneBroker:
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints
-        assembly = Assembly("lone", CONTROLLER, endpoints, configs or {}, [], authorizer=authorizer)
+        listeners = {node: (ListenerSpec.plain(at),) for node, at in endpoints.items()}
+        assembly = Assembly("lone", CONTROLLER, listeners, configs or {}, [], authorizer=authorizer)
         self.broker: Broker = assembly.broker(node_id, [MemoryDisk()], Rng(1))
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW

@@ -5,6 +5,7 @@ Both clusters, the simulator's and the one on TCP ports, are this and a way to r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from kmirror.assembly.metrics import Metrics
@@ -16,6 +17,7 @@ from kmirror.errors import KafkaError, UsageError, did_you_mean
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.spec.configs import Scope, known, problem_with
@@ -23,6 +25,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 
 CONTROLLER_ID = 100
+LISTENER_NAME = re.compile("[A-Za-z0-9_]+")
 REPLICATION_FACTOR = 3
 """The default; a cluster with fewer brokers has as many replicas as brokers."""
 
@@ -52,8 +55,8 @@ class ClusterInside:
 
     # -- what a cluster says ------------------------------------------------------------------
 
-    def endpoint(self, node_id: int) -> Endpoint:
-        """Return where a node listens."""
+    def listeners(self, node_id: int) -> Listeners:
+        """Return the listeners of a node."""
         raise NotImplementedError
 
     def runs(self, node_id: int) -> bool:
@@ -92,6 +95,15 @@ class ClusterInside:
     def bootstrap_servers(self) -> str:
         """Return the brokers as host:port pairs joined by commas, whether they run or not."""
         return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
+
+    def endpoint(self, node_id: int, listener: str | None = None) -> Endpoint:
+        """Return how a node is reached: at the listener of this name, else at its first."""
+        found = {each.name: each.advertised for each in self.listeners(node_id)}
+        if listener is None:
+            return next(iter(found.values()))
+        if listener not in found:
+            raise UsageError(f"{self.process(node_id)} has listeners {few([*found], 'listener')}, and no {listener!r}")
+        return found[listener]
 
     def _check_runs(self, node_id: int) -> None:
         if not self.runs(node_id):
@@ -258,6 +270,17 @@ def checked_configs(configs: object) -> dict[str, str]:
             hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
         raise UsageError(f"{problem}{hint and f': {hint}'}")
     return values
+
+
+def checked_listeners(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of brokers' listeners; UsageError for none, for one that is no name, and for one twice."""
+    found = tuple(as_names(names, "listeners"))
+    if not found or len(set(found)) < len(found):
+        raise UsageError(f"listeners has one name or more, each once, not {few(found, 'name')}")
+    for name in found:
+        if not LISTENER_NAME.fullmatch(name) or name == CONTROLLER_NAME:
+            raise UsageError(f"{name!r} is no name for a broker's listener: it has letters, digits and _ alone")
+    return found
 
 
 def listed(ids: Sequence[int]) -> str:

@@ -17,7 +17,8 @@ from kmirror.cluster.node.context import BrokerOptions
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import OnFailure
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.listeners import Listeners
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import Disk, Disks, OfflineLogDir
@@ -61,8 +62,8 @@ class Assembly:
 
     cluster_id: str
     controller_id: int
-    endpoints: Mapping[int, Endpoint]
-    """Where each node listens, the controller too."""
+    listeners: Mapping[int, Listeners]
+    """Those of each node, the controller too."""
     configs: Mapping[str, str]
     """Static configs of every node."""
     bootstrap: Sequence[Message]
@@ -89,11 +90,10 @@ class Assembly:
 
     def controller(self, disk: Disk, rng: Rng) -> Controller:
         """Return the controller."""
-        endpoint = self.endpoints[self.controller_id]
         options = ControllerOptions(
             self.controller_id,
             self.cluster_id,
-            endpoint,
+            self.listeners[self.controller_id],
             self.configs,
             self.bootstrap,
             self.on_failure,
@@ -104,8 +104,8 @@ class Assembly:
 
     def broker(self, broker_id: int, disks: Disks, rng: Rng) -> Broker:
         """Return one broker."""
-        here = self.endpoints[broker_id]
-        controllers = ControllerDirectory({self.controller_id: self.endpoints[self.controller_id]}, self.controller_id)
+        here, there = self.listeners[broker_id], self.listeners[self.controller_id][0].advertised
+        controllers = ControllerDirectory({self.controller_id: there}, self.controller_id)
         rack = {"broker.rack": self.racks[broker_id]} if broker_id in self.racks else {}
         configs = {**self.configs, **rack}
         options = BrokerOptions(

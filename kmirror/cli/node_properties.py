@@ -1,7 +1,7 @@
 """Node described by a `server.properties`: its roles, its listeners, and the controller's address.
 
 The keys and the rules are Kafka's (KafkaConfig). Settings that kmirror lacks are refused: an encrypted or authenticated
-listener, more than one listener of a kind, and a quorum of more than one controller.
+listener, more than one listener of a controller, and a quorum of more than one controller.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from pathlib import Path
 from kmirror.cli.listeners import PORT_MAX, NamedListener, controller_names, entries, listeners_of
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import Listeners, ListenerSpec
 from kmirror.net.node import NodePlan
+from kmirror.spec.wire_values import SecurityProtocol
 
-PLAINTEXT = "PLAINTEXT"
+PLAINTEXT = SecurityProtocol.PLAINTEXT.name
 _ADDRESS = re.compile(r"\[?(?P<host>[^\]/@]+?)\]?:(?P<port>[0-9]{1,5})")
-_PROTOCOLS = {name: name for name in (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")}
+_PROTOCOLS = {protocol.name: protocol.name for protocol in SecurityProtocol}
 _BOOTSTRAP, _VOTERS = "controller.quorum.bootstrap.servers", "controller.quorum.voters"
 
 
@@ -35,23 +37,22 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     if not listeners and roles == ["broker"]:
         listeners = [NamedListener(PLAINTEXT, Endpoint("", 9092))]
     _check_protocols(path, pairs, [each.name for each in listeners] + names, names)
-    clients = _only(path, [each for each in listeners if each.name not in names], "broker", roles)
-    brokers = _only(path, [each for each in listeners if each.name in names], "controller", roles)
-    between = pairs.get("inter.broker.listener.name")
-    if between and clients is not None and between != clients.name:
-        raise UsageError(f"{path}: inter.broker.listener.name is {between}, and the listener is {clients.name}")
     advertised = {each.name: each.endpoint for each in listeners_of(path, "advertised.listeners", pairs)}
+    specs = [ListenerSpec.plain(at, name)._replace(advertised=advertised.get(name, at)) for name, at in listeners]
+    of_broker = _of_role(path, [each for each in specs if each.name not in names], "broker", roles)
+    of_controller = _of_role(path, [each for each in specs if each.name in names], "controller", roles)
+    between, known = pairs.get("inter.broker.listener.name"), [each.name for each in of_broker]
+    if between and known and between not in known:
+        raise UsageError(f"{path}: inter.broker.listener.name is {between}, and no listener of that name is there")
     strange = sorted(set(advertised) - {each.name for each in listeners})
     if strange:
         raise UsageError(f"{path}: advertised.listeners has {strange[0]}, and listeners has no such name")
     node_id = _node_id(path, pairs)
     return NodePlan(
         node_id=node_id,
-        controller=_controller(path, pairs, node_id, is_here=brokers is not None),
-        listener=None if clients is None else clients.endpoint,
-        advertised=None if clients is None else advertised.get(clients.name),
-        controller_listener=None if brokers is None else brokers.endpoint,
-        controller_advertised=None if brokers is None else advertised.get(brokers.name),
+        controller=_controller(path, pairs, node_id, is_here=bool(of_controller)),
+        listeners=of_broker,
+        controller_listener=next(iter(of_controller), None),
     )
 
 
@@ -83,17 +84,19 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
         raise UsageError(f"{path}: security.inter.broker.protocol is {between}, and kmirror speaks {PLAINTEXT} alone")
 
 
-def _only(path: Path, found: list[NamedListener], role: str, roles: list[str]) -> NamedListener | None:
+def _of_role(path: Path, found: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
     """Return the only listener of a role, or None if the node lacks the role; raise UsageError for more, or none."""
     whose = "controller.listener.names names" if role == "controller" else "controller.listener.names does not name"
     if role not in roles:
         if found:
             raise UsageError(f"{path}: listeners has {found[0].name}, a {role}'s, and process.roles is {roles[0]}")
-        return None
-    if len(found) != 1:
-        some = ", ".join(each.name for each in found) or "none"
-        raise UsageError(f"{path}: a {role} has one listener that {whose}, and here it has {some}")
-    return found[0]
+        return ()
+    names = [each.name for each in found]
+    if not found or len(set(names)) < len(names) or (role == "controller" and len(found) > 1):
+        some = ", ".join(names) or "none"
+        least = "one listener" if role == "controller" else "one listener or more, each with a name of its own,"
+        raise UsageError(f"{path}: a {role} has {least} that {whose}, and here it has {some}")
+    return tuple(found)
 
 
 def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: bool) -> Endpoint | None:

@@ -35,6 +35,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.names import counted, few
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
@@ -281,16 +282,15 @@ class Common(TypedDict):
 def with_options(plan: NodePlan, host: str | None, port: int | None, advertised_host: str | None) -> NodePlan:
     """Return `plan` with the command line's settings for the broker's listener, or for that of a lone controller."""
 
-    def replaced(listener: Endpoint, advertised: Endpoint | None) -> tuple[Endpoint, Endpoint | None]:
-        here = Endpoint(listener.host if host is None else host, listener.port if port is None else port)
-        known_as = advertised or here
-        if advertised_host is None and advertised is None:
-            return here, None
-        return here, Endpoint(advertised_host or known_as.host, known_as.port if port is None else 0)
+    def replaced(spec: ListenerSpec) -> ListenerSpec:
+        at = spec.endpoint
+        here = Endpoint(at.host if host is None else host, at.port if port is None else port)
+        known_as = here if spec.advertised == at else spec.advertised
+        advertised = Endpoint(advertised_host or known_as.host, known_as.port if port is None else 0)
+        return spec._replace(endpoint=here, advertised=advertised)
 
-    if plan.listener is not None:
-        listener, advertised = replaced(plan.listener, plan.advertised)
-        return replace(plan, listener=listener, advertised=advertised)
+    if plan.listeners:
+        first, *others = plan.listeners
+        return replace(plan, listeners=(replaced(first), *others))
     assert plan.controller_listener is not None, "a node is one of both"
-    listener, advertised = replaced(plan.controller_listener, plan.controller_advertised)
-    return replace(plan, controller_listener=listener, controller_advertised=advertised)
+    return replace(plan, controller_listener=replaced(plan.controller_listener))

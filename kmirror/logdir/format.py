@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import CONTROLLER_NAME
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.state_files import BOOTSTRAP
 from kmirror.logdir.checkpoints import META_PROPERTIES, parse_properties, read_if_present
@@ -32,7 +33,6 @@ from kmirror.records.record import RecordData
 from kmirror.spec.topics import METADATA_TOPIC
 
 VOTERS_SNAPSHOT = f"{METADATA_TOPIC}-0/00000000000000000000-0000000000.checkpoint"
-CONTROLLER_LISTENER = "CONTROLLER"
 _VERSION = "1"  # Version of meta.properties without ZooKeeper.
 _KRAFT_VERSION = 1
 
@@ -122,7 +122,7 @@ def _voters_snapshot(ids: MetaProperties, controller: Endpoint, now_ms: int) -> 
     voter = voters.Voter(
         voter_id=ids.node_id,
         voter_directory_id=ids.directory_id,
-        endpoints=[voters.Endpoint(name=CONTROLLER_LISTENER, host=controller.host, port=controller.port)],
+        endpoints=[voters.Endpoint(name=CONTROLLER_NAME, host=controller.host, port=controller.port)],
         kraft_version_feature=voters.KRaftVersionFeature(min_supported_version=0, max_supported_version=_KRAFT_VERSION),
     )
     told = [

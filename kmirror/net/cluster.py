@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kmirror.assembly.inside import ClusterInside, checked_configs, checked_racks
+from kmirror.assembly.inside import ClusterInside, checked_configs, checked_listeners, checked_racks
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
@@ -24,6 +24,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, ListenerSpec
 from kmirror.kernel.names import as_names
 from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.kernel.uuid import Uuid
@@ -62,6 +63,8 @@ class TcpCluster(RunningNodes, ClusterInside):
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
     broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
     names and numbers of partitions. `racks` is `broker.rack` by broker id. `interpose` wraps each node as it is made.
+    `listeners` are the names of each broker's listeners: the first has the port that is asked for, others free ones,
+    and brokers speak to each other at `inter.broker.listener.name`.
 
     `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
     served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
@@ -92,6 +95,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         eligible_version: int | None = None,
         data: Data = None,
         disks: OpenDisks | None = None,
+        listeners: Sequence[str] = (DEFAULT_NAME,),
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
@@ -123,19 +127,21 @@ class TcpCluster(RunningNodes, ClusterInside):
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
         self._open_disks: OpenDisks = disks or (lambda node_id: [memory.setdefault(node_id, memory_disk())])
-        self._ports: dict[int, Port] = {}
+        self._names = checked_listeners(listeners)
+        self._ports: dict[int, dict[str, Port]] = {}
+        """Those of each broker, by the names of its listeners."""
         self._client: ScriptClient | None = None
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def endpoint(self, node_id: int) -> Endpoint:
-        """Return where a node listens; the controller has no port, and is spoken to by the brokers alone."""
+    def listeners(self, node_id: int) -> Listeners:
+        """Return the listeners of a node; the controller has no port, and is spoken to by the brokers alone."""
         name = self.process(node_id)
         if node_id == self.controller_id:
-            return Endpoint(name, 0)
+            return (ListenerSpec.plain(Endpoint(name, 0), CONTROLLER_NAME),)
         if node_id not in self._ports:
             raise UsageError(f"cluster {self.name} has no ports yet: use it in a `with` block, or call start()")
-        return Endpoint(self._advertised_host, self._ports[node_id].endpoint.port)
+        return tuple(port.listener(name, self._advertised_host) for name, port in self._ports[node_id].items())
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
@@ -186,14 +192,17 @@ class TcpCluster(RunningNodes, ClusterInside):
         host, port = self._listen_at
         try:
             for index, broker_id in enumerate(self.broker_ids):
-                self._ports[broker_id] = Port(host, port + index if port else 0)
+                ports = self._ports[broker_id] = {}
+                for name in self._names:
+                    ports[name] = Port(host, port + index if port and not ports else 0)
         except UsageError:
             self._release()
             raise
 
     def _release(self) -> None:
-        for port in self._ports.values():
-            port.close()
+        for ports in self._ports.values():
+            for port in ports.values():
+                port.close()
         self._ports.clear()
         if self._folders is not None:
             self._folders.close()
@@ -207,7 +216,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         assembly = Assembly(
             cluster_id=self.cluster_id,
             controller_id=self.controller_id,
-            endpoints={node_id: self.endpoint(node_id) for node_id in self.node_ids},
+            listeners={node_id: self.listeners(node_id) for node_id in self.node_ids},
             configs=self.configs,
             racks=self._racks,
             bootstrap=feature_records(self._mirror_version, eligible_version=self._eligible_version),
@@ -220,13 +229,17 @@ class TcpCluster(RunningNodes, ClusterInside):
             host.add(
                 self.process(node_id),
                 self._maker(assembly, node_id),
-                endpoint=self.endpoint(node_id),
-                port=self._ports.get(node_id),
+                local=self.listeners(node_id),
+                ports=self._ports_of(node_id),
                 options=options,
                 on_disk=self._is_on_disk,
             )
         servers = tuple(self.endpoint(broker_id) for broker_id in self.broker_ids)
         self._client = ScriptClient(host, f"{self.name}-client", servers)
+
+    def _ports_of(self, node_id: int) -> list[tuple[ListenerSpec, Port]]:
+        ports = self._ports.get(node_id, {})
+        return [(each, ports[each.name]) for each in self.listeners(node_id) if each.name in ports]
 
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
@@ -52,7 +52,8 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.failures import GaveUp
-from kmirror.kernel.ids import ANONYMOUS, Endpoint
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.tls import TlsSettings
 from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.net.clock import Clock
@@ -71,7 +72,6 @@ HANDLED_MAX = 256
 SCRATCH_BYTES = 256 << 10
 SWEPT_EVERY_S = 1.0
 BACKLOG = 1024
-LISTENER = "PLAINTEXT"
 NO_ADDRESS = Endpoint("127.0.0.1", 0)
 """Where links between nodes of one host come from."""
 
@@ -87,13 +87,12 @@ class Process:
 
     name: str
     make: MakeNode
-    endpoint: Endpoint | None
-    port: Port | None
+    ports: Sequence[tuple[ListenerSpec, Port]]
     options: LinkOptions
     on_disk: bool
     node: Node | None = None
     workers: Workers | None = None
-    listener: Listener | None = None
+    listening: list[Listener] = field(default_factory=list)
     timers: dict[TimerKey, int] = field(default_factory=dict)
     outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
     inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
@@ -118,7 +117,7 @@ class Host:
         """Called with (process, note) for every `Note`, in the midst of its event."""
         self.crashes: list[tuple[str, Exception]] = []
         """What nodes raised; each ended the node's process."""
-        self._at: dict[Endpoint, Process] = {}
+        self._at: dict[Endpoint, tuple[Process, ListenerSpec]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._unflushed: dict[Outbound | Inbound, None] = {}
         self._is_in_turn = False
@@ -151,21 +150,21 @@ class Host:
         name: str,
         make: MakeNode,
         *,
-        endpoint: Endpoint | None = None,
-        port: Port | None = None,
+        local: Sequence[ListenerSpec] = (),
+        ports: Sequence[tuple[ListenerSpec, Port]] = (),
         options: LinkOptions | None = None,
         on_disk: bool = False,
     ) -> None:
         """Place a node; `start` brings it to life.
 
-        Nodes of this host find it by `endpoint`, all others by `port`. With `on_disk` its disk work is done by
-        threads, else on the loop.
+        Nodes of this host reach its `local` listeners without a socket, all others those that have `ports`. With
+        `on_disk` its disk work is done by threads, else on the loop.
         """
         assert name not in self.processes, f"{name} is there already"
-        process = Process(name, make, endpoint, port, options or LinkOptions(), on_disk)
+        process = Process(name, make, ports, options or LinkOptions(), on_disk)
         self.processes[name] = process
-        if endpoint is not None:
-            self._at[endpoint] = process
+        for listener in local:
+            self._at[listener.advertised] = process, listener
 
     def start(self, name: str) -> None:
         """Make the node, listen, and tell it that it began."""
@@ -175,8 +174,8 @@ class Host:
         process.told = ToldByRunner()
         process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
         process.workers = self._make_workers(process)
-        if process.port is not None:
-            self._listen(process, process.port)
+        for listener, port in process.ports:
+            self._listen(process, listener, port)
         self.soon(self._begin, process)
 
     def _make_workers(self, process: Process) -> Workers:
@@ -235,9 +234,9 @@ class Host:
         if process.workers is not None:
             process.still_at_work += process.workers.end()
             process.workers = None
-        if process.listener is not None:
-            process.listener.close()
-            process.listener = None
+        for listening in process.listening:
+            listening.close()
+        process.listening.clear()
         for link in (*process.outbound.values(), *process.inbound.values()):
             link.close()
         process.outbound.clear()
@@ -440,10 +439,11 @@ class Host:
 
     def _open(self, process: Process, name: OutboundLink) -> Outbound | None:
         """Open a link to another node; None if it is one of this host and does not run."""
-        server = self._at.get(name.peer)
-        if server is None:
+        found = self._at.get(name.peer)
+        if found is None:
             dialed = process.outbound[name] = self._dial(process, name)
             return dialed
+        server, listener = found
         if server.node is None:
             self.soon(self._refuse, (process, process.workers, name))
             return None
@@ -454,14 +454,14 @@ class Host:
         assert isinstance(there.name, InboundLink), "just made"
         process.outbound[name] = here
         server.inbound[there.name] = there
-        self.soon(self._tell_opened, (server, there, NO_ADDRESS))
+        self.soon(self._tell_opened, (server, there, listener, NO_ADDRESS))
         return here
 
-    def _tell_opened(self, opened: tuple[Process, Inbound, Endpoint]) -> None:
-        process, link, address = opened
+    def _tell_opened(self, opened: tuple[Process, Inbound, ListenerSpec, Endpoint]) -> None:
+        process, link, listener, address = opened
         if link.is_open:
             assert isinstance(link.name, InboundLink), "a client opened it"
-            self._handle(process, LinkOpened(link.name, LISTENER, ANONYMOUS, address))
+            self._handle(process, LinkOpened(link.name, listener.name, listener.principal, address))
 
     def _refuse(self, refused: tuple[Process, Workers | None, OutboundLink]) -> None:
         process, workers, name = refused
@@ -470,7 +470,7 @@ class Host:
 
     # -- TCP ----------------------------------------------------------------------------------
 
-    def _listen(self, process: Process, port: Port) -> None:
+    def _listen(self, process: Process, listener: ListenerSpec, port: Port) -> None:
         options = process.options
 
         def on_accepted(connected: socket.socket, address: Endpoint) -> None:
@@ -478,11 +478,12 @@ class Host:
             reader = FrameReader(options.request_bytes_max, self._scratch)
             link = TcpLink(self._loop, self, process.name, name, connected, reader)
             process.inbound[name] = link
-            link.on_closed = lambda: listener.gone(address)
-            self._tell_opened((process, link, address))
+            link.on_closed = lambda: listening.gone(address)
+            self._tell_opened((process, link, listener, address))
             self.turn_over()
 
-        listener = process.listener = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
+        listening = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
+        process.listening.append(listening)
 
     def _on_connected(self, dialed: Dialed, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
         self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)

@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net.options import LinkOptions
+from kmirror.spec.wire_values import SecurityProtocol
 
 ACCEPTED_MAX = 64
 """Connections that are accepted before other work has its turn."""
@@ -27,6 +29,11 @@ class Port:
         self._family = family_of(host)
         self._socket = _bound(self._family, host, port)
         self.endpoint = Endpoint(host, self._socket.getsockname()[1])
+
+    def listener(self, name: str, advertised_host: str | None = None) -> ListenerSpec:
+        """Return the listener without encryption and authentication at this port, as clients reach it."""
+        advertised = Endpoint(advertised_host or self.endpoint.host, self.endpoint.port)
+        return ListenerSpec(name, SecurityProtocol.PLAINTEXT, self.endpoint, advertised)
 
     def listen(self, backlog: int) -> socket.socket:
         """Return a socket to which clients connect; close it to refuse them again."""

@@ -1,6 +1,7 @@
 """One node of a cluster whose nodes are processes of their own: a broker, a controller, or both, on TCP ports.
 
-plan = NodePlan(node_id=2, controller=Endpoint("localhost", 9093), listener=Endpoint("localhost", 9092))
+listener = ListenerSpec.plain(Endpoint("localhost", 9092))
+plan = NodePlan(node_id=2, controller=Endpoint("localhost", 9093), listeners=(listener,))
 with TcpNode(plan, data="DIR", cluster_id="5L6g3nShT-eMCtK--X86sw") as node:
     node.wait()
 
@@ -28,6 +29,7 @@ from kmirror.kernel import arguments
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners, ListenerSpec
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks
 from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folders
@@ -48,26 +50,36 @@ LOOKED_EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """Which node of a cluster runs here, and where it listens; a port of 0 is a free one."""
+    """Which node of a cluster runs here, and where it listens.
+
+    A listener's port of 0 is a free one; if it advertises port 0, that is the port at which it listens.
+    """
 
     node_id: int
     controller: Endpoint | None = None
     """Where the cluster's controller is; None if it is this node."""
-    listener: Endpoint | None = None
-    """Where the broker listens; None for a node that is a controller alone."""
-    advertised: Endpoint | None = None
-    """How clients and the other brokers reach the broker, if not as it listens; port 0 is the listener's."""
-    controller_listener: Endpoint | None = None
-    """Where the controller listens; None for a node that is a broker alone."""
-    controller_advertised: Endpoint | None = None
-    """How brokers reach the controller, if not as it listens."""
+    listeners: Listeners = ()
+    """Those of the broker; none for a node that is a controller alone."""
+    controller_listener: ListenerSpec | None = None
+    """The controller's; None for a node that is a broker alone."""
 
     def __post_init__(self) -> None:
         arguments.whole_number("node_id", self.node_id, 0, (1 << 31) - 1)
-        if self.listener is None and self.controller_listener is None:
+        if not self.listeners and self.controller_listener is None:
             raise UsageError(f"node {self.node_id} is a broker, a controller or both: say where it listens")
         if (self.controller is None) is (self.controller_listener is None):
             raise UsageError(f"node {self.node_id} is the controller, or is told where that is: say one of both")
+        names = [each.name for found in self.roles.values() for each in found]
+        if len(set(names)) < len(names):
+            raise UsageError(
+                f"the listeners of node {self.node_id} are {', '.join(names)}: give each a name of its own"
+            )
+
+    @property
+    def roles(self) -> dict[str, Listeners]:
+        """Return what the node is, and the listeners that it has for it."""
+        controllers = () if self.controller_listener is None else (self.controller_listener,)
+        return {role: found for role, found in (("broker", self.listeners), ("controller", controllers)) if found}
 
 
 class TcpNode(RunningNodes):
@@ -93,13 +105,11 @@ class TcpNode(RunningNodes):
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
         self.plan = plan
-        roles = [role for role, where in _roles(plan) if where is not None]
-        super().__init__(f"{' and '.join(roles)} {plan.node_id}")
-        self._processes = {role: f"{role}-{plan.node_id}" for role in roles}
+        super().__init__(f"{' and '.join(plan.roles)} {plan.node_id}")
+        self._processes = {role: f"{role}-{plan.node_id}" for role in plan.roles}
         self.configs = checked_configs(configs or {})
-        for name, at in (("broker", _known_as(plan.listener, plan.advertised)), ("controller", _told(plan))):
-            if name in roles and at is not None:
-                checked_advertised(at.host)
+        for each in self._specs():
+            checked_advertised(each.advertised.host)
         if data is None and cluster_id is None and plan.controller_listener is None:
             raise UsageError(f"{self.what} has to know which cluster it joins: say --cluster-id, or where its logs are")
         self._data = folders_of(data)
@@ -125,23 +135,30 @@ class TcpNode(RunningNodes):
     @property
     def endpoint(self) -> Endpoint | None:
         """Return how clients reach the broker, None if this node has none; UsageError before the start."""
-        return self._reached("broker", self.plan.listener, self.plan.advertised)
+        return self._listeners("broker")[0].advertised if self.plan.listeners else None
 
     @property
     def controller_endpoint(self) -> Endpoint:
         """Return how brokers reach the cluster's controller; UsageError before the start."""
-        here = self._reached("controller", self.plan.controller_listener, self.plan.controller_advertised)
-        found = self.plan.controller if here is None else here
-        assert found is not None, "the plan has one of both"
+        found = self.plan.controller
+        if found is None:
+            (here,) = self._listeners("controller")
+            found = here.advertised
         return found
 
-    def _reached(self, role: str, listener: Endpoint | None, advertised: Endpoint | None) -> Endpoint | None:
-        known_as = _known_as(listener, advertised)
-        if known_as is None:
-            return None
-        if role not in self._ports:
+    def _specs(self) -> Listeners:
+        """Return the listeners of this node as planned."""
+        return tuple(each for listeners in self.plan.roles.values() for each in listeners)
+
+    def _listeners(self, role: str) -> Listeners:
+        """Return the listeners of a role at their ports."""
+        if not self._ports:
             raise UsageError(f"{self.what} has no ports yet: use it in a `with` block, or call start()")
-        return Endpoint(known_as.host, known_as.port or self._ports[role].endpoint.port)
+        found = []
+        for each in self.plan.roles[role]:
+            at, known_as = self._ports[each.name].endpoint, each.advertised
+            found.append(each._replace(endpoint=at, advertised=Endpoint(known_as.host, known_as.port or at.port)))
+        return tuple(found)
 
     def living(self) -> list[int]:
         """Return the id of the broker if it runs here, else nothing."""
@@ -200,9 +217,8 @@ class TcpNode(RunningNodes):
         if self._host is not None:
             raise UsageError(f"{self.what} was started already")
         try:
-            for role, listener in _roles(self.plan):
-                if listener is not None:
-                    self._ports[role] = Port(listener.host, listener.port)
+            for each in self._specs():
+                self._ports[each.name] = Port(*each.endpoint)
             self._open_folder()
             self._thread.start()
             self._thread.call(self._place)
@@ -271,24 +287,24 @@ class TcpNode(RunningNodes):
         host.on_note = self.on_note
         options = LinkOptions.of(broker_configs(self.configs, {}))
         for role, process in self._processes.items():
+            listeners = self._listeners(role)
             host.add(
                 process,
                 self._maker(role, host),
-                endpoint=self.endpoint if role == "broker" else self.controller_endpoint,
-                port=self._ports[role],
+                local=listeners,
+                ports=[(each, self._ports[each.name]) for each in listeners],
                 options=options,
                 on_disk=bool(self._data),
             )
 
     def _maker(self, role: str, host: Host) -> Callable[[], Node]:
-        node_id, endpoint = self.plan.node_id, self.endpoint
-        is_broker = role == "broker"
-        own: dict[int, Endpoint] = {node_id: endpoint} if is_broker and endpoint is not None else {}
+        node_id, is_broker = self.plan.node_id, role == "broker"
         controller_id = NODE_CONTROLLER if is_broker else node_id
+        controller = ListenerSpec.plain(self.controller_endpoint, CONTROLLER_NAME)
         assembly = Assembly(
             cluster_id=self.cluster_id,
             controller_id=controller_id,
-            endpoints={**own, controller_id: self.controller_endpoint},
+            listeners={controller_id: (controller,), node_id: self._listeners(role)},
             configs=self.configs,
             bootstrap=feature_records(self._mirror_version, eligible_version=self._eligible_version),
             on_failure=self._on_failure,
@@ -302,15 +318,3 @@ class TcpNode(RunningNodes):
             return node if self._interpose is None else self._interpose(self._processes[role], node)
 
         return make
-
-
-def _roles(plan: NodePlan) -> tuple[tuple[str, Endpoint | None], ...]:
-    return ("broker", plan.listener), ("controller", plan.controller_listener)
-
-
-def _known_as(listener: Endpoint | None, advertised: Endpoint | None) -> Endpoint | None:
-    return None if listener is None else advertised or listener
-
-
-def _told(plan: NodePlan) -> Endpoint | None:
-    return _known_as(plan.controller_listener, plan.controller_advertised)

@@ -21,6 +21,7 @@ from kmirror.hooks.hooks import Hooks, On
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
@@ -192,7 +193,7 @@ class Proxy(RunningNodes):
             )
             return relay if self._interpose is None else self._interpose(name, relay)
 
-        host.add(name, make, port=port, options=NEVER_IDLE)
+        host.add(name, make, ports=[(ListenerSpec.plain(port.endpoint), port)], options=NEVER_IDLE)
         host.start(name)
         return port.endpoint
 

@@ -39,7 +39,7 @@ class Client:
         self._node = ClientNode(name)
         self._machines = 0
         self._orders = 0
-        world.add(name, site, None, lambda: self._node)
+        world.add(name, site, lambda: self._node)
         world.start(name)
 
     @property
@@ -64,8 +64,8 @@ class Client:
 
     def _served(self, endpoint: Endpoint, row: ApiRow) -> Range | None:
         """Return what the node there would answer to ApiVersions of one API; of one that does not run, all we speak."""
-        name = self._world.network.addresses.get(endpoint)
-        process = None if name is None else self._world.processes[name]
+        address = self._world.network.addresses.get(endpoint)
+        process = None if address is None else self._world.processes[address.server]
         if process is None or not isinstance(process.inside, Broker | Controller):
             return row.first, row.last
         served = process.inside.context.api_versions().get(row.key)

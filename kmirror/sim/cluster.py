@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from kmirror.assembly.inside import ClusterInside, checked_configs, checked_racks
+from kmirror.assembly.inside import ClusterInside, checked_configs, checked_listeners, checked_racks
 from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -22,6 +22,7 @@ from kmirror.kernel.clock import MILLISECOND, SECOND, Instant, to_ms
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.kernel.uuid import Uuid
@@ -62,7 +63,8 @@ class Cluster(ClusterInside):
     `replication_factor` says how many. Each broker has `log_dirs` log directories
     in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
-    is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id.
+    is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id. `listeners` are the names of
+    each broker's listeners: scripts ask at the first, and brokers each other at `inter.broker.listener.name`.
     `mirror_version`, `transaction_version` and `eligible_version` are the levels of `mirror.version`,
     `transaction.version` and `eligible.leader.replicas.version`. UsageError for arguments that cannot make a
     cluster.
@@ -85,6 +87,7 @@ class Cluster(ClusterInside):
         authorizer: Authorizer = ALLOW_ALL,
         log_dirs: int = 1,
         disks: Callable[[int], Disks] | None = None,
+        listeners: Sequence[str] = (DEFAULT_NAME,),
         interpose: Interpose | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
@@ -109,6 +112,8 @@ class Cluster(ClusterInside):
         self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
+        names = checked_listeners(listeners)
+        self._listeners = {node_id: self._listeners_of(node_id, names) for node_id in self.node_ids}
         arguments.whole_number("log_dirs", log_dirs, 1)
         in_memory = self.node_ids if disks is None else ()
         self.log_dirs = {node_id: self._in_memory(node_id, log_dirs) for node_id in in_memory}
@@ -118,7 +123,7 @@ class Cluster(ClusterInside):
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
             controller_id=self.controller_id,
-            endpoints={node_id: self.endpoint(node_id) for node_id in self.node_ids},
+            listeners=self._listeners,
             configs=self.configs,
             racks=checked_racks(racks, self.broker_ids),
             bootstrap=feature_records(mirror_version, transaction_version, eligible_version)
@@ -128,7 +133,7 @@ class Cluster(ClusterInside):
         )
         world = simulation.world
         for node_id in self.node_ids:
-            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id), interpose)
+            world.add(self.process(node_id), name, self._maker(node_id), self._listeners[node_id], interpose)
         self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
 
@@ -160,9 +165,18 @@ class Cluster(ClusterInside):
             raise UsageError(f"cluster {self.name} was not started: use it in a `with` block, or call start()")
         return self._client
 
-    def endpoint(self, node_id: int) -> Endpoint:
-        """Return where a node listens: brokers on port 9092, the controller on 9093."""
-        return Endpoint(self.process(node_id), 9093 if node_id == self.controller_id else 9092)
+    def listeners(self, node_id: int) -> Listeners:
+        """Return the listeners of a node: the first of brokers is on port 9092, the controller's on 9093."""
+        self.process(node_id)
+        return self._listeners[node_id]
+
+    def _listeners_of(self, node_id: int, names: Sequence[str]) -> Listeners:
+        """Return the listeners of a node; those of brokers have `names`, and all but the first begin at port 9094."""
+        host = self.process(node_id)
+        if node_id == self.controller_id:
+            return (ListenerSpec.plain(Endpoint(host, 9093), CONTROLLER_NAME),)
+        ports = (9092, *range(9094, 9093 + len(names)))
+        return tuple(ListenerSpec.plain(Endpoint(host, port), name) for port, name in zip(ports, names, strict=True))
 
     def _node_rng(self, node_id: int) -> Rng:
         # A restarted process must not draw the numbers of the one before it.

@@ -18,14 +18,16 @@ properties, or be disturbed on top of these; a line that nobody touched draws th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kmirror.kernel.arguments import milliseconds, whole_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.told_by_runner import LinkCounts
 
@@ -164,6 +166,14 @@ class _Route:
     quality: _Quality
 
 
+class Address(NamedTuple):
+    """What an endpoint leads to."""
+
+    server: str
+    """The node that listens."""
+    listener: ListenerSpec
+
+
 @dataclass(slots=True)
 class Link:
     """What one node opened to another; frames on it arrive in order."""
@@ -173,6 +183,8 @@ class Link:
     """Counts the links of the world; a link that is opened again is another one."""
     client: str
     server: str
+    listener: ListenerSpec
+    """Which of the server's it was opened to."""
     there_at: Instant = 0
     back_at: Instant = 0
     open: bool = True
@@ -233,13 +245,13 @@ class Network:
         """(sender, receiver), sites or nodes."""
         self._slow: dict[frozenset[str], Duration] = {}
         self._lossy: dict[frozenset[str], int] = {}
-        self.addresses: dict[Endpoint, str] = {}
+        self.addresses: dict[Endpoint, Address] = {}
 
-    def add(self, name: str, site: str, endpoint: Endpoint | None) -> None:
+    def add(self, name: str, site: str, listeners: Sequence[ListenerSpec] = ()) -> None:
         """Put a node at a site; delays within a site are local, between sites remote."""
         self._sites[name] = site
-        if endpoint is not None:
-            self.addresses[endpoint] = name
+        for listener in listeners:
+            self.addresses[listener.advertised] = Address(name, listener)
 
     def places(self) -> list[str]:
         """Return the names of all sites and nodes, each site before its nodes."""

@@ -10,7 +10,7 @@ comes near, and is no event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -47,7 +47,8 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.ids import ANONYMOUS, Endpoint
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.kernel.trace import Trace
@@ -68,7 +69,6 @@ FAR: Duration = 2 * SECOND
 NEARER = 0
 """The number of the plan that begins a step of time: lower than any other, so it comes before what is due then."""
 
-LISTENER = "PLAINTEXT"
 LOOPBACK = "127.0.0.1"
 """The simulated nodes live on one host, on which each link has a port of its own."""
 
@@ -180,12 +180,17 @@ class World:
     # -- processes ----------------------------------------------------------------------------
 
     def add(
-        self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode, interpose: Interpose | None = None
+        self,
+        name: str,
+        site: str,
+        make: MakeNode,
+        listeners: Sequence[ListenerSpec] = (),
+        interpose: Interpose | None = None,
     ) -> None:
         """Place a process; `start` brings it to life, with what `interpose` puts around its node."""
         assert name not in self.processes, f"{name} is there already"
-        self.processes[name] = Process(name, site, endpoint is not None, make, interpose)
-        self.network.add(name, site, endpoint)
+        self.processes[name] = Process(name, site, bool(listeners), make, interpose)
+        self.network.add(name, site, listeners)
 
     def start(self, name: str) -> None:
         process = self.processes[name]
@@ -437,13 +442,13 @@ class World:
         name = effect.link
         link = self._links.get((process.name, name))
         if link is None:
-            server = self.network.addresses.get(name.peer)
-            if server is None or not self.runs(server):
+            address = self.network.addresses.get(name.peer)
+            if address is None or not self.runs(address.server):
                 self._refuse(process, name)
                 return
             self._link_count += 1
             key = (process.name, name)
-            link = self._links[key] = Link(key, self._link_count, process.name, server)
+            link = self._links[key] = Link(key, self._link_count, process.name, *address)
             self._served[link.inbound] = link
             link.counts = process.told.links.get(name)
             if link.counts is not None:
@@ -485,7 +490,8 @@ class World:
         server = self.processes[link.server]
         if not link.is_told:
             link.is_told = True
-            opened = LinkOpened(link.inbound, LISTENER, ANONYMOUS, Endpoint(LOOPBACK, link.port))
+            name, principal = link.listener.name, link.listener.principal
+            opened = LinkOpened(link.inbound, name, principal, Endpoint(LOOPBACK, link.port))
             self._handle(server, opened)  # The request that follows tells enough for the trace.
             if not link.open:
                 return

@@ -95,6 +95,15 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
+class SecurityProtocol(IntEnum):
+    """How a listener is secured; registrations of brokers hold the number."""
+
+    PLAINTEXT = 0
+    SSL = 1
+    SASL_PLAINTEXT = 2
+    SASL_SSL = 3
+
+
 class AclOperation(IntEnum):
     """The operations that ACLs allow on a resource."""
 

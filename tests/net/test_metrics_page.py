@@ -13,11 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from kmirror.assembly.metrics import OPEN_METRICS, PLAIN
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net import metrics_page
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.headers import encode_request
+
+ANY = ListenerSpec.plain(Endpoint("127.0.0.1", 0))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +111,7 @@ def test_a_port_that_is_taken_is_told(cluster: TcpCluster, page: str) -> None:
 
 
 def test_a_single_node_has_a_page_too() -> None:
-    plan = NodePlan(node_id=7, listener=Endpoint("127.0.0.1", 0), controller_listener=Endpoint("127.0.0.1", 0))
+    plan = NodePlan(node_id=7, listeners=(ANY,), controller_listener=ANY._replace(name="CONTROLLER"))
     with TcpNode(plan) as node:
         node.wait()
         body = ask(node.serve_metrics())[1].decode()
@@ -125,7 +128,7 @@ def send_to(at: Endpoint, frame: bytes) -> None:
 
 def test_a_broker_and_a_controller_of_one_process_have_one_meter_for_what_both_are_asked() -> None:
     """As in Kafka; Prometheus refuses a page on which a series stands twice."""
-    plan = NodePlan(node_id=7, listener=Endpoint("127.0.0.1", 0), controller_listener=Endpoint("127.0.0.1", 0))
+    plan = NodePlan(node_id=7, listeners=(ANY,), controller_listener=ANY._replace(name="CONTROLLER"))
     frame = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=1, client_id="c")
     with TcpNode(plan) as node:
         node.wait()

@@ -9,6 +9,7 @@ import pytest
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import CONTROLLER_NAME, ListenerSpec
 from kmirror.logdir.checkpoints import META_PROPERTIES
 from kmirror.net.listener import Port
 from kmirror.net.node import NodePlan, TcpNode
@@ -17,7 +18,8 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from tests.net.wire import Wire
 
 CLUSTER = "5L6g3nShT-eMCtK--X86sw"
-ANY = Endpoint("127.0.0.1", 0)
+ANY = ListenerSpec.plain(Endpoint("127.0.0.1", 0))
+CONTROLLER = ANY._replace(name=CONTROLLER_NAME)
 QUICK = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "100"}
 
 
@@ -27,7 +29,7 @@ def node(plan: NodePlan, **more: object) -> TcpNode:
 
 
 def broker(node_id: int, controller: Endpoint, **more: object) -> TcpNode:
-    return node(NodePlan(node_id=node_id, controller=controller, listener=ANY), **more)
+    return node(NodePlan(node_id=node_id, controller=controller, listeners=(ANY,)), **more)
 
 
 def brokers_of(served: TcpNode) -> list[int]:
@@ -38,7 +40,7 @@ def brokers_of(served: TcpNode) -> list[int]:
 
 
 def test_a_node_that_is_both_lets_others_in(tmp_path: Path) -> None:
-    plan = NodePlan(node_id=1, listener=ANY, controller_listener=ANY)
+    plan = NodePlan(node_id=1, listeners=(ANY,), controller_listener=CONTROLLER)
     with node(plan, data=tmp_path / "1") as both:
         assert both.wait()
         with broker(2, both.controller_endpoint, data=tmp_path / "2") as second:
@@ -62,7 +64,7 @@ def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
             asked.append(early.look(lambda: early.waits_for))
             if not late:
                 port.close()
-                late.append(node(NodePlan(node_id=100, controller_listener=here)))
+                late.append(node(NodePlan(node_id=100, controller_listener=ListenerSpec.plain(here, CONTROLLER_NAME))))
                 late[0].start()
 
         assert early.wait(told=told)
@@ -81,7 +83,7 @@ def test_a_wait_can_be_given_up_and_the_broker_ends_at_once() -> None:
 
 
 def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
-    with node(NodePlan(node_id=100, controller_listener=ANY)) as controller:
+    with node(NodePlan(node_id=100, controller_listener=CONTROLLER)) as controller:
         told: list[str] = []
         controller.on_note.append(lambda process, note: told.append(note.text))
         with broker(2, controller.controller_endpoint, cluster_id="another") as stranger:
@@ -92,7 +94,7 @@ def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
 
 
 def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
-    with node(NodePlan(node_id=1, listener=ANY, controller_listener=ANY)) as both:
+    with node(NodePlan(node_id=1, listeners=(ANY,), controller_listener=CONTROLLER)) as both:
         assert both.wait()
         with broker(1, both.controller_endpoint) as twin:
             assert not twin.wait(is_over=lambda: "refuses it" in twin.look(lambda: twin.waits_for))
@@ -120,6 +122,6 @@ def test_a_plan_is_a_broker_a_controller_or_both() -> None:
     with pytest.raises(UsageError, match="say where it listens"):
         NodePlan(node_id=1)
     with pytest.raises(UsageError, match="say one of both"):
-        NodePlan(node_id=1, listener=ANY)
+        NodePlan(node_id=1, listeners=(ANY,))
     with pytest.raises(UsageError, match="no client can connect to"):
-        node(NodePlan(node_id=1, controller=ANY, listener=Endpoint("", 0)))
+        node(NodePlan(node_id=1, controller=ANY.endpoint, listeners=(ListenerSpec.plain(Endpoint("", 0)),)))

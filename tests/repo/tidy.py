@@ -13,7 +13,7 @@ FUNCTION_LINES_MAX = 70
 CLASS_LINES_MAX = 250
 """Most lines of a class in `kmirror/cluster`, but for LARGE_CLASSES."""
 LARGE_CLASSES = {
-    "broker/apis/fetch.py": ("_Fetch", 351),
+    "broker/apis/fetch.py": ("_Fetch", 350),
     "replication/follower.py": ("ReplicaFetchers", 284),
     "node/partition.py": ("Partition", 280),
 }

@@ -1,4 +1,4 @@
-"""The file format of a journal, version 2: one node from its start to its end, as entries that stand for themselves.
+"""The file format of a journal, version 3: one node from its start to its end, as entries that stand for themselves.
 
     file    = "kmirror journal" 0x00, u16 version, entry ...
     entry   = u32 size of the body, u32 CRC-32C of the body, body
@@ -24,7 +24,7 @@ from kmirror.errors import ProtocolError, UsageError
 from kmirror.records.crc32c import crc32c
 
 MAGIC = b"kmirror journal\0"
-VERSION = 2
+VERSION = 3
 NODE, DISK, CALL = 1, 2, 3
 _HEAD = struct.Struct(">II")
 _VERSION = struct.Struct(">H")

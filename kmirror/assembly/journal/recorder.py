@@ -120,7 +120,7 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
         name,
         options.node_id,
         options.cluster_id,
-        options.endpoint,
+        tuple((each.name, int(each.protocol), *each[2:]) for each in options.listeners),
         (ANOTHER, node.context.options.controllers.leader) if isinstance(node, Broker) else None,
         tuple(sorted(options.configs.items())),
         () if isinstance(node, Broker) else tuple(map(_record_value, node.options.bootstrap)),

@@ -22,11 +22,13 @@ from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import CancelTimer, DiskDone, DiskWork, Effect, Event, SetTimer, TimerFired, TimerKey
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.listeners import CONTROLLER_NAME, ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import Disk, MemoryDisk, OfflineLogDir
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.keyed_records import decode_metadata_record
+from kmirror.spec.wire_values import SecurityProtocol
 
 SHOWN_MAX = 10
 """Effects that the text of a difference has of each side."""
@@ -241,13 +243,14 @@ def _disk(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Disk | Offlin
 
 def _node(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Broker | Controller:
     """Return the node of a journal's first entry, before its first event."""
-    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, directories = made
+    _, node_id, cluster_id, listeners, controller, configs, bootstrap, on_failure, seed, directories = made
     disks = [_disk(each, pieces) for each in directories]
-    controller_id, controller_endpoint = controller or (node_id, endpoint)
+    here = tuple(ListenerSpec(name, SecurityProtocol(protocol), *at) for name, protocol, *at in listeners)
+    there = {} if controller is None else {controller[0]: (ListenerSpec.plain(controller[1], CONTROLLER_NAME),)}
     assembly = Assembly(
         cluster_id=cluster_id,
-        controller_id=controller_id,
-        endpoints={controller_id: controller_endpoint, node_id: endpoint},
+        controller_id=node_id if controller is None else controller[0],
+        listeners={**there, node_id: here},
         configs=dict(configs),
         bootstrap=[decode_metadata_record(record)[0] for record in bootstrap],
         on_failure=OnFailure[on_failure],

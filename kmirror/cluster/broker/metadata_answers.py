@@ -14,8 +14,10 @@ from kmirror.protocol.wire import Put
 BYTES_MAX = 16 << 20
 """Bound of the parts, and of the answers with their questions: 100,000 partitions with three replicas take a third."""
 
-Question = tuple[int, bytes]
-"""(version, body of the request)"""
+Wanted = tuple[int, str]
+"""(version of the answer, listener at which the client asks)"""
+Question = tuple[int, str, bytes]
+"""(version, listener, body of the request)"""
 
 
 class EncodedTopic(MetadataResponseTopic):
@@ -35,8 +37,8 @@ class MetadataAnswers:
     """What is kept of answers; `apply` is to be called with every change of the image, before anybody asks again."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, dict[int, EncodedTopic]] = {}
-        """Topic to version to its part."""
+        self._parts: dict[str, dict[Wanted, EncodedTopic]] = {}
+        """Topic to its parts, by version and listener."""
         self._parts_bytes = 0
         self._answers: dict[Question, bytes] = {}
         self._answers_bytes = 0
@@ -58,19 +60,19 @@ class MetadataAnswers:
             for part in self._parts.pop(topic, {}).values():
                 self._parts_bytes -= len(part.data)
 
-    def part(self, topic: TopicImage, version: int) -> EncodedTopic | None:
+    def part(self, topic: TopicImage, wanted: Wanted) -> EncodedTopic | None:
         """Return what is kept of a topic's part."""
-        return self._parts.get(topic.name, {}).get(version)
+        return self._parts.get(topic.name, {}).get(wanted)
 
-    def keep_part(self, topic: TopicImage, version: int, described: MetadataResponseTopic) -> EncodedTopic:
+    def keep_part(self, topic: TopicImage, wanted: Wanted, described: MetadataResponseTopic) -> EncodedTopic:
         """Encode a topic's part, and keep it."""
         chunks: list[bytes | memoryview] = []
-        described._write(chunks.append, version)
+        described._write(chunks.append, wanted[0])
         part = EncodedTopic(b"".join(chunks))
         if self._parts_bytes + len(part.data) > BYTES_MAX:
             self._parts.clear()
             self._parts_bytes = 0
-        self._parts.setdefault(topic.name, {})[version] = part
+        self._parts.setdefault(topic.name, {})[wanted] = part
         self._parts_bytes += len(part.data)
         return part
 
@@ -88,4 +90,4 @@ class MetadataAnswers:
 
 
 def _size(question: Question, answer: bytes) -> int:
-    return len(question[1]) + len(answer)
+    return len(question[-1]) + len(answer)

@@ -49,7 +49,8 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.listeners import Listeners
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.told_by_runner import ToldByRunner
@@ -69,7 +70,7 @@ class ControllerOptions:
 
     node_id: int
     cluster_id: str
-    endpoint: Endpoint
+    listeners: Listeners
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
     """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first. A

@@ -29,7 +29,8 @@ class BrokerImage:
     broker_id: int
     epoch: int
     incarnation: Uuid
-    endpoint: Endpoint
+    endpoints: Mapping[str, Endpoint] = field(hash=False)
+    """How it is reached, by the names of its listeners."""
     fenced: bool
     rack: str | None = None
     in_controlled_shutdown: bool = False
@@ -58,12 +59,13 @@ class Brokers(dict[int, BrokerImage]):
         }
 
     def _register(self, record: RegisterBrokerRecord, delta: Delta) -> None:
-        listener = record.end_points[0]
+        if not record.end_points:
+            raise ValueError(f"broker {record.broker_id} has no listener")
         self[record.broker_id] = BrokerImage(
             record.broker_id,
             record.broker_epoch,
             record.incarnation_id,
-            Endpoint(listener.host, listener.port),
+            {row.name: Endpoint(row.host, row.port) for row in record.end_points},
             record.fenced,
             record.rack,
             record.in_controlled_shutdown,
@@ -107,22 +109,27 @@ class Brokers(dict[int, BrokerImage]):
         """Return whether a broker is active, and the log directory of its replica of a partition online."""
         return self.is_active(broker_id) and self[broker_id].has_online(partition.directory_of(broker_id))
 
-    def offline(self, partition: PartitionImage) -> list[int]:
-        """Return the replicas whose brokers are not alive, or whose log directories are offline."""
+    def offline(self, partition: PartitionImage, listener: str | None = None) -> list[int]:
+        """Return the replicas whose brokers are not alive, or whose log directories are offline.
+
+        To a client a broker that it cannot reach at its `listener` is not alive.
+        """
         return [
             broker_id
             for broker_id in partition.replicas
-            if not self.is_alive(broker_id) or not self[broker_id].has_online(partition.directory_of(broker_id))
+            if not self.is_alive(broker_id)
+            or (listener is not None and listener not in self[broker_id].endpoints)
+            or not self[broker_id].has_online(partition.directory_of(broker_id))
         ]
 
     def any_alive(self) -> int:
         """Return the id of a broker that is alive; -1 if none is."""
         return next((number for number, broker in self.items() if not broker.fenced), -1)
 
-    def endpoint(self, broker_id: int) -> Endpoint | None:
-        """Return the endpoint of a broker that is alive, or None."""
+    def endpoint(self, broker_id: int, listener: str) -> Endpoint | None:
+        """Return how a broker is reached at a listener; None if it is not alive, or has no such listener."""
         broker = self.get(broker_id)
-        return None if broker is None or broker.fenced else broker.endpoint
+        return None if broker is None or broker.fenced else broker.endpoints.get(listener)
 
     def default_directory(self, broker_id: int) -> Uuid:
         """Return the directory of a new replica: the only one of its broker, or UNASSIGNED for the broker to choose."""

@@ -16,10 +16,12 @@ from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.directory import ControllerDirectory
 from kmirror.cluster.node import clean_shutdown
+from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.listeners import Listeners, endpoints_text
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk, Disks, OfflineLogDir
@@ -42,7 +44,7 @@ class BrokerOptions:
 
     node_id: int
     cluster_id: str
-    endpoint: Endpoint
+    listeners: Listeners
     controllers: ControllerDirectory
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
@@ -67,7 +69,9 @@ class BrokerContext:
         self.options = options
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
-        self.endpoint = options.endpoint
+        self.listeners = options.listeners
+        self.inter_broker = _inter_broker(options)
+        """Name of the listeners at which the brokers of this cluster connect to each other."""
         self.controllers = options.controllers
         self.configs = broker_configs(options.configs, {})
         """The configs of now; every alteration makes a new object, so do not keep a reference."""
@@ -147,14 +151,16 @@ class BrokerContext:
         return self._layers[1]
 
     def _new_layers(self) -> BrokerLayers:
-        listener = f"PLAINTEXT://{self.endpoint}"
         known_by_itself = {
             "log.dirs": ",".join(self.log_dirs.names),
             "node.id": str(self.node_id),
             "broker.id": str(self.node_id),
-            "listeners": listener,
-            "advertised.listeners": listener,
+            "listeners": endpoints_text({each.name: each.endpoint for each in self.listeners}),
+            "advertised.listeners": endpoints_text({each.name: each.advertised for each in self.listeners}),
         }
+        if any(each.name != each.protocol.name for each in self.listeners):
+            pairs = (f"{each.name}:{each.protocol.name}" for each in self.listeners)
+            known_by_itself["listener.security.protocol.map"] = ",".join(pairs)
         return layers_of(self.image, self.node_id, {**known_by_itself, **self.options.configs})
 
     def ask_controller(
@@ -197,7 +203,7 @@ class BrokerContext:
 
         Without a `client_id` the request has the broker's.
         """
-        endpoint = self.image.brokers.endpoint(broker_id)
+        endpoint = self.peer(broker_id)
         if endpoint is None:
             return False
         self.requester.send(
@@ -211,6 +217,10 @@ class BrokerContext:
             client_id=client_id,
         )
         return True
+
+    def peer(self, broker_id: int) -> Endpoint | None:
+        """Return where the brokers of this cluster reach one of them; None if it is not alive."""
+        return self.image.brokers.endpoint(broker_id, self.inter_broker)
 
     @property
     def mirror_enabled(self) -> bool:
@@ -252,6 +262,20 @@ def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
         if epoch is not None:
             epochs[each.log_dir] = epoch
     return opened, epochs
+
+
+def _inter_broker(options: BrokerOptions) -> str:
+    """Return the name of the listener for brokers: the one that is configured, that of its protocol, or the first.
+
+    UsageError if this broker has no listener of the name that is configured.
+    """
+    configs = broker_configs(options.configs, {})
+    names = [each.name for each in options.listeners]
+    wanted = configs.text("inter.broker.listener.name")
+    if wanted and wanted not in names:
+        raise UsageError(f"inter.broker.listener.name is {wanted}, and the listeners are {', '.join(names)}")
+    by_protocol = configs.text("security.inter.broker.protocol")
+    return wanted or (by_protocol if by_protocol in names else names[0])
 
 
 def _common_epoch(log_dirs: LogDirs, epochs: Mapping[str, int]) -> int | None:

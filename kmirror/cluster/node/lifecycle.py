@@ -99,7 +99,15 @@ class Lifecycle:
             cluster_id=context.cluster_id,
             incarnation_id=self._incarnation,
             rack=context.configs.text("broker.rack") or None,
-            listeners=[Listener(name="PLAINTEXT", host=context.endpoint.host, port=context.endpoint.port)],
+            listeners=[
+                Listener(
+                    name=each.name,
+                    host=each.advertised.host,
+                    port=each.advertised.port,
+                    security_protocol=each.protocol,
+                )
+                for each in context.listeners
+            ],
             features=[
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES

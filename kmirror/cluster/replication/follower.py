@@ -92,7 +92,7 @@ class ReplicaFetchers:
             known = None
         if partition is None or partition.is_leader or partition.image.leader < 0:
             return
-        endpoint = self._context.image.brokers.endpoint(partition.image.leader)
+        endpoint = self._context.peer(partition.image.leader)
         if endpoint is None:
             return
         if known is not None and known[0].endpoint == endpoint:
@@ -152,7 +152,7 @@ class ReplicaFetchers:
         """
         moved: dict[int, None] = {}
         for number in brokers:
-            endpoint = self._context.image.brokers.endpoint(number)
+            endpoint = self._context.peer(number)
             if endpoint is None:
                 self._endpoints.pop(number, None)
             elif self._endpoints.get(number) != endpoint:

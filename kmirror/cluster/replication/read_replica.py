@@ -8,19 +8,20 @@ from kmirror.kernel.clock import Instant, to_ms
 
 
 def preferred_read_replica(
-    now: Instant, partition: Partition, image: MetadataImage, rack: str, offset: int
+    now: Instant, partition: Partition, image: MetadataImage, listener: str, rack: str, offset: int
 ) -> int | None:
-    """Return the follower in `rack` that has got furthest, or None: the leader is in it too, or no follower is.
+    """Return the follower in `rack` that has got furthest, or None: none is, or the leader is in it or no leader.
 
-    Only members of the ISR count whose log has `offset`, and whose broker is not fenced.
+    Only members of the ISR count whose log has `offset`, and whose broker is reached at `listener`.
     """
-    if _rack(image, partition.broker_id) == rack:
+    if not partition.is_leader or _rack(image, partition.broker_id) == rack:
         return None
     ranked = [
         (follower.log_end, to_ms(follower.caught_up_at) - to_ms(now), replica)
         for replica, follower in partition.followers.items()
         if replica in partition.image.isr
         and _rack(image, replica) == rack
+        and image.brokers.endpoint(replica, listener) is not None
         and follower.log_start <= offset <= follower.log_end
     ]
     return max(ranked)[2] if ranked else None

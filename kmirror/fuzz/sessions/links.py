@@ -134,7 +134,7 @@ class SimulatedLink:
         self._busy: dict[int, tuple[str, OutboundLink]] = {}
         self._answers: dict[OutboundLink, bytes | None] = {}
         self._count = 0
-        world.add(_PEER, _PEER, None, lambda: self)
+        world.add(_PEER, _PEER, lambda: self)
         world.start(_PEER)
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:

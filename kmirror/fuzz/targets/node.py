@@ -110,7 +110,7 @@ class NodeTarget:
         self.cluster.create_topic(TOPIC, PARTITIONS)
         self._world = simulation.world
         self._peer = _Peer()
-        self._world.add(_PEER, _PEER, None, lambda: self._peer)
+        self._world.add(_PEER, _PEER, lambda: self._peer)
         self._world.start(_PEER)
         self._link = OutboundLink(self.cluster.endpoint(1), _PEER)
         self._ask(versions_question())

@@ -125,7 +125,9 @@ def decided(case: Case) -> str:
         image.apply(record, Delta())
     for broker_id in case.replicas:
         fenced = broker_id not in case.alive
-        image.brokers[broker_id] = BrokerImage(broker_id, 1, Uuid.from_ints(9, broker_id), Endpoint("b", 1), fenced)
+        image.brokers[broker_id] = BrokerImage(
+            broker_id, 1, Uuid.from_ints(9, broker_id), {"PLAINTEXT": Endpoint("b", 1)}, fenced
+        )
     unclean = str(case.unclean).lower()
     configs = broker_configs({"min.insync.replicas": str(case.min_isr), "unclean.leader.election.enable": unclean}, {})
     records: Sequence[Message | None]

@@ -87,7 +87,7 @@ class SimulatedPeer:
         """Whom new requests go to."""
         self._world = cluster.simulation.world
         self._boxes: dict[str, deque[bytes]] = {}
-        self._world.add(self.NAME, cluster.name, None, lambda: self)
+        self._world.add(self.NAME, cluster.name, lambda: self)
         self._world.start(self.NAME)
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:

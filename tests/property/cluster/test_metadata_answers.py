@@ -12,6 +12,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
 from kmirror.kernel.events import Reply, RequestReceived
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -51,8 +52,8 @@ class Told:
     """A broker with an image of its own."""
 
     def __init__(self, records: list[Message]) -> None:
-        endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, ASKED, 100)}
-        self.broker: Broker = Assembly("x", 100, endpoints, {}, []).broker(ASKED, [MemoryDisk()], Rng(1))
+        listeners = {node: (ListenerSpec.plain(Endpoint(f"b-{node}", 9092)),) for node in (*BROKERS, ASKED, 100)}
+        self.broker: Broker = Assembly("x", 100, listeners, {}, []).broker(ASKED, [MemoryDisk()], Rng(1))
         self.tell(records)
         self.broker.parts.server.accept()
         self.broker.handle(0, CLIENT)
@@ -159,7 +160,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
         asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)
-        held = sum(len(question) + len(answer) for (_, question), answer in kept._answers.items())
+        held = sum(len(question) + len(answer) for (_, _, question), answer in kept._answers.items())
         assert held == kept._answers_bytes <= 2000
     assert len(kept._answers) > 3
     for version in range(14):

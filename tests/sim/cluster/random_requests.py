@@ -203,7 +203,7 @@ class RawClient:
         self._box: list[bytes | None] = []
         self.channel = 0
         """Links that were closed by the other side."""
-        self._world.add(self.NAME, cluster.name, None, lambda: self)
+        self._world.add(self.NAME, cluster.name, lambda: self)
         self._world.start(self.NAME)
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:

@@ -53,7 +53,7 @@ class Wire:
         self.answers: dict[int, Message] = {}
         self.order: list[int] = []
         self._sent: dict[int, tuple[int, int]] = {}
-        self.world.add("wire", cluster.name, None, lambda: self)
+        self.world.add("wire", cluster.name, lambda: self)
         self.world.start("wire")
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:

@@ -12,8 +12,10 @@ from kmirror.cli.node_properties import node_plan
 from kmirror.cli.serve import described, with_options
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
+from kmirror.spec.wire_values import SecurityProtocol
 from tests.unit.cli.test_serve_data import properties, refused, run
 
 FILE = Path("server.properties")
@@ -41,20 +43,45 @@ BOTH = {
 }
 
 
+def listener(name: str, endpoint: Endpoint, advertised: Endpoint) -> ListenerSpec:
+    return ListenerSpec(name, SecurityProtocol.PLAINTEXT, endpoint, advertised)
+
+
 def test_without_roles_there_is_no_single_node() -> None:
     assert node_plan(FILE, {"listeners": "PLAINTEXT://:9092"}) is None
 
 
 def test_a_broker_a_controller_and_a_node_that_is_both() -> None:
     controller = Endpoint("kafka-1", 9093)
+    here = Endpoint("localhost", 9092)
     assert node_plan(FILE, BROKER) == NodePlan(
-        node_id=2, controller=controller, listener=Endpoint("", 9092), advertised=Endpoint("kafka-2", 19092)
+        node_id=2,
+        controller=controller,
+        listeners=(listener("PLAINTEXT", Endpoint("", 9092), Endpoint("kafka-2", 19092)),),
     )
     assert node_plan(FILE, CONTROLLER) == NodePlan(
-        node_id=1, controller_listener=Endpoint("", 9093), controller_advertised=controller
+        node_id=1, controller_listener=listener("CONTROLLER", Endpoint("", 9093), controller)
     )
     assert node_plan(FILE, BOTH) == NodePlan(
-        node_id=1, listener=Endpoint("localhost", 9092), controller_listener=Endpoint("localhost", 9093)
+        node_id=1,
+        listeners=(ListenerSpec.plain(here),),
+        controller_listener=ListenerSpec.plain(Endpoint("localhost", 9093), "CONTROLLER"),
+    )
+
+
+def test_a_broker_has_as_many_listeners_as_the_file_names() -> None:
+    said = {
+        **BROKER,
+        "listeners": "CLIENTS://:9092,BROKERS://:9094",
+        "advertised.listeners": "CLIENTS://kafka-2:19092",
+        "listener.security.protocol.map": "CLIENTS:PLAINTEXT,BROKERS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "BROKERS",
+    }
+    plan = node_plan(FILE, said)
+    assert plan is not None
+    assert plan.listeners == (
+        listener("CLIENTS", Endpoint("", 9092), Endpoint("kafka-2", 19092)),
+        listener("BROKERS", Endpoint("", 9094), Endpoint("", 9094)),
     )
 
 
@@ -69,7 +96,7 @@ def test_names_are_mapped_to_protocols() -> None:
     with pytest.raises(UsageError, match="has no protocol for listener OWN: add OWN:PLAINTEXT"):
         node_plan(FILE, said)
     plan = node_plan(FILE, {**said, "listener.security.protocol.map": "OWN:PLAINTEXT,CONTROLLER:PLAINTEXT"})
-    assert plan is not None and plan.listener == Endpoint("", 9092)
+    assert plan is not None and plan.listeners == (listener("OWN", Endpoint("", 9092), Endpoint("kafka-2", 1)),)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +126,17 @@ def test_names_are_mapped_to_protocols() -> None:
         (CONTROLLER, {"listeners": "PLAINTEXT://:9092"}, "PLAINTEXT, a broker's, and process.roles is controller"),
         (CONTROLLER, {"listeners": ""}, "here it has none"),
         (BOTH, {"listeners": "PLAINTEXT://:9092"}, "here it has none"),
+        (
+            CONTROLLER,
+            {"listeners": "CONTROLLER://:1,SECOND://:2", "controller.listener.names": "CONTROLLER,SECOND"},
+            "a controller has one listener",
+        ),
+        (BROKER, {"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "each with a name of its own"),
         (BROKER, {"listeners": "PLAINTEXT://:9092,SSL://:9094"}, "listener SSL is to speak SSL, and kmirror speaks"),
         (BROKER, {"listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT"}, "to speak SASL_SSL"),
         (BROKER, {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"}, "no protocol for listener CONTROLLER"),
         (BROKER, {"security.inter.broker.protocol": "SSL"}, "security.inter.broker.protocol is SSL"),
-        (BROKER, {"inter.broker.listener.name": "INTERNAL"}, "is INTERNAL, and the listener is PLAINTEXT"),
+        (BROKER, {"inter.broker.listener.name": "INTERNAL"}, "is INTERNAL, and no listener"),
         (BROKER, {"advertised.listeners": "OTHER://a:1"}, "has OTHER, and listeners has no such name"),
         (BROKER, {"listeners": "PLAINTEXT://:99999"}, "is no listener, such as"),
     ],
@@ -118,11 +151,11 @@ def test_options_go_before_the_file() -> None:
     assert broker is not None
     assert with_options(broker, None, None, None) == broker
     changed = with_options(broker, "127.0.0.1", 0, "here")
-    assert (changed.listener, changed.advertised) == (Endpoint("127.0.0.1", 0), Endpoint("here", 0))
+    assert changed.listeners == (listener("PLAINTEXT", Endpoint("127.0.0.1", 0), Endpoint("here", 0)),)
     controller = node_plan(FILE, CONTROLLER)
     assert controller is not None
     changed = with_options(controller, None, 0, None)
-    assert changed.controller_listener == Endpoint("", 0) and changed.controller_advertised == Endpoint("kafka-1", 0)
+    assert changed.controller_listener == listener("CONTROLLER", Endpoint("", 0), Endpoint("kafka-1", 0))
 
 
 @pytest.fixture

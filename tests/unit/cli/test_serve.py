@@ -21,6 +21,7 @@ from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net.listener import Port
 from kmirror.net.node import NodePlan, TcpNode
 from kmirror.protocol.gen.metadata_request import MetadataRequest
@@ -209,7 +210,12 @@ def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, caps
 
 def test_what_a_node_waits_for_is_told_once_when_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
     node = TcpNode(
-        NodePlan(node_id=2, controller=Endpoint("kafka-1", 9093), listener=Endpoint("127.0.0.1", 0)), cluster_id="x"
+        NodePlan(
+            node_id=2,
+            controller=Endpoint("kafka-1", 9093),
+            listeners=(ListenerSpec.plain(Endpoint("127.0.0.1", 0)),),
+        ),
+        cluster_id="x",
     )
     reasons = ["the controller at kafka-1:9093"] * 12 + ["its logs"] * 2
     waiting = Waiting(node)

@@ -10,6 +10,7 @@ from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -72,7 +73,9 @@ def controller(
                 partition_epoch=2,
             ),
         ]
-    options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), configs or {}, bootstrap)
+    options = ControllerOptions(
+        100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),), configs or {}, bootstrap
+    )
     made = Controller(options, MemoryDisk(), Rng(1), [MirrorControllerComponent()])
     handled(made, 0, Started())
     return made

@@ -182,8 +182,8 @@ def test_options_are_checked() -> None:
 def test_the_line_between_sites() -> None:
     def arrivals(sizes: list[int], **options: int) -> list[int]:
         network = Network(Rng(1), NetworkOptions(remote_min_us=0, remote_max_us=0, **options))
-        network.add("x", "one", None)
-        network.add("y", "two", None)
+        network.add("x", "one")
+        network.add("y", "two")
         return [network.arrival(0, "x", "y", 0, size) for size in sizes]
 
     assert arrivals([1000, 1000]) == [0, 0]

@@ -36,6 +36,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.options import LinkOptions
@@ -65,7 +66,8 @@ def over(request: pytest.FixtureRequest) -> str:
 def place(host: Host, server: Recorder, client: Recorder, over: str) -> tuple[OutboundLink, Port]:
     """Start a server and then a client; return the client's link to it."""
     port = Port("127.0.0.1", 0)
-    host.add("server", lambda: server, endpoint=HERE if over == "local" else None, port=port)
+    local = [ListenerSpec.plain(HERE)] if over == "local" else []
+    host.add("server", lambda: server, local=local, ports=[(port.listener("P"), port)])
     host.add("client", lambda: client)
     host.start("server")
     host.start("client")
@@ -258,7 +260,7 @@ def test_what_was_asked_for_may_be_longer_than_what_others_may_ask() -> None:
 
     async def script(host: Host) -> None:
         server, client, port = Recorder(generous), Recorder(), Port("127.0.0.1", 0)
-        host.add("server", lambda: server, port=port)
+        host.add("server", lambda: server, ports=[(port.listener("P"), port)])
         host.add("client", lambda: client, options=LinkOptions(request_bytes_max=100))
         host.start("server")
         host.start("client")

@@ -20,7 +20,7 @@ from tests.unit.net.hosting import Recorder, hosted
 
 def started(host: Host, options: LinkOptions) -> tuple[Recorder, Port]:
     node, port = Recorder(), Port("127.0.0.1", 0)
-    host.add("n", lambda: node, port=port, options=options)
+    host.add("n", lambda: node, ports=[(port.listener("P"), port)], options=options)
     host.start("n")
     return node, port
 

@@ -15,6 +15,7 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.kernel.events import CountLink, LinkClosed, OpenLink, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.tls import Store, TlsSettings
 from kmirror.net.host import Host
 from kmirror.net.tls import client_context
@@ -163,7 +164,7 @@ def test_a_node_of_the_same_host_is_not_spoken_to_in_the_clear() -> None:
     async def script(host: Host, node: Recorder) -> None:
         server = Recorder()
         here = Endpoint("127.0.0.1", 1)  # Where nothing listens: only links within the host get there.
-        host.add("server", lambda: server, endpoint=here)
+        host.add("server", lambda: server, local=[ListenerSpec.plain(here)])
         host.start("server")
         assert "cannot connect" in await _reason(host, node, here, TlsSettings(TRUSTED))
         assert len(server.events) == 1

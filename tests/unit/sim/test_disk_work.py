@@ -62,7 +62,7 @@ def world(options: DiskOptions = SLOW) -> tuple[World, list[Toy]]:
         toys.append(Toy())
         return toys[-1]
 
-    made.add("toy", "here", None, make)
+    made.add("toy", "here", make)
     made.start("toy")
     return made, toys
 

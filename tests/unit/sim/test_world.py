@@ -28,6 +28,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import FAR, START, World
@@ -56,8 +57,8 @@ def world(seed: int = 1, *, echo: bool = True) -> tuple[World, Recorder, Recorde
     """Return a world with a client at site `here` and a server at site `there`, both alive."""
     made = World(seed)
     client, server = Recorder(), Recorder(echo=echo)
-    made.add("client", "here", None, lambda: client)
-    made.add("server", "there", SERVER, lambda: server)
+    made.add("client", "here", lambda: client)
+    made.add("server", "there", lambda: server, [ListenerSpec.plain(SERVER)])
     made.start("client")
     made.start("server")
     return made, client, server

@@ -19,6 +19,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.sim.world import World
 from tests.work import calls
 
@@ -49,8 +50,8 @@ class Answering:
 
 def pair() -> tuple[World, Asking]:
     world, asking = World(1), Asking(OutboundLink(SERVER, "c"))
-    world.add("server", "here", SERVER, Answering)
-    world.add("client", "here", None, lambda: asking)
+    world.add("server", "here", Answering, [ListenerSpec.plain(SERVER)])
+    world.add("client", "here", lambda: asking)
     world.start("server")
     world.start("client")
     return world, asking
@@ -93,7 +94,7 @@ class Setting:
 def test_a_timer_set_anew_fires_once_and_steps_pass_over_the_others() -> None:
     for cancels in (False, True):
         world, setting = World(1), Setting(cancels=cancels)
-        world.add("node", "here", None, lambda setting=setting: setting)  # type: ignore[misc]
+        world.add("node", "here", lambda setting=setting: setting)  # type: ignore[misc]
         world.start("node")
         began = world.now
         assert world.step() is not cancels and world.step() is False
@@ -104,7 +105,7 @@ def test_a_timer_set_anew_fires_once_and_steps_pass_over_the_others() -> None:
 def test_a_run_ends_in_time_though_a_cancelled_timer_hides_a_later_event() -> None:
     """What comes after a timer that was cancelled may lie beyond the end of the run."""
     world, setting = World(1), Setting(cancels=True)
-    world.add("node", "here", None, lambda: setting)
+    world.add("node", "here", lambda: setting)
     world.start("node")
     done: list[Instant] = []
     world.at(world.now + SECOND, lambda: done.append(world.now))
@@ -121,7 +122,7 @@ def test_timers_of_a_node_that_ended_are_not_those_of_the_next_one() -> None:
         nodes.append(Setting(cancels=False))
         return nodes[-1]
 
-    world.add("node", "here", None, make)
+    world.add("node", "here", make)
     world.start("node")
     world.kill("node")
     world.start("node")

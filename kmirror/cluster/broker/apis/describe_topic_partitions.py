@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.images import MetadataImage, TopicImage
 from kmirror.cluster.refusal import refusal
@@ -36,7 +36,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicParti
     names = sorted(name for name in dict.fromkeys(named or parts.context.image.topics) if name >= first)
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
     limit = min(request.response_partition_limit, parts.context.configs.integer("max.request.partition.size.limit"))
-    page = _Page(parts.context.image, inbound.rights, max(limit, 1))
+    page = _Page(parts.context.image, inbound, max(limit, 1))
     page.fill(
         [name for name in names if name not in denied],
         first,
@@ -54,11 +54,11 @@ def _mistaken(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTo
 class _Page:
     """What goes into one answer."""
 
-    def __init__(self, image: MetadataImage, rights: Rights, limit: int) -> None:
+    def __init__(self, image: MetadataImage, inbound: Inbound[DescribeTopicPartitionsRequest], limit: int) -> None:
         self.topics: list[DescribeTopicPartitionsResponseTopic] = []
         self.cursor: Cursor | None = None
         self._image = image
-        self._rights = rights
+        self._rights, self._listener = inbound.rights, inbound.client.listener
         self._left = limit
 
     def fill(self, names: Sequence[str], first: str, start: int) -> None:
@@ -90,14 +90,14 @@ class _Page:
         )
 
     def _row(self, topic: TopicImage, index: int) -> DescribeTopicPartitionsResponsePartition:
-        image, partition = self._image, topic.partitions[index]
+        brokers, partition = self._image.brokers, topic.partitions[index]
         return DescribeTopicPartitionsResponsePartition(
             partition_index=index,
-            leader_id=partition.leader if image.brokers.is_alive(partition.leader) else -1,
+            leader_id=-1 if brokers.endpoint(partition.leader, self._listener) is None else partition.leader,
             leader_epoch=partition.leader_epoch,
             replica_nodes=list(partition.replicas),
             isr_nodes=list(partition.isr),
             eligible_leader_replicas=list(partition.eligible),
             last_known_elr=list(partition.last_known),
-            offline_replicas=image.brokers.offline(partition),
+            offline_replicas=brokers.offline(partition, self._listener),
         )

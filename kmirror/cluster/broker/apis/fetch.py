@@ -304,10 +304,9 @@ class _Fetch:
 
     def _prefers_another(self, now: Instant, cached: CachedPartition, partition: Partition) -> bool:
         """Answer with the replica from which the consumer should fetch instead, and no records, if there is one."""
-        if not partition.is_leader:
-            return False
-        image, wanted, log = self.parts.context.image, cached.request, partition.log
-        replica = preferred_read_replica(now, partition, image, self.reader.rack, wanted.fetch_offset)
+        wanted, log, listener = cached.request, partition.log, self.inbound.client.listener
+        image = self.parts.context.image
+        replica = preferred_read_replica(now, partition, image, listener, self.reader.rack, wanted.fetch_offset)
         if replica is None:
             return False
         self.rows[cached] = PartitionData(
@@ -433,7 +432,7 @@ class _Fetch:
     # -- the answer ---------------------------------------------------------------------------
 
     def _answer(self) -> None:
-        session, rows = self.session, self.rows
+        session, rows, listener = self.session, self.rows, self.inbound.client.listener
         if not rows:
             if not self.taken and not self.left_out:
                 self.topic_errors.clear()
@@ -468,7 +467,7 @@ class _Fetch:
                 node_endpoints=[
                     NodeEndpoint(node_id=leader, host=found.host, port=found.port)
                     for leader in self.leaders
-                    if (found := self.parts.context.image.brokers.endpoint(leader)) is not None
+                    if (found := self.parts.context.image.brokers.endpoint(leader, listener)) is not None
                 ],
             )
         )

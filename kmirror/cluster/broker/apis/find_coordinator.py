@@ -32,7 +32,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorReq
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
     found = [
         (_denied(inbound.rights, request.key_type, key) if served else None)
-        or _find(parts, now, request.key_type, key, served=served)
+        or _find(parts, now, inbound.client.listener, request.key_type, key, served=served)
         for key in keys
     ]
     if inbound.version >= 4:
@@ -62,7 +62,7 @@ def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message="")
 
 
-def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
+def _find(parts: BrokerParts, now: Instant, listener: str, key_type: int, key: str, *, served: bool) -> Coordinator:
     answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message="")
     shard = parts.components.coordinator_for(key_type, key) if served else None
     if shard is None:
@@ -71,7 +71,7 @@ def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: 
     partition = parts.context.image.topics.partition(shard)
     if partition is None:
         parts.internal_topics.ensure(now, shard.topic)
-    endpoint = None if partition is None else parts.context.image.brokers.endpoint(partition.leader)
+    endpoint = None if partition is None else parts.context.image.brokers.endpoint(partition.leader, listener)
     if partition is None or endpoint is None:
         answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return answer

@@ -1,5 +1,6 @@
 """Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
 
+Brokers are named as they are reached at the listener at which the client asks; one without it is not there for it.
 A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch. A topic that the client may not
 describe is refused, whether it exists or not; where all are asked for it is left out. A name that does not exist is
 ordered of the controller, where the request and `auto.create.topics.enable` allow it. Where ids are named, names count
@@ -32,6 +33,8 @@ TOPIC_IDS_FROM = 12
 """Versions 10 and 11 have the field, but a request may not use it yet (KAFKA-15275)."""
 OPERATIONS_FROM = 8
 CLUSTER_OPERATIONS_LAST = 10
+LISTENER_NOT_FOUND_FROM = 6
+"""Before, a leader that has no listener of the name at which the client asks is not available to it."""
 ONLY_ALIVE_LAST = 0
 """Last version in which replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE."""
 
@@ -41,12 +44,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
 
     INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka, at each topic if one of them is not named as it may be.
     """
-    request = inbound.body
-    answers, question = parts.metadata_answers, (inbound.version, bytes(inbound.frame[inbound.head.body_position :]))
+    listener = inbound.client.listener
+    body = bytes(inbound.frame[inbound.head.body_position :])
+    answers, question = parts.metadata_answers, (inbound.version, listener, body)
     is_kept = inbound.rights.are_unlimited
     answer = answers.answer(question) if is_kept else None
     if answer is None:
-        response, ordered = _response(parts, request, inbound.version, inbound.rights)
+        response, ordered = _response(parts, inbound)
         answer = b"".join(response.encode_chunks(inbound.version))
         if ordered:  # Nothing is kept: who asks again is to order again, if nothing came of it.
             parts.auto_creation.order(now, ordered, inbound.client)
@@ -55,10 +59,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
     inbound.reply_encoded(answer)
 
 
-def _response(
-    parts: BrokerParts, request: MetadataRequest, version: int, rights: Rights
-) -> tuple[MetadataResponse, list[str]]:
+def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[MetadataResponse, list[str]]:
     """Return the answer, and the topics that are to be created."""
+    request, version, rights = inbound.body, inbound.version, inbound.rights
     image, asked = parts.context.image, request.topics or []
     ids = {topic.topic_id: None for topic in asked if topic.topic_id != Uuid.ZERO}
     names = {topic.name: None for topic in asked if topic.name is not None}
@@ -69,15 +72,15 @@ def _response(
         return _refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR), []
     response = MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=b.broker_id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
+            MetadataResponseBroker(node_id=b.broker_id, host=at.host, port=at.port, rack=b.rack)
             for b in image.brokers.values()
-            if not b.fenced
+            if not b.fenced and (at := b.endpoints.get(inbound.client.listener)) is not None
         ],
         cluster_id=parts.context.cluster_id,
         controller_id=image.brokers.any_alive(),  # KRaft: any living broker forwards.
     )
     ordered: list[str] = []
-    find = _Finder(parts, version, rights, request.include_topic_authorized_operations)
+    find = _Finder(parts, inbound)
     if request.topics is None or (version == 0 and not asked):  # Version 0 had no null.
         denied = rights.denied_topics(AclOperation.DESCRIBE, image.topics)
         known = image.topics.values()
@@ -115,12 +118,12 @@ def _uncreatable(names: Sequence[str], rights: Rights) -> Mapping[str, ErrorCode
 class _Finder:
     """Looks topics up for one request."""
 
-    def __init__(self, parts: BrokerParts, version: int, rights: Rights, tells_operations: bool) -> None:
-        self._parts = parts
-        self._image = parts.context.image
-        self._version = version
-        self._rights = rights
-        self._tells_operations = tells_operations and version >= OPERATIONS_FROM
+    def __init__(self, parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> None:
+        self._image, self._answers = parts.context.image, parts.metadata_answers
+        self._rights = inbound.rights
+        self._wanted = inbound.version, inbound.client.listener
+        wants_operations = inbound.body.include_topic_authorized_operations
+        self._tells_operations = wants_operations and inbound.version >= OPERATIONS_FROM
 
     def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
         """Return what is said of the topic with this id; its name only to whoever may describe it."""
@@ -153,16 +156,15 @@ class _Finder:
         """Return what is said of these topics."""
         if self._tells_operations:
             return [self.described(topic) for topic in topics]
-        kept, version = self._parts.metadata_answers.part, self._version
-        return [kept(topic, version) or self.described(topic) for topic in topics]
+        kept, wanted = self._answers.part, self._wanted
+        return [kept(topic, wanted) or self.described(topic) for topic in topics]
 
     def described(self, topic: TopicImage) -> MetadataResponseTopic:
         """Return what is said of a topic that may be described; without operations it is encoded once for all."""
         if self._tells_operations:
-            return self._with_operations(_describe(self._image, topic, self._version))
-        answers = self._parts.metadata_answers
-        kept = answers.part(topic, self._version)
-        return kept or answers.keep_part(topic, self._version, _describe(self._image, topic, self._version))
+            return self._with_operations(_describe(self._image, topic, *self._wanted))
+        kept = self._answers.part(topic, self._wanted)
+        return kept or self._answers.keep_part(topic, self._wanted, _describe(self._image, topic, *self._wanted))
 
     def _with_operations(self, topic: MetadataResponseTopic) -> MetadataResponseTopic:
         if self._tells_operations:
@@ -171,12 +173,14 @@ class _Finder:
         return topic
 
 
-def _describe(image: MetadataImage, topic: TopicImage, version: int) -> MetadataResponseTopic:
-    partitions = []
+def _describe(image: MetadataImage, topic: TopicImage, version: int, listener: str) -> MetadataResponseTopic:
+    partitions, brokers = [], image.brokers
     for index, partition in topic.partitions.items():
-        led, offline = image.brokers.is_alive(partition.leader), image.brokers.offline(partition)
+        led, offline = brokers.endpoint(partition.leader, listener) is not None, brokers.offline(partition, listener)
+        is_elsewhere = not led and brokers.is_alive(partition.leader) and version >= LISTENER_NOT_FOUND_FROM
+        missing = ErrorCode.LISTENER_NOT_FOUND if is_elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
         row = MetadataResponsePartition(
-            error_code=ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
+            error_code=ErrorCode.NONE if led else missing,
             partition_index=index,
             leader_id=partition.leader if led else -1,
             leader_epoch=partition.leader_epoch,

@@ -14,6 +14,7 @@ from kmirror.cluster.metadata.batches import BATCH_BYTES_MAX
 from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION, MetadataLog, TooManyRecords
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -107,7 +108,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: p
 def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
     """Return a controller over what a crash left of the log of `target`: the batches below `end`."""
     target.context.log.log.truncate_to(end)
-    options = ControllerOptions(100, "cluster", Endpoint("controller", 9093))
+    options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),))
     made = Controller(options, disk, Rng(1))
     handled(made, 0, Started())
     return made

@@ -9,6 +9,7 @@ import pytest
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.kernel.events import Reply, RequestReceived, Started
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -352,7 +353,7 @@ def test_the_source_cluster_id_is_set_once() -> None:
 def test_a_restarted_controller_replays_what_it_decided() -> None:
     disk = MemoryDisk()
     bootstrap = controller(topic=(1, 2)).options.bootstrap
-    options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), {}, bootstrap)
+    options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),), {}, bootstrap)
     first = Controller(options, disk, Rng(1))
     handled(first, 0, Started())
     first.sessions.fence(0, 1, "a test")

@@ -11,6 +11,7 @@ from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.events import Effect, Note, Started, Stopped
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -53,7 +54,9 @@ def disk_with(values: Sequence[bytes]) -> MemoryDisk:
 
 
 def opened(disk: MemoryDisk) -> tuple[Controller, list[Effect]]:
-    node = Controller(ControllerOptions(100, "cluster", Endpoint("controller", 9093)), disk, Rng(1))
+    node = Controller(
+        ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),)), disk, Rng(1)
+    )
     return node, handled(node, 1, Started())
 
 

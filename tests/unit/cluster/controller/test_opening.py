@@ -6,6 +6,7 @@ from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.metadata.opening import OpenMetadataLog
 from kmirror.kernel.events import DiskDone, DiskWork, Effect, Note, Reply, RequestReceived, Started, Stop, Stopped
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import MemoryDisk
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -17,7 +18,9 @@ QUESTION = encode_request(ApiVersionsRequest(), 0, correlation_id=5, client_id="
 
 def started() -> tuple[Controller, DiskWork]:
     """Return a controller, and the job that it waits for."""
-    node = Controller(ControllerOptions(100, "cluster", Endpoint("controller", 9093)), MemoryDisk(), Rng(1))
+    node = Controller(
+        ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),)), MemoryDisk(), Rng(1)
+    )
     [job] = node.handle(0, Started())
     assert isinstance(job, DiskWork) and isinstance(job.job, OpenMetadataLog)
     return node, job

@@ -24,6 +24,7 @@ from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -77,8 +78,9 @@ class Bench:
     """Broker 1, which leads shards of a topic with replicas 1 and 2, and a runtime over them."""
 
     def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
+        here = (ListenerSpec.plain(Endpoint("b-1", 1)),)
         controllers = ControllerDirectory({100: Endpoint("c", 2)}, 100)
-        options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), controllers, on_failure=OnFailure.GO_ON)
+        options = BrokerOptions(1, "cluster", here, controllers, on_failure=OnFailure.GO_ON)
         self.context = BrokerContext(options, [MemoryDisk()], Rng(1))
         self.replicas = ReplicaManager(
             self.context, Components(), DirectoryAssignments(self.context, Lifecycle(self.context))
