@@ -18,6 +18,7 @@ from kmirror.kernel import arguments
 from kmirror.kernel.tls import Store, TlsSettings
 from kmirror.spec.configs.lists import BLANKS, entries_of
 from kmirror.spec.configs.rules import PROTOCOLS as SECURITY_PROTOCOLS
+from kmirror.spec.wire_values import SecurityProtocol
 
 MECHANISMS = (PLAIN, *HASHES)
 PROTOCOLS = ("TLSv1.2", "TLSv1.3")
@@ -76,8 +77,8 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
     No error shows the value of a key that may be secret.
     """
     values = {name: value.strip(BLANKS) for name, value in arguments.configs(configs).items()}
-    protocol = values.get("security.protocol", "PLAINTEXT").upper()
-    if protocol == "PLAINTEXT":
+    protocol = values.get("security.protocol", SecurityProtocol.PLAINTEXT.name).upper()
+    if protocol == SecurityProtocol.PLAINTEXT.name:
         return None
     if protocol not in SECURITY_PROTOCOLS:
         raise UsageError(f"security.protocol must be one of {', '.join(SECURITY_PROTOCOLS)}")

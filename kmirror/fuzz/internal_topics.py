@@ -18,6 +18,7 @@ from kmirror.fuzz.mutations import mutate
 from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.fuzz.vocabulary import Vocabulary
+from kmirror.kernel.listeners import DEFAULT_NAME
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import wire
 from kmirror.protocol.gen.partition_record import PartitionRecord
@@ -135,7 +136,7 @@ def _prelude() -> list[bytes]:
     """Return metadata records that later ones refer to: two brokers, two topics, a partition of each."""
     found: list[tuple[Message, int]] = []
     for number in (1, 2):
-        listener = BrokerEndpoint(name="PLAINTEXT", host="localhost", port=9_000 + number)
+        listener = BrokerEndpoint(name=DEFAULT_NAME, host="localhost", port=9_000 + number)
         found.append((RegisterBrokerRecord(broker_id=number, broker_epoch=number, end_points=[listener]), 3))
     for name, topic_id in zip(_WORDS["topicName"], _IDS, strict=True):
         found.append((TopicRecord(name=name, topic_id=topic_id), 0))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from kmirror.spec.java_patterns import PatternError, compiled
+from kmirror.spec.wire_values import SecurityProtocol
 
 Rule = Callable[[str, Sequence[str]], str | None]
 
@@ -39,7 +40,7 @@ ACL_WORDS = {
 """ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can name them."""
 SELECTORS = ("", "org.apache.kafka.common.replica.RackAwareReplicaSelector")
 """Classes that select the replica from which a consumer should fetch (KIP-392); none if empty."""
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+PROTOCOLS = tuple(protocol.name for protocol in SecurityProtocol)
 _SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 _PORT_MAX = 65535

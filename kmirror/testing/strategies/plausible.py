@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from kmirror.kernel.listeners import DEFAULT_NAME
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.message import Message
@@ -233,7 +234,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "client_id": ("billing-service", "rdkafka"),
     "error_message": ("The request timed out.",),
     "protocol_type": ("consumer",),
-    "security_protocol": ("PLAINTEXT",),
+    "security_protocol": (DEFAULT_NAME,),
     "user": ("alice", "bob"),
     "principal": ("User:alice", "User:bob"),
     "client_software_name": ("apache-kafka-java", "librdkafka"),
