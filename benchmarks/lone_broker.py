@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kmirror.assembly.nodes import Assembly, feature_records
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.partition import Partition
@@ -45,8 +45,8 @@ class LoneBroker:
         node_id: int = 1,
         leader: int = 1,
         replicas: Sequence[int] = (1,),
-        authorizer: Authorizer = ALLOW_ALL,
         configs: Mapping[str, str] | None = None,
+        authorizer: Authorizer | None = None,
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints

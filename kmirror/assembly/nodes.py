@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.coordinators.plugins import COORDINATORS
@@ -69,8 +69,8 @@ class Assembly:
     bootstrap: Sequence[Message]
     """What an empty metadata log begins with."""
     on_failure: OnFailure = OnFailure.RAISE
-    authorizer: Authorizer = ALLOW_ALL
-    """Whom every node asks what a principal may do, the other nodes among them."""
+    authorizer: Authorizer | None = None
+    """Asked by every node what a principal may do, in place of the authorizer that its configs want."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """`broker.rack` of brokers that have one."""
     clock: Callable[[], Instant] | None = None

@@ -7,9 +7,9 @@ requests, and whether its client may do what is inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, final
 
 from kmirror.cluster.refusal import refusal
 from kmirror.kernel.ids import Principal
@@ -54,8 +54,18 @@ class Resource(NamedTuple):
 CLUSTER = Resource(AclResourceType.CLUSTER, CLUSTER_NAME)
 
 
+RightsVersion = tuple[Hashable, ...]
+"""A version of rights: what follows from them holds for all who have the same one, and as long as they have it."""
+UNLIMITED: RightsVersion = ()
+"""The version of rights that nothing limits, ever."""
+
+
 class Authorizer(Protocol):
-    """Allows or denies operations (Kafka's Authorizer). Answers may change at any time: a node caches none."""
+    """Allows or denies operations (Kafka's Authorizer).
+
+    Its answers may change at any time, and a node keeps nothing that follows from them, unless it has a method
+    `version_of(principal, host)` that returns a `RightsVersion`.
+    """
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
         """Return whether `principal`, at the address `host`, may do `operation` on `resource`."""
@@ -69,7 +79,7 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """Allows everything, as in a cluster without an authorizer."""
+    """Allows everything. A class made from it may deny, so its rights have no version."""
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
         return True
@@ -80,7 +90,15 @@ class AllowAll:
         return True
 
 
-ALLOW_ALL = AllowAll()
+@final
+class Unlimited(AllowAll):
+    """Allows everything, as in a cluster without an authorizer."""
+
+    def version_of(self, principal: Principal, host: str) -> RightsVersion:
+        return UNLIMITED
+
+
+ALLOW_ALL = Unlimited()
 NONE_DENIED: Mapping[str, ErrorCode] = {}
 
 
@@ -93,11 +111,15 @@ class Rights:
     host: str
     is_forwarded: bool = False
     """Did a broker pass the request on for somebody else (KIP-590)?"""
-    are_unlimited: bool = field(init=False)
-    """Is everything allowed, and always will be? Else the authorizer is to be asked, each time."""
+    _version_of: Callable[[Principal, str], RightsVersion] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "are_unlimited", self.authorizer is ALLOW_ALL)
+        object.__setattr__(self, "_version_of", getattr(self.authorizer, "version_of", None))
+
+    @property
+    def version(self) -> RightsVersion | None:
+        """Return the version of these rights; None if the authorizer is to be asked each time."""
+        return None if self._version_of is None else self._version_of(self.principal, self.host)
 
     def allow(self, operation: AclOperation, resource: Resource) -> bool:
         """Return whether `operation` on `resource` is allowed."""
@@ -117,7 +139,7 @@ class Rights:
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
         """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""
-        if self.are_unlimited:
+        if self.version == UNLIMITED:
             return NONE_DENIED
         asked = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
         return {name: error for name, error in asked.items() if error}

@@ -16,7 +16,7 @@ from kmirror.assembly.inside import ClusterInside, checked_configs, checked_list
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.node.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
@@ -98,7 +98,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         listeners: Sequence[str] = (DEFAULT_NAME,),
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
-        authorizer: Authorizer = ALLOW_ALL,
+        authorizer: Authorizer | None = None,
     ) -> None:
         self._data = folders_of(data)
         known = None if not self._data or brokers != 1 else only_broker(self._data, self.controller_id)

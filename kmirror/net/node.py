@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from kmirror.assembly.inside import checked_configs
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.metrics import Sample, merged
@@ -102,7 +102,7 @@ class TcpNode(RunningNodes):
         eligible_version: int | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
-        authorizer: Authorizer = ALLOW_ALL,
+        authorizer: Authorizer | None = None,
     ) -> None:
         self.plan = plan
         super().__init__(f"{' and '.join(plan.roles)} {plan.node_id}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from kmirror.assembly.inside import ClusterInside, checked_configs, checked_listeners, checked_racks
 from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant, to_ms
@@ -84,7 +84,7 @@ class Cluster(ClusterInside):
         transaction_version: int = 2,
         eligible_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
-        authorizer: Authorizer = ALLOW_ALL,
+        authorizer: Authorizer | None = None,
         log_dirs: int = 1,
         disks: Callable[[int], Disks] | None = None,
         listeners: Sequence[str] = (DEFAULT_NAME,),
@@ -96,7 +96,7 @@ class Cluster(ClusterInside):
         arguments.whole_number("transaction_version", transaction_version, *LEVELS[TRANSACTION_VERSION])
         arguments.whole_number("eligible_version", eligible_version, *LEVELS[ELIGIBLE_VERSION])
         arguments.member("on_failure", on_failure, OnFailure)
-        if not hasattr(authorizer, "authorize"):
+        if authorizer is not None and not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
         if interpose is not None:
             arguments.callback("interpose", interpose)

@@ -20,6 +20,10 @@ CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the only resource of type CLUSTER (Resource.CLUSTER_NAME)."""
 
 
+ANY: Final = "*"
+"""In an ACL every name of a resource, every name of a user, or every host."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterAcl:
     """A request that requires one of `operations` on the cluster."""

@@ -134,6 +134,20 @@ class AclResourceType(IntEnum):
     CLUSTER_MIRROR = 8
 
 
+class AclPatternType(IntEnum):
+    """How an ACL names its resources: by the name itself, or by how it begins."""
+
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class AclPermission(IntEnum):
+    """What an ACL does with its operation."""
+
+    DENY = 2
+    ALLOW = 3
+
+
 class CoordinatorType(IntEnum):
     """The type of coordinator that FindCoordinator returns; MIRROR is KIP-1279's (D1)."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow
 from kmirror.assembly.nodes import Logs
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -330,7 +330,7 @@ def pair(
     a_configs: Mapping[str, str] | None = None,
     b_configs: Mapping[str, str] | None = None,
     b_logs: Logs | None = None,
-    b_authorizer: Authorizer = ALLOW_ALL,
+    b_authorizer: Authorizer | None = None,
     start: bool = True,
 ) -> Pair:
     """Return two clusters that run; one broker each means a replication factor of one."""

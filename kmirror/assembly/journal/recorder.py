@@ -16,7 +16,6 @@ from typing import Any
 from kmirror.assembly.journal.entries import CALL, DISK, NODE, beginning, entry
 from kmirror.assembly.journal.events import event_value, said
 from kmirror.assembly.journal.values import encode
-from kmirror.cluster.authorizer import ALLOW_ALL
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.errors import UsageError
@@ -114,7 +113,7 @@ def next_digest(before: bytes, effects: bytes) -> bytes:
 def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
     """Return what a node is made of."""
     options = node.context.options if isinstance(node, Broker) else node.options
-    if options.authorizer is not ALLOW_ALL:
+    if options.authorizer is not None:
         raise UsageError("a journal cannot hold an authorizer: leave one of them out")
     return (
         name,

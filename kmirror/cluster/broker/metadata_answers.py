@@ -1,12 +1,13 @@
 """What does Metadata say, as bytes, for as long as the image says the same?
 
 Clients ask the same question over and over, and of thousands of topics an image changes one. So two things are kept
-until the image changes: for each topic its part of the answer, and for who may see everything whole answers. A
+until the image changes: for each topic its part of the answer, and whole answers for all who have the same rights. A
 broker that dies or comes back may change every topic's part, since it says which leaders and replicas are alive.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import RightsVersion
 from kmirror.cluster.images import Delta, TopicImage
 from kmirror.protocol.gen.metadata_response import MetadataResponseTopic
 from kmirror.protocol.wire import Put
@@ -16,8 +17,8 @@ BYTES_MAX = 16 << 20
 
 Wanted = tuple[int, str]
 """(version of the answer, listener at which the client asks)"""
-Question = tuple[int, str, bytes]
-"""(version, listener, body of the request)"""
+Question = tuple[int, str, RightsVersion, bytes]
+"""(version, listener, rights of the client, body of the request)"""
 
 
 class EncodedTopic(MetadataResponseTopic):
@@ -77,7 +78,7 @@ class MetadataAnswers:
         return part
 
     def answer(self, question: Question) -> bytes | None:
-        """Return the body of the answer to a question of somebody who may see everything, if it is kept."""
+        """Return the body of the answer to a question, if it is kept."""
         return self._answers.get(question)
 
     def keep_answer(self, question: Question, answer: bytes) -> None:

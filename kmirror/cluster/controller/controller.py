@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
+from kmirror.cluster.acl_authorizer import authorizer_of
+from kmirror.cluster.authorizer import Authorizer, Rights
 from kmirror.cluster.controller import min_insync, sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
@@ -76,7 +77,7 @@ class ControllerOptions:
     """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first. A
     level of mirror.version in them raises that of a log that is not empty."""
     on_failure: OnFailure = OnFailure.RAISE
-    authorizer: Authorizer = ALLOW_ALL
+    authorizer: Authorizer | None = None
     clock: Callable[[], Instant] | None = None
     """As a broker's."""
 
@@ -119,7 +120,7 @@ class Controller:
             self.context.api_versions,
             self.context.disabled_versions,
             self.outbox,
-            options.authorizer,
+            authorizer_of(self.context.configs, self.image, options.authorizer),
             failures=self.failures,
             clock=options.clock,
             answer=self._answers.put,
@@ -181,8 +182,8 @@ class Controller:
         if level is not None and not is_supported(METADATA_VERSION, level):
             self.give_up(f"the metadata log is of metadata.version {level}, and {supported_text(METADATA_VERSION)}")
             return
-        if self.image.not_enforced:
-            told = f"{self.image.not_enforced} records about ACLs, credentials or quotas"
+        if kept := self.image.not_enforced(obeys_acls=bool(self.context.configs.text("authorizer.class.name"))):
+            told = f"{kept} records about ACLs, credentials or quotas"
             self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()
         if self.image.offset < 0:

@@ -1,12 +1,83 @@
-"""Aspect of the metadata image: ACLs. They are kept and not enforced (see `controller.py`)."""
+"""Aspect of the metadata image: ACLs, by the patterns of the resources that they are about."""
 
 from __future__ import annotations
 
-from kmirror.cluster.images.aspect import Latest
+from collections import Counter
+from collections.abc import Iterator
+
+from kmirror.cluster.images.aspect import Latest, LatestImage
+from kmirror.cluster.images.delta import Delta
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.acls import ANY
+from kmirror.spec.wire_values import AclPatternType
 
 ACLS = Latest(
     {AccessControlEntryRecord: lambda record: record.id, RemoveAccessControlEntryRecord: lambda record: record.id},
     removes=lambda record: isinstance(record, RemoveAccessControlEntryRecord),
 )
+_LITERAL, _PREFIXED = int(AclPatternType.LITERAL), int(AclPatternType.PREFIXED)
+Pattern = tuple[int, int, str]
+"""(type of the resource, type of the pattern, name)"""
+
+
+class Acls(LatestImage):
+    """The ACLs of a cluster."""
+
+    def __init__(self) -> None:
+        super().__init__(ACLS)
+        self.version = 0
+        """Another one after each change: what was derived from the ACLs holds as long as this is the same."""
+        self._by_pattern: dict[Pattern, dict[Uuid, AccessControlEntryRecord]] = {}
+        self._prefix_sizes = Counter[int]()
+
+    def put(self, record: Message, value: Message) -> None:
+        """Add or remove an ACL."""
+        assert isinstance(record, AccessControlEntryRecord | RemoveAccessControlEntryRecord), record
+        self._forget(record.id)
+        super().put(record, value)
+        self.version += 1
+        if isinstance(record, AccessControlEntryRecord):
+            self._by_pattern.setdefault(_pattern(record), {})[record.id] = record
+            if record.pattern_type == _PREFIXED:
+                self._prefix_sizes[len(record.resource_name)] += 1
+
+    def _forget(self, acl_id: Uuid) -> None:
+        known = self.latest.get(acl_id)
+        if not isinstance(known, AccessControlEntryRecord):
+            return
+        pattern = _pattern(known)
+        del self._by_pattern[pattern][acl_id]
+        if not self._by_pattern[pattern]:
+            del self._by_pattern[pattern]
+        if known.pattern_type == _PREFIXED:
+            size = len(known.resource_name)
+            self._prefix_sizes[size] -= 1
+            if not self._prefix_sizes[size]:
+                del self._prefix_sizes[size]
+
+    def about(self, resource_type: int, name: str) -> Iterator[AccessControlEntryRecord]:
+        """Yield the ACLs whose pattern a resource matches."""
+        found = self._by_pattern
+        yield from found.get((resource_type, _LITERAL, name), {}).values()
+        yield from found.get((resource_type, _LITERAL, ANY), {}).values()
+        for size in self._prefix_sizes:
+            if size <= len(name):
+                yield from found.get((resource_type, _PREFIXED, name[:size]), {}).values()
+
+    def of_type(self, resource_type: int) -> Iterator[AccessControlEntryRecord]:
+        """Yield the ACLs about any resource of a type."""
+        for pattern, acls in self._by_pattern.items():
+            if pattern[0] == resource_type:
+                yield from acls.values()
+
+    def add_difference(self, before: LatestImage, delta: Delta) -> None:
+        """Go on from the version of the earlier image; no part of a node follows these records."""
+        assert isinstance(before, Acls), before
+        self.version = before.version + (self.latest != before.latest)
+
+
+def _pattern(acl: AccessControlEntryRecord) -> Pattern:
+    return acl.resource_type, acl.pattern_type, acl.resource_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.images.acls import ACLS
+from kmirror.cluster.images.acls import Acls
 from kmirror.cluster.images.aspect import Aspect, LatestImage, by_type
 from kmirror.cluster.images.brokers import Brokers
 from kmirror.cluster.images.configs import Configs
@@ -35,7 +35,7 @@ class MetadataImage:
         self.controllers = LatestImage(CONTROLLERS)
         self.zk_migration = LatestImage(ZK_MIGRATION)
         self.quotas = LatestImage(QUOTAS)
-        self.acls = LatestImage(ACLS)
+        self.acls = Acls()
         self.scram = LatestImage(SCRAM)
         self.delegation_tokens = LatestImage(DELEGATION_TOKENS)
         self.offset = -1
@@ -86,7 +86,7 @@ class MetadataImage:
         self.__dict__.update(vars(other))
         return delta
 
-    @property
-    def not_enforced(self) -> int:
-        """Return the number of ACLs, credentials, tokens and quotas: no part of a node enforces them."""
-        return sum(len(aspect.latest) for aspect in (self.quotas, self.acls, self.scram, self.delegation_tokens))
+    def not_enforced(self, *, obeys_acls: bool) -> int:
+        """Return the number of records that no part of a node enforces: of credentials, tokens, quotas, and ACLs."""
+        acls = 0 if obeys_acls else len(self.acls.latest)
+        return acls + sum(len(aspect.latest) for aspect in (self.quotas, self.scram, self.delegation_tokens))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
-from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.acl_authorizer import authorizer_of
+from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.directory import ControllerDirectory
@@ -49,7 +50,8 @@ class BrokerOptions:
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
-    authorizer: Authorizer = ALLOW_ALL
+    authorizer: Authorizer | None = None
+    """Asked for rights in place of the one that the configs want."""
     clock: Callable[[], Instant] | None = None
     """Told in numbers is how long requests keep this node at work by it; without one, by virtual time."""
 
@@ -83,7 +85,7 @@ class BrokerContext:
         self.previous_epoch = _common_epoch(self.log_dirs, self.ended_cleanly)
         """The broker epoch in which the last process ended cleanly, in all log directories; else None."""
         self.rng = rng
-        self.authorizer = options.authorizer
+        self.authorizer = authorizer_of(self.configs, self.image, options.authorizer)
         self.outbox = Outbox()
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from kmirror.spec.configs.key import ConfigKey, Kind, Scope
 
 _B = Scope.BROKER
-_SECURITY = "kmirror has no TLS, no SASL, no delegation tokens and no ACLs in the metadata log"
+_SECURITY = "listeners have no TLS, no SASL and no delegation tokens"
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 # fmt: off
 KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("authorizer.class.name", _B, Kind.STRING, "", idle=_SECURITY),
+    ConfigKey(
+        "allow.everyone.if.no.acl.found", _B, Kind.BOOLEAN, "false", internal=True,
+        doc="Whether everybody may do everything with a resource which no ACL is about.",
+    ),
+    ConfigKey(
+        "authorizer.class.name", _B, Kind.STRING, "", choices=("", STANDARD_AUTHORIZER),
+        doc="The class that is asked for rights: Kafka's, which obeys the ACLs of the metadata log; none if empty.",
+    ),
     ConfigKey("config.providers", _B, Kind.LIST, "", dynamic=True, idle=_SECURITY),
     ConfigKey("connection.failed.authentication.delay.ms", _B, Kind.INT, "100", minimum=0, idle=_SECURITY),
     ConfigKey("connections.max.reauth.ms", _B, Kind.LONG, "0", idle=_SECURITY),
@@ -17,7 +25,10 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("delegation.token.expiry.time.ms", _B, Kind.LONG, "86400000", minimum=1, idle=_SECURITY),
     ConfigKey("delegation.token.max.lifetime.ms", _B, Kind.LONG, "604800000", minimum=1, idle=_SECURITY),
     ConfigKey("delegation.token.secret.key", _B, Kind.PASSWORD, None, idle=_SECURITY),
-    ConfigKey("inter.broker.listener.name", _B, Kind.STRING, None, idle=_SECURITY),
+    ConfigKey(
+        "inter.broker.listener.name", _B, Kind.STRING, None,
+        doc="The name of the listeners at which brokers speak to each other.",
+    ),
     ConfigKey(
         "principal.builder.class", _B, Kind.CLASS,
         "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", dynamic=True, idle=_SECURITY,
@@ -83,7 +94,8 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("sasl.server.max.receive.size", _B, Kind.INT, "524288", idle=_SECURITY),
     ConfigKey(
         "security.inter.broker.protocol", _B, Kind.STRING, "PLAINTEXT",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), idle=_SECURITY,
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        doc="The name of these listeners where inter.broker.listener.name does not say it.",
     ),
     ConfigKey("security.providers", _B, Kind.STRING, None, idle=_SECURITY),
     ConfigKey("ssl.allow.dn.changes", _B, Kind.BOOLEAN, "false", idle=_SECURITY),
@@ -112,5 +124,9 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("ssl.truststore.location", _B, Kind.STRING, None, dynamic=True, idle=_SECURITY),
     ConfigKey("ssl.truststore.password", _B, Kind.PASSWORD, None, dynamic=True, idle=_SECURITY),
     ConfigKey("ssl.truststore.type", _B, Kind.STRING, "JKS", dynamic=True, idle=_SECURITY),
+    ConfigKey(
+        "super.users", _B, Kind.STRING, "", internal=True,
+        doc="The principals that may do everything, separated by semicolons.",
+    ),
 )
 # fmt: on

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +12,8 @@ from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.broker import metadata_answers
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
-from kmirror.kernel.events import Reply, RequestReceived
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.events import InboundLink, LinkOpened, Reply, RequestReceived
+from kmirror.kernel.ids import ANONYMOUS, Endpoint, Principal
 from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -21,10 +23,14 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataReque
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
+from kmirror.protocol.gen.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
+from kmirror.spec.wire_values import AclOperation as Op
+from kmirror.spec.wire_values import AclPermission
+from tests.acls import OBEYED, acl
 from tests.links import opened
 
 ASKED = 9
@@ -32,10 +38,17 @@ ASKED = 9
 BROKERS = (1, 2, 3)
 TOPICS = ("one", "two", "three")
 CLIENT = opened("c")
+OTHERS = (
+    LinkOpened(InboundLink(("second",)), "SECOND", ANONYMOUS, CLIENT.address),
+    LinkOpened(InboundLink(("alice",)), CLIENT.listener, Principal("User", "alice"), CLIENT.address),
+)
+"""A client at a listener that only some brokers have, and one of another principal."""
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["create", "remove", "change", "change", "fence", "unfence", "shut down", "nothing"]),
+        st.sampled_from(
+            ["create", "remove", "change", "change", "fence", "unfence", "shut down", "nothing", "acl", "no acl"]
+        ),
         st.integers(0, 2),
         st.integers(0, 2),
     ),
@@ -51,12 +64,15 @@ def topic_id(name: str, generation: int) -> Uuid:
 class Told:
     """A broker with an image of its own."""
 
-    def __init__(self, records: list[Message]) -> None:
+    def __init__(self, records: list[Message], *, has_acls: bool = False) -> None:
         listeners = {node: (ListenerSpec.plain(Endpoint(f"b-{node}", 9092)),) for node in (*BROKERS, ASKED, 100)}
-        self.broker: Broker = Assembly("x", 100, listeners, {}, []).broker(ASKED, [MemoryDisk()], Rng(1))
+        self.broker: Broker = Assembly("x", 100, listeners, OBEYED if has_acls else {}, []).broker(
+            ASKED, [MemoryDisk()], Rng(1)
+        )
         self.tell(records)
         self.broker.parts.server.accept()
-        self.broker.handle(0, CLIENT)
+        for client in (CLIENT, *OTHERS):
+            self.broker.handle(0, client)
 
     def tell(self, records: list[Message]) -> None:
         delta = Delta()
@@ -64,9 +80,9 @@ class Told:
             self.broker.context.image.apply(record, delta)
         self.broker.publish(0, delta)
 
-    def answer(self, request: MetadataRequest, version: int) -> bytes:
+    def answer(self, request: MetadataRequest, version: int, client: LinkOpened = CLIENT) -> bytes:
         frame = encode_request(request, version, correlation_id=3, client_id=None)
-        [reply] = [e for e in self.broker.handle(0, RequestReceived(CLIENT.link, frame)) if isinstance(e, Reply)]
+        [reply] = [e for e in self.broker.handle(0, RequestReceived(client.link, frame)) if isinstance(e, Reply)]
         return b"".join(reply.chunks)
 
 
@@ -83,7 +99,10 @@ class Cluster:
                 broker_id=node,
                 broker_epoch=node,
                 incarnation_id=Uuid.from_ints(2, node),
-                end_points=[BrokerEndpoint(name="PLAINTEXT", host=f"b-{node}", port=9092)],
+                end_points=[
+                    BrokerEndpoint(name=name, host=f"b-{node}", port=port)
+                    for name, port in (("PLAINTEXT", 9092), ("SECOND", 9094))[: 1 + (node > 1)]
+                ],
                 fenced=False,
             )
             for node in BROKERS
@@ -114,6 +133,11 @@ class Cluster:
         if kind == "change" and here is not None:
             known = topic_id(name, here)
             return [PartitionChangeRecord(partition_id=0, topic_id=known, isr=[node], leader=node if which else -2)]
+        if kind == "acl":
+            allowed = AclPermission.ALLOW if node == 1 else AclPermission.DENY
+            return [acl(which, Op.DESCRIBE, name, allowed, principal="User:*" if node == 2 else "User:alice")]
+        if kind == "no acl":
+            return [RemoveAccessControlEntryRecord(id=acl(which, Op.DESCRIBE, name).id)]
         if kind in ("fence", "unfence"):
             fenced = 1 if kind == "fence" else -1
             return [BrokerRegistrationChangeRecord(broker_id=node, broker_epoch=node, fenced=fenced)]
@@ -134,22 +158,22 @@ def questions(cluster: Cluster) -> list[tuple[MetadataRequest, int]]:
 
 
 @settings(deadline=None)
-@given(STEPS)
-def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, int]]) -> None:
+@given(STEPS, st.booleans())
+def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, int]], has_acls: bool) -> None:
     cluster = Cluster()
     records = cluster.start()
-    asked = Told(records)
+    asked = Told(records, has_acls=has_acls)
     for step in steps:
         more = cluster.step(*step)
         records += more
         asked.tell(more)
-        anew = Told(records)
-        for request, version in questions(cluster):
-            told = asked.answer(request, version)
-            assert told == asked.answer(request, version)
+        anew = Told(records, has_acls=has_acls)
+        for (request, version), client in product(questions(cluster), (CLIENT, *OTHERS)):
+            told = asked.answer(request, version, client)
+            assert told == asked.answer(request, version, client)
             # One that was never asked: nothing is kept of the answers before.
             anew.broker.parts.metadata_answers.__init__()  # type: ignore[misc]
-            assert told == anew.answer(request, version)
+            assert told == anew.answer(request, version, client)
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +184,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
         asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)
-        held = sum(len(question) + len(answer) for (_, _, question), answer in kept._answers.items())
+        held = sum(len(question) + len(answer) for (*_, question), answer in kept._answers.items())
         assert held == kept._answers_bytes <= 2000
     assert len(kept._answers) > 3
     for version in range(14):

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.lone_broker import LoneBroker, frame_of
 from kmirror.cluster.broker.apis import plain_fetch
+from kmirror.cluster.images import Delta
 from kmirror.kernel.events import Reply
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.spec.wire_values import AclOperation
+from tests.acls import OBEYED, deny
 from tests.builders import batch
 
 TOPICS = ("t", "u")
@@ -70,9 +74,14 @@ def only_in_general() -> Iterator[None]:
         yield
 
 
-def filled() -> LoneBroker:
-    """Return a broker whose high watermark is a batch below the log end in each second partition."""
-    broker = LoneBroker(dict.fromkeys(TOPICS, COUNT))
+def filled(denied: str | None = None) -> LoneBroker:
+    """Return a broker whose high watermark is a batch below the log end in each second partition.
+
+    An ACL denies to read the topic `denied`.
+    """
+    broker = LoneBroker(dict.fromkeys(TOPICS, COUNT), configs={} if denied is None else OBEYED)
+    if denied is not None:
+        broker.broker.context.image.apply(deny(1, AclOperation.READ, denied), Delta())
     for topic in TOPICS:
         for index in range(COUNT):
             log = broker.partition(topic, index).log
@@ -88,12 +97,12 @@ def replies(broker: LoneBroker, frame: bytes) -> list[bytes]:
 
 
 @settings(max_examples=300)
-@given(REQUESTS, ASKED)
+@given(REQUESTS, ASKED, st.sampled_from([None, None, *TOPICS]))
 def test_a_plain_fetch_is_answered_as_any_other(
-    request: FetchRequest, asked: list[tuple[str, list[FetchPartition]]]
+    request: FetchRequest, asked: list[tuple[str, list[FetchPartition]]], denied: str | None
 ) -> None:
     """Each on a broker of its own, since a fetch may open a session, or wait."""
-    plainly, generally = filled(), filled()
+    plainly, generally = filled(denied), filled(denied)
     request.topics = [
         FetchTopic(topic_id=plainly.topic_ids.get(name, UNKNOWN), partitions=rows) for name, rows in asked
     ]
@@ -103,9 +112,10 @@ def test_a_plain_fetch_is_answered_as_any_other(
     assert replies(plainly, frame) == expected
 
 
-def test_what_is_plain_is_answered_as_such() -> None:
+@pytest.mark.parametrize("denied", [None, "another"])
+def test_what_is_plain_is_answered_as_such(denied: str | None) -> None:
     """Else the property above would compare the general way with itself."""
-    broker = filled()
+    broker = filled(denied)
     rows = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(COUNT)]
     topics = [FetchTopic(topic_id=broker.topic_ids[name], partitions=list(rows)) for name in TOPICS]
     request = FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=topics)

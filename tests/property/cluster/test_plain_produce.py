@@ -28,6 +28,7 @@ from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.gen.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.headers import decode_response, encode_request
@@ -40,7 +41,9 @@ from kmirror.records.record import RecordData
 from kmirror.spec.apis import versions_served
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import AclOperation as Op
+from kmirror.spec.wire_values import AclPermission, ResourceType
+from tests.acls import OBEYED, acl
 from tests.builders import batch, idempotent
 from tests.links import handled, opened
 from tests.property.log.test_fast_append import state
@@ -77,7 +80,8 @@ class Stage:
     """A broker, and what is done to it: `is_plain` if it may answer plain requests as such."""
 
     is_plain: bool
-    lone: LoneBroker = field(default_factory=lambda: LoneBroker({TOPIC: 2, GUARDED: 1, GROUP_TOPIC: 1}))
+    has_acls: bool = False
+    lone: LoneBroker = field(init=False)
     guard: Guard = field(default_factory=Guard)
     epochs: int = 0
     """Partition epochs that were given out."""
@@ -86,6 +90,7 @@ class Stage:
     """The ids of the topics before any was deleted."""
 
     def __post_init__(self) -> None:
+        self.lone = LoneBroker({TOPIC: 2, GUARDED: 1, GROUP_TOPIC: 1}, configs=OBEYED if self.has_acls else {})
         self.first_ids = dict(self.lone.topic_ids)
         replicas = self.lone.broker.parts.replicas
         for partition in replicas.partitions.values():
@@ -195,6 +200,7 @@ DEVIATIONS: list[dict[str, Any]] = [
 SHAPES = st.builds(
     lambda plain, deviation: replace(plain, **deviation), PLAIN_SHAPES, st.sampled_from([{}, {}, {}, *DEVIATIONS])
 )
+PERMISSIONS = st.sampled_from([AclPermission.ALLOW, AclPermission.DENY, None])
 CHANGES = st.one_of(
     st.tuples(st.just("leader"), st.sampled_from([1, 1, 2])),
     st.tuples(st.just("isr"), st.sampled_from([[1], [1, 2]])),
@@ -204,6 +210,7 @@ CHANGES = st.one_of(
         lambda key: st.tuples(st.just("config"), st.just(key), st.sampled_from(CHANGED[key]))
     ),
     st.tuples(st.just("guard"), st.sampled_from([None, ErrorCode.READ_ONLY_TOPIC])),
+    st.tuples(st.just("acl"), st.sampled_from([(Op.WRITE, TOPIC), (Op.READ, TOPIC), (Op.WRITE, GUARDED)]), PERMISSIONS),
     st.tuples(st.just("anew")),
     st.tuples(st.just("fault"), st.booleans()),
     st.tuples(st.just("follow")),
@@ -243,6 +250,11 @@ def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
         case ("config", key, value):
             row = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name=key, value=value)
             return stage.publish(row)
+        case ("acl", (operation, topic), permission):
+            number = 1 + (topic == GUARDED)
+            if permission is None:
+                return stage.publish(RemoveAccessControlEntryRecord(id=acl(number, operation, topic).id))
+            return stage.publish(acl(number, operation, topic, permission))
         case ("guard", error):
             stage.guard.error = error
         case ("anew",):
@@ -278,9 +290,9 @@ def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
 
 
 @settings(max_examples=400)
-@given(steps())
-def test_a_plain_produce_is_done_and_answered_as_any_other(steps: list[tuple[Any, ...]]) -> None:
-    quick, slow = Stage(True), Stage(False)
+@given(steps(), st.booleans())
+def test_a_plain_produce_is_done_and_answered_as_any_other(steps: list[tuple[Any, ...]], has_acls: bool) -> None:
+    quick, slow = Stage(True, has_acls), Stage(False, has_acls)
     for step in steps:
         assert take(quick, step) == take(slow, step)
     assert quick.logs() == slow.logs()
@@ -301,6 +313,15 @@ HISTORIES: dict[str, list[tuple[Any, ...]]] = {
     "the disk is to have it first": [run(ALL), ("config", "flush.messages", "3"), run(ALL)],
     "others wait behind it": [run(ALL), ("isr", [1, 2]), run(ALL), ("isr", [1]), run(ALL)],
     "the topic is mirrored": [run(MIRRORED), ("guard", ErrorCode.READ_ONLY_TOPIC), run(MIRRORED)],
+    "an ACL denies it": [run(ALL), ("acl", (Op.WRITE, TOPIC), AclPermission.DENY), run(ALL)],
+    "an ACL allows something else": [run(ALL), ("acl", (Op.READ, TOPIC), AclPermission.ALLOW), run(ALL)],
+    "an ACL comes and goes": [
+        run(ALL),
+        ("acl", (Op.WRITE, TOPIC), AclPermission.DENY),
+        run(ALL),
+        ("acl", (Op.WRITE, TOPIC), None),
+        run(ALL),
+    ],
     "the disk is full": [run(MIRRORED), ("fault", True), run(MIRRORED, 1), ("fault", False), run(MIRRORED)],
     "nobody wants an answer": [run(Shape(9, acks=0))],
     "no such acknowledgement": [run(Shape(9, acks=2))],
@@ -316,7 +337,8 @@ HISTORIES: dict[str, list[tuple[Any, ...]]] = {
 @pytest.mark.parametrize("why", HISTORIES)
 def test_what_is_not_plain_is_done_and_answered_as_any_other(why: str) -> None:
     """Each of these differences alone: the property above finds most of them only now and then."""
-    quick, slow = Stage(True), Stage(False)
+    has_acls = "ACL" in why
+    quick, slow = Stage(True, has_acls), Stage(False, has_acls)
     for step in HISTORIES[why]:
         assert take(quick, step) == take(slow, step)
     assert quick.logs() == slow.logs()
@@ -331,11 +353,12 @@ class NoRights:
     authorize_by_resource_type = authorize
 
 
+@pytest.mark.parametrize("has_acls", [False, True])
 @pytest.mark.parametrize("version", range(ProduceRequest.MIN_VERSION, ProduceRequest.MAX_VERSION + 1))
 @pytest.mark.parametrize("acks", [1, -1])
-def test_what_is_plain_is_answered_as_such(version: int, acks: int) -> None:
+def test_what_is_plain_is_answered_as_such(version: int, acks: int, has_acls: bool) -> None:
     """Else the property above would compare the general way with itself."""
-    stage, asked = Stage(True), list[object]()
+    stage, asked = Stage(True, has_acls), list[object]()
     shapes = Shape(version, acks=acks), Shape(version, acks=acks, index=1)
 
     general = produce._append_all

@@ -108,7 +108,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "a rack as a number": (cluster(racks={1: 5}), "the rack of broker 1 is a text, not 5"),
     "a version of mirroring": (cluster(mirror_version=9), "mirror_version is a whole number from 0 to 1, not 9"),
     "a policy in quotes": (cluster(on_failure="raise"), r"on_failure is one of OnFailure\.RAISE, .* not 'raise'"),
-    "no authorizer": (cluster(authorizer=None), "authorizer has the methods of Authorizer, and None has not"),
+    "no authorizer": (cluster(authorizer=1), "authorizer has the methods of Authorizer, and 1 has not"),
     # clusters that were not started
     **{
         f"{what} before the start": (misuse, r"cluster c was not started: (use it in a `with` block|.*start\(\))")

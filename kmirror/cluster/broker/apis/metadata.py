@@ -44,17 +44,16 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
 
     INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka, at each topic if one of them is not named as it may be.
     """
-    listener = inbound.client.listener
+    answers, rights = parts.metadata_answers, inbound.rights.version
     body = bytes(inbound.frame[inbound.head.body_position :])
-    answers, question = parts.metadata_answers, (inbound.version, listener, body)
-    is_kept = inbound.rights.are_unlimited
-    answer = answers.answer(question) if is_kept else None
+    question = None if rights is None else (inbound.version, inbound.client.listener, rights, body)
+    answer = None if question is None else answers.answer(question)
     if answer is None:
         response, ordered = _response(parts, inbound)
         answer = b"".join(response.encode_chunks(inbound.version))
         if ordered:  # Nothing is kept: who asks again is to order again, if nothing came of it.
             parts.auto_creation.order(now, ordered, inbound.client)
-        elif is_kept:
+        elif question is not None:
             answers.keep_answer(question, answer)
     inbound.reply_encoded(answer)
 

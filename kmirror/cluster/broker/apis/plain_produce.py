@@ -3,11 +3,12 @@
 So write producers that are not in a transaction: batch after batch to one partition, each in a request of its own when
 there is little to write. Such a request is answered from its bytes, and no object is made of it or of its answer. What
 is not as plain is left to `produce.py`, which would do and answer the same: errors, several partitions, transactions,
-no acknowledgement, rights to be asked, and all that has to wait for other replicas or for the disk.
+no acknowledgement, rights that are missing, and all that has to wait for other replicas or for the disk.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import UNLIMITED, Resource, RightsVersion
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.produced import ZSTD_FROM
 from kmirror.cluster.server import Inbound
@@ -23,7 +24,7 @@ from kmirror.records import layout
 from kmirror.records.codecs import Compression
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
-from kmirror.spec.wire_values import Acks
+from kmirror.spec.wire_values import Acks, AclOperation
 
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
@@ -43,11 +44,14 @@ class PlainProduce:
         "_components",
         "_flags",
         "_is_by_id",
+        "_is_limited",
         "_names",
         "_needs_all",
         "_pack",
         "_records",
         "_replicas",
+        "_rights",
+        "_rights_version",
         "_topic_id",
         "_topic_name",
         "_tp",
@@ -64,6 +68,10 @@ class PlainProduce:
         self._topic_name, self._topic_id = topic.name, topic.topic_id
         self._replicas, self._components = parts.replicas, parts.components
         self._names = parts.context.image.topics.names
+        self._rights = inbound.rights
+        self._is_limited = inbound.rights.version != UNLIMITED
+        self._rights_version: RightsVersion | None = None
+        """The version in which they allow to write to the topic, once they were asked."""
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._records = last.records
@@ -86,6 +94,8 @@ class PlainProduce:
             return None
         if self._components.produce_error(tp) is not None:
             return None
+        if self._is_limited and not self._may_write():
+            return None
         try:
             info = replicas.appends.append_plain(now, partition, records)
         except LogAppendError as error:
@@ -94,6 +104,16 @@ class PlainProduce:
             return None
         numbers = self._pack(info.first_offset, _NO_TIMESTAMP, partition.log.log_start_offset)
         return bytes(frame[_CORRELATION_ID]) + self._before + numbers + self._after
+
+    def _may_write(self) -> bool:
+        """Return whether the client may write to the topic; asked again when its rights may be other ones."""
+        version = self._rights.version
+        if version is not None and version == self._rights_version:
+            return True
+        if not self._rights.allow(AclOperation.WRITE, Resource.topic(self._tp.topic)):
+            return False
+        self._rights_version = version
+        return True
 
     def _refusal(self, frame: Chunk, error: ErrorCode) -> Chunk:
         row = PartitionProduceResponse(self._tp.partition, error, -1)
@@ -109,5 +129,5 @@ def shorten(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
     topic = request.topic_data[0]
     names = parts.context.image.topics.names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
-    if name and not is_internal(name) and inbound.rights.are_unlimited:
+    if name and not is_internal(name):
         inbound.link.shortcut = PlainProduce(parts, inbound, last, name).answer

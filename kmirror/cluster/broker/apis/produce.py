@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.cluster.authorizer import NONE_DENIED, Resource
+from kmirror.cluster.authorizer import NONE_DENIED, UNLIMITED, Resource
 from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.produced import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
@@ -83,7 +83,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
         request.topic_data = _each_once(request.topic_data)
     by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
-    if not rights.are_unlimited:
+    if rights.version != UNLIMITED:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
     batches = NO_BATCHES if request.transactional_id is None else _in_transaction(parts, inbound, denied)

@@ -1,0 +1,108 @@
+"""The authorizer of a node, as its configs want it: none, or the one that obeys the ACLs of the metadata image.
+
+The rules are those of Kafka's StandardAuthorizer. An ACL that denies counts before all that allow, whatever the order.
+To a resource which no ACL is about `allow.everyone.if.no.acl.found` applies; a super user may do everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.cluster.authorizer import ALLOW_ALL, UNLIMITED, Authorizer, Resource, RightsVersion
+from kmirror.cluster.images import MetadataImage
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Principal
+from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
+from kmirror.spec.acls import ANY
+from kmirror.spec.configs import Configs
+from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission, AclResourceType
+
+ANYBODY = str(Principal("User", ANY))
+ALL = 2
+"""The operation of an ACL that is about every operation."""
+IMPLIED: Mapping[AclOperation, tuple[int, ...]] = {
+    AclOperation.DESCRIBE: (AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER),
+    AclOperation.DESCRIBE_CONFIGS: (AclOperation.ALTER_CONFIGS,),
+}
+"""The operations of which an ACL that allows one allows this too."""
+
+
+class AclAuthorizer:
+    """Allows what the ACLs of an image allow."""
+
+    def __init__(self, image: MetadataImage, super_users: frozenset[Principal], *, allows_without_acl: bool) -> None:
+        self._image = image
+        self._super_users = super_users
+        self._allows_without_acl = allows_without_acl
+
+    def version_of(self, principal: Principal, host: str) -> RightsVersion:
+        if principal in self._super_users:
+            return UNLIMITED
+        return self._image.acls.version, principal, host
+
+    def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
+        if principal in self._super_users:
+            return True
+        allows, is_known = False, False
+        for acl in self._image.acls.about(resource.type, resource.name):
+            is_known = True
+            if not _is_about(acl, principal, host):
+                continue
+            if acl.permission_type == AclPermission.ALLOW:
+                allows = allows or acl.operation in (ALL, operation, *IMPLIED.get(operation, ()))
+            elif acl.operation in (ALL, operation):
+                return False
+        return allows or (self._allows_without_acl and not is_known)
+
+    def authorize_by_resource_type(
+        self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
+    ) -> bool:
+        """Return whether an ACL allows it on a resource, of which none denies all, or no ACL is needed (KIP-679)."""
+        if self.authorize(principal, host, operation, Resource(resource_type, "hardcode")):
+            return True
+        acls = [
+            acl
+            for acl in self._image.acls.of_type(resource_type)
+            if _is_about(acl, principal, host) and acl.operation in (ALL, operation)
+        ]
+        denied = [_pattern(acl) for acl in acls if acl.permission_type != AclPermission.ALLOW]
+        if (AclPatternType.LITERAL, ANY) in denied:
+            return False
+        return any(
+            acl.permission_type == AclPermission.ALLOW and not any(_covers(one, _pattern(acl)) for one in denied)
+            for acl in acls
+        )
+
+
+def authorizer_of(configs: Configs, image: MetadataImage, plugged: Authorizer | None) -> Authorizer:
+    """Return what a node asks for rights: what is plugged in, else what its configs want; UsageError for wrong ones."""
+    if plugged is not None:
+        return plugged
+    if not configs.text("authorizer.class.name"):
+        return ALLOW_ALL
+    names = [name.strip() for name in configs.text("super.users").split(";")]
+    super_users = frozenset(_principal(name) for name in names if name)
+    allows_without_acl = configs.flag("allow.everyone.if.no.acl.found")
+    return AclAuthorizer(image, super_users, allows_without_acl=allows_without_acl)
+
+
+def _principal(name: str) -> Principal:
+    kind, colon, rest = name.partition(":")
+    if not kind or not colon:
+        raise UsageError(f"super.users has {name!r}, and a principal is a type and a name, such as User:alice")
+    return Principal(kind, rest)
+
+
+def _is_about(acl: AccessControlEntryRecord, principal: Principal, host: str) -> bool:
+    return acl.principal in (str(principal), ANYBODY) and acl.host in (ANY, host)
+
+
+def _pattern(acl: AccessControlEntryRecord) -> tuple[int, str]:
+    return acl.pattern_type, acl.resource_name
+
+
+def _covers(denied: tuple[int, str], allowed: tuple[int, str]) -> bool:
+    """Return whether all that one pattern matches, or the name of it, is matched by a pattern that is denied."""
+    if denied[0] == AclPatternType.PREFIXED:
+        return allowed != (AclPatternType.LITERAL, ANY) and allowed[1].startswith(denied[1])
+    return denied == allowed

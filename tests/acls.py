@@ -1,0 +1,42 @@
+"""ACLs as records, and the configs of a cluster that obeys them."""
+
+from __future__ import annotations
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
+from kmirror.spec.acls import ANY
+from kmirror.spec.configs.security import STANDARD_AUTHORIZER
+from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission, AclResourceType
+
+OBEYED = {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
+"""Who speaks to a cluster in the clear is nobody by name, so that its brokers need what nobody was denied."""
+EVERYBODY = "User:*"
+
+
+def acl(
+    number: int,
+    operation: int,
+    name: str,
+    permission: AclPermission = AclPermission.ALLOW,
+    *,
+    principal: str = EVERYBODY,
+    host: str = ANY,
+    kind: AclResourceType = AclResourceType.TOPIC,
+    pattern: AclPatternType = AclPatternType.LITERAL,
+) -> AccessControlEntryRecord:
+    """Return the record of ACL `number`."""
+    return AccessControlEntryRecord(
+        id=Uuid.from_ints(3, number),
+        resource_type=kind,
+        resource_name=name,
+        pattern_type=pattern,
+        principal=principal,
+        host=host,
+        operation=operation,
+        permission_type=permission,
+    )
+
+
+def deny(number: int, operation: AclOperation, name: str, *, principal: str = EVERYBODY) -> AccessControlEntryRecord:
+    """Return the record of an ACL that denies."""
+    return acl(number, operation, name, AclPermission.DENY, principal=principal)
