@@ -1,7 +1,8 @@
-"""Is every decision that is cited written down, and held by a test?
+"""Checks of decisions: a page and a row of the index for each id that is cited, and a test for each decision.
 
-A decision is a heading of docs/decisions.md. A citation is its id in any text of the repository. A test holds it by
-`@pytest.mark.decision(...)`, on the function or class, or by the `pytestmark` of its file.
+A decision is a page of docs/decisions/, D01.md for D1, and a row of the index, docs/decisions.md. A citation is its id
+in any text of the repository, or the name of its page. A test holds it by `@pytest.mark.decision(...)`, on the function
+or class, or by the `pytestmark` of its file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 
 from tests.repo.sources import Source
 
-PAGE = "docs/decisions.md"
+INDEX = "docs/decisions.md"
+PAGES = "docs/decisions"
 FOLDERS = ("kmirror", "tests", "benchmarks", "codegen", "docs", "schemas")
 TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "check")
 SUFFIXES = (".py", ".md", ".java", ".json", ".toml", ".xml")
@@ -26,7 +28,8 @@ NEED_A_JVM = ("tests/interop/", "tests/spark/")
 
 CITATION = re.compile(r"(?<![\w+#\\])D[0-9]+\b")
 """Not part of a longer word or number, of U+D800, of a colour #D45 or an escape."""
-_HEADING = re.compile(r"## (D[1-9][0-9]*) \(([^()]*)\) (\S.*)")
+_HEADING = re.compile(r"# (D[1-9][0-9]*) \(([^()]*)\) (\S.*)")
+_ROW = re.compile(r"\| \[(D[1-9][0-9]*)\]\(([^()]*)\) \| (\S.*) \| ([^|]*) \|")
 _KIP = re.compile(r"KIP-[0-9]+: \S.*\.", re.DOTALL)
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 
@@ -48,15 +51,25 @@ def texts(root: Path) -> Iterator[Source]:
             yield Source(name, path.read_text("utf-8"))
 
 
-def written_down(page: str) -> list[str]:
-    """Return the ids that have a heading in the page, in its order."""
-    return [found[1] for line in page.splitlines() if (found := _HEADING.fullmatch(line))]
+def pages(root: Path) -> list[Source]:
+    """Return the pages of the decisions, in the order of their names."""
+    found = sorted((root / PAGES).iterdir())
+    return [Source(path.relative_to(root).as_posix(), path.read_text("utf-8")) for path in found]
+
+
+def written_down(written: Iterable[Source]) -> list[str]:
+    """Return the ids in the headings of the pages, in the order of the pages."""
+    return [found[1] for page in written if (found := _heading(page))]
+
+
+def _heading(page: Source) -> re.Match[str] | None:
+    return _HEADING.fullmatch(page.text.partition("\n")[0])
 
 
 def cited(source: Source) -> list[tuple[int, str]]:
-    """Return (line, id) of every citation in a file."""
+    """Return (line, id) of every citation in a file; `D01`, as in the name of a page, cites D1."""
     return [
-        (number, found[0])
+        (number, f"D{int(found[0][1:])}")
         for number, line in enumerate(source.text.splitlines(), 1)
         for found in CITATION.finditer(line)
     ]
@@ -67,34 +80,50 @@ def check_citations(known: Iterable[str], source: Source) -> Iterator[str]:
     headings = frozenset(known)
     for line, name in cited(source):
         if name not in headings:
-            yield f"{source.path}:{line}: {PAGE} has no {name}"
+            yield f"{source.path}:{line}: {PAGES} has no {name}"
 
 
-def check_page(page: str) -> Iterator[str]:
+def check_pages(written: Iterable[Source]) -> Iterator[str]:
     """Complain of headings that are no decision's, of ids twice, missing or out of order, dates and KIP sections."""
     before = 0
-    for number, heading, body in _sections(page):
-        place = f"{PAGE}:{number}"
-        found = _HEADING.fullmatch(heading)
+    for page in written:
+        found = _heading(page)
         if found is None:
-            yield f"{place}: not of the form '## D1 (2026-11-21) The rule in short'"
+            yield f"{page.path}: the heading is not of the form '# D1 (2026-11-21) The rule in short'"
             continue
         name, when, _ = found.groups()
-        if int(name[1:]) != before + 1:
-            yield f"{place}: {name} follows D{before}"
-        before = int(name[1:])
+        number = int(name[1:])
+        if number != before + 1:
+            yield f"{page.path}: {name} follows D{before}"
+        before = number
+        if page.path != f"{PAGES}/D{number:02}.md":
+            yield f"{page.path}: the page of {name} is D{number:02}.md"
         if not _has_dates(when):
-            yield f"{place}: {name} has no date"
-        if not _KIP.fullmatch(body.rpartition("\n\n")[2]):
-            yield f"{place}: {name} does not end with the sections of the KIP that it concerns"
+            yield f"{page.path}: {name} has no date"
+        if not _KIP.fullmatch(page.text.strip().rpartition("\n\n")[2]):
+            yield f"{page.path}: {name} does not end with the sections of the KIP that it concerns"
 
 
-def _sections(page: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, heading, text below) of every second-level heading."""
-    lines = page.splitlines()
-    starts = [n for n, line in enumerate(lines) if re.match(r"##(?!#)", line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield start + 1, lines[start], "\n".join(lines[start + 1 : end]).strip()
+def check_index(index: str, written: Iterable[Source]) -> Iterator[str]:
+    """Complain of pages without a row in the index, and of rows whose link, title or dates are not the page's."""
+    rows: dict[str, tuple[str, str, str]] = {}
+    for number, line in enumerate(index.splitlines(), 1):
+        if found := _ROW.fullmatch(line):
+            name, link, title, when = found.groups()
+            if name in rows:
+                yield f"{INDEX}:{number}: {name} has two rows"
+            rows[name] = link, when, title
+    for page in written:
+        if heading := _heading(page):
+            name, when, title = heading.groups()
+            expected = page.path.removeprefix("docs/"), when, title
+            if name not in rows:
+                yield f"{INDEX}: {name} has no row"
+            elif rows[name] != expected:
+                yield f"{INDEX}: the row of {name} has not the link, the dates and the title of {page.path}"
+            rows.pop(name, None)
+    for name in rows:
+        yield f"{INDEX}: {name} has a row and no page"
 
 
 def _has_dates(text: str) -> bool:
@@ -154,7 +183,7 @@ def check_tests(known: Iterable[str], held: Iterable[Mark], reasons: Mapping[str
     places = {mark.decision: mark.place for mark in held if not mark.place.startswith(NEED_A_JVM)}
     for mark in held:
         if mark.decision not in headings:
-            yield f"{mark.place}: {PAGE} has no {mark.decision}"
+            yield f"{mark.place}: {PAGES} has no {mark.decision}"
     for name in headings:
         if name not in places and name not in reasons:
             yield f"{name} has no test, and no reason why not"
@@ -162,6 +191,6 @@ def check_tests(known: Iterable[str], held: Iterable[Mark], reasons: Mapping[str
             yield f"{name} has a test ({places[name]}), and a reason why it has none"
     for name, reason in reasons.items():
         if name not in headings:
-            yield f"{name} has a reason, and {PAGE} does not have it"
+            yield f"{name} has a reason, and {PAGES} does not have it"
         if not reason.strip():
             yield f"{name} has an empty reason"

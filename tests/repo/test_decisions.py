@@ -1,4 +1,4 @@
-"""Every decision that is cited is written down, in order, with a date, and held by a test; and each alarm rings."""
+"""Every decision that is cited has a page with a date, a row of the index and a test; and each alarm rings."""
 
 from __future__ import annotations
 
@@ -17,28 +17,34 @@ WITHOUT_TEST = {
 
 
 @pytest.fixture(scope="module")
-def page(root: Path) -> str:
-    return (root / decisions.PAGE).read_text("utf-8")
+def pages(root: Path) -> list[Source]:
+    return decisions.pages(root)
 
 
-def test_ids_are_in_order_without_gaps_and_each_has_a_date_and_its_sections_of_the_kip(page: str) -> None:
-    assert list(decisions.check_page(page)) == []
-    assert len(decisions.written_down(page)) >= 45
+def test_ids_are_in_order_without_gaps_and_each_has_a_date_and_its_sections_of_the_kip(
+    pages: list[Source],
+) -> None:
+    assert list(decisions.check_pages(pages)) == []
+    assert len(decisions.written_down(pages)) >= 77
 
 
-def test_every_decision_that_is_cited_is_written_down(root: Path, page: str) -> None:
-    known = decisions.written_down(page)
+def test_the_index_has_a_row_for_each_page_with_its_title_and_dates(root: Path, pages: list[Source]) -> None:
+    assert list(decisions.check_index((root / decisions.INDEX).read_text("utf-8"), pages)) == []
+
+
+def test_every_decision_that_is_cited_is_written_down(root: Path, pages: list[Source]) -> None:
+    known = decisions.written_down(pages)
     files = list(decisions.texts(root))
     assert {"README.md", "check", "schemas/mirroring.json", "kmirror/mirror/states.py"} <= {file.path for file in files}
     assert [text for file in files for text in decisions.check_citations(known, file)] == []
     assert sum(len(decisions.cited(file)) for file in files) > 500, "the search finds what there is"
 
 
-def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, page: str) -> None:
+def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, pages: list[Source]) -> None:
     found = [decisions.marks(file) for file in sources(root, "tests")]
     assert [fault for _, faults in found for fault in faults] == []
     held = [mark for marks, _ in found for mark in marks]
-    assert list(decisions.check_tests(decisions.written_down(page), held, WITHOUT_TEST)) == []
+    assert list(decisions.check_tests(decisions.written_down(pages), held, WITHOUT_TEST)) == []
 
 
 # -- the alarms -------------------------------------------------------------------------------
@@ -53,7 +59,7 @@ UNKNOWN = f"D{900}"
 def test_a_citation_of_what_is_not_written_down_is_reported_with_its_place(text: str) -> None:
     source = Source("kmirror/log/a.py", "x = 1\n" + text.format(UNKNOWN))
     (found,) = decisions.check_citations(["D1"], source)
-    assert found == f"kmirror/log/a.py:2: docs/decisions.md has no {UNKNOWN}"
+    assert found == f"kmirror/log/a.py:2: docs/decisions has no {UNKNOWN}"
 
 
 @pytest.mark.parametrize(
@@ -63,46 +69,66 @@ def test_false_friends_and_what_is_written_down_stay_silent(text: str) -> None:
     assert list(decisions.check_citations(["D1"], Source("docs/a.md", text.format(UNKNOWN)))) == []
 
 
-GOOD = """# Decisions
+def test_the_name_of_a_page_cites_its_decision() -> None:
+    assert decisions.cited(Source("docs/a.md", "[the rule](decisions/D07.md), D12")) == [(1, "D7"), (1, "D12")]
 
-What.
 
-## D1 (2026-11-21) One
-
-Text.
-
-KIP-1279: Fetch.
-
-## D2 (changed 2026-11-22) Two
-
-Text.
-
-KIP-1279: Fetch; Errors,
-READ_ONLY_TOPIC.
-"""
+FIRST = Source("docs/decisions/D01.md", "# D1 (2026-11-21) One\n\nText.\n\nKIP-1279: Fetch.\n")
+SECOND = Source(
+    "docs/decisions/D02.md",
+    "# D2 (changed 2026-11-22) Two\n\nText.\n\nKIP-1279: Fetch; Errors,\nREAD_ONLY_TOPIC.\n",
+)
 BEFORE_ALL = f"D{0}"
-PAGES = [
-    ("## D2 (changed 2026-11-22)", "## D3 (2026-11-22)", "D3 follows D1"),
-    ("## D2 (changed 2026-11-22)", "## D1 (2026-11-22)", "D1 follows D1"),
-    ("## D1 (2026-11-21)", "## D2 (2026-11-21)", f"D2 follows {BEFORE_ALL}"),
+FAULTY_PAGES = [
+    ("# D2 (changed 2026-11-22)", "# D3 (2026-11-22)", "D3 follows D1"),
+    ("# D2 (changed 2026-11-22)", "# D1 (2026-11-22)", "D1 follows D1"),
+    ("# D2 (changed 2026-11-22)", "# D3 (2026-11-22)", "D02.md: the page of D3 is D03.md"),
+    ("# D1 (2026-11-21)", "# D2 (2026-11-21)", f"D2 follows {BEFORE_ALL}"),
     ("(changed 2026-11-22)", "(changed)", "D2 has no date"),
     ("(changed 2026-11-22)", "()", "D2 has no date"),
     ("2026-11-21", "2026-13-41", "D1 has no date"),
     ("2026-11-21", "26-11-21", "D1 has no date"),
-    ("## D1 (2026-11-21) One", "## D1 One", "not of the form"),
-    ("## D1 (2026-11-21) One", "## D1 (2026-11-21)", "not of the form"),
-    ("## D1 (2026-11-21) One", "## Intro", "not of the form"),
+    ("# D1 (2026-11-21) One", "# D1 One", "not of the form"),
+    ("# D1 (2026-11-21) One", "# D1 (2026-11-21)", "not of the form"),
+    ("# D1 (2026-11-21) One", "## D1 (2026-11-21) One", "not of the form"),
+    ("# D1 (2026-11-21) One", "# Intro", "not of the form"),
     ("KIP-1279: Fetch.", "Fetch.", "D1 does not end with the sections"),
     ("KIP-1279: Fetch.", "KIP-1279: Fetch.\n\nMore.", "D1 does not end with the sections"),
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), PAGES)
-def test_a_fault_of_the_page_is_reported_with_its_line(before: str, after: str, expected: str) -> None:
-    assert list(decisions.check_page(GOOD)) == []
-    found = list(decisions.check_page(GOOD.replace(before, after)))
+@pytest.mark.parametrize(("before", "after", "expected"), FAULTY_PAGES)
+def test_a_fault_of_a_page_is_reported_with_its_path(before: str, after: str, expected: str) -> None:
+    assert list(decisions.check_pages([FIRST, SECOND])) == []
+    changed = [Source(page.path, page.text.replace(before, after)) for page in (FIRST, SECOND)]
+    found = list(decisions.check_pages(changed))
     assert any(expected in text for text in found), found
-    assert all(text.startswith("docs/decisions.md:") for text in found)
+    assert all(text.startswith("docs/decisions/") for text in found)
+
+
+ROWS = """# Decisions
+
+| id | decision | date |
+|---|---|---|
+| [D2](decisions/D02.md) | Two | changed 2026-11-22 |
+| [D1](decisions/D01.md) | One | 2026-11-21 |
+"""
+FIRST_ROW = "| [D1](decisions/D01.md) | One | 2026-11-21 |"
+FAULTY_ROWS = [
+    (FIRST_ROW, "", "D1 has no row"),
+    (FIRST_ROW, f"{FIRST_ROW}\n{FIRST_ROW}", ":7: D1 has two rows"),
+    ("D01.md", "D02.md", "the row of D1 has not the link"),
+    ("One", "Another", "the row of D1 has not the link"),
+    ("2026-11-21", "2026-11-23", "the row of D1 has not the link"),
+    (FIRST_ROW, FIRST_ROW + "\n| [D3](decisions/D03.md) | Three | 2026-11-23 |", "D3 has a row and no page"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), FAULTY_ROWS)
+def test_a_fault_of_the_index_is_reported(before: str, after: str, expected: str) -> None:
+    assert list(decisions.check_index(ROWS, [FIRST, SECOND])) == []
+    (found,) = decisions.check_index(ROWS.replace(before, after), [FIRST, SECOND])
+    assert found.startswith("docs/decisions.md:") and expected in found
 
 
 def held_by(text: str, path: str = "tests/unit/test_a.py") -> list[str]:
@@ -156,7 +182,7 @@ def test_a_mark_that_holds_nothing_is_reported(path: str, text: str, expected: s
         ([Mark("tests/unit/test_a.py:1", "D1")], {"D1": "why"}, "D1 has a test (tests/unit/test_a.py:1), and a reason"),
         ([Mark("tests/unit/test_a.py:1", "D1")], {UNKNOWN: "why"}, f"{UNKNOWN} has a reason"),
         ([], {"D1": " "}, "D1 has an empty reason"),
-        ([Mark("tests/a.py:1", "D1"), Mark("tests/a.py:2", UNKNOWN)], {}, f"tests/a.py:2: {decisions.PAGE} has no"),
+        ([Mark("tests/a.py:1", "D1"), Mark("tests/a.py:2", UNKNOWN)], {}, f"tests/a.py:2: {decisions.PAGES} has no"),
     ],
 )
 def test_a_decision_without_test_and_an_idle_reason_are_reported(
