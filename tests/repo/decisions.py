@@ -30,7 +30,7 @@ CITATION = re.compile(r"(?<![\w+#\\])D[0-9]+\b")
 """Not part of a longer word or number, of U+D800, of a colour #D45 or an escape."""
 _HEADING = re.compile(r"# (D[1-9][0-9]*) \(([^()]*)\) (\S.*)")
 _ROW = re.compile(r"\| \[(D[1-9][0-9]*)\]\(([^()]*)\) \| (\S.*) \| ([^|]*) \|")
-_KIP = re.compile(r"KIP-[0-9]+: \S.*\.", re.DOTALL)
+_KIP = re.compile(r"\n\n## Sections of the KIP\n\nKIP-[0-9]+: \S[^\n]*(\n[^\n]+)*\.$")
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 
 
@@ -100,7 +100,7 @@ def check_pages(written: Iterable[Source]) -> Iterator[str]:
             yield f"{page.path}: the page of {name} is D{number:02}.md"
         if not _has_dates(when):
             yield f"{page.path}: {name} has no date"
-        if not _KIP.fullmatch(page.text.strip().rpartition("\n\n")[2]):
+        if not _KIP.search(page.text.strip()):
             yield f"{page.path}: {name} does not end with the sections of the KIP that it concerns"
 
 

@@ -73,10 +73,13 @@ def test_the_name_of_a_page_cites_its_decision() -> None:
     assert decisions.cited(Source("docs/a.md", "[the rule](decisions/D07.md), D12")) == [(1, "D7"), (1, "D12")]
 
 
-FIRST = Source("docs/decisions/D01.md", "# D1 (2026-11-21) One\n\nText.\n\nKIP-1279: Fetch.\n")
+FIRST = Source(
+    "docs/decisions/D01.md",
+    "# D1 (2026-11-21) One\n\nText.\n\n## Sections of the KIP\n\nKIP-1279: Fetch.\n",
+)
 SECOND = Source(
     "docs/decisions/D02.md",
-    "# D2 (changed 2026-11-22) Two\n\nText.\n\nKIP-1279: Fetch; Errors,\nREAD_ONLY_TOPIC.\n",
+    "# D2 (changed 2026-11-22) Two\n\nText.\n\n## Sections of the KIP\n\nKIP-1279: Fetch; Errors,\nREAD_ONLY_TOPIC.\n",
 )
 BEFORE_ALL = f"D{0}"
 FAULTY_PAGES = [
@@ -94,6 +97,7 @@ FAULTY_PAGES = [
     ("# D1 (2026-11-21) One", "# Intro", "not of the form"),
     ("KIP-1279: Fetch.", "Fetch.", "D1 does not end with the sections"),
     ("KIP-1279: Fetch.", "KIP-1279: Fetch.\n\nMore.", "D1 does not end with the sections"),
+    ("\n\n## Sections of the KIP", "", "D1 does not end with the sections"),
 ]
 
 
