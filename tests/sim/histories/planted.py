@@ -131,7 +131,7 @@ def ends_of_epochs_not_asked(patch: Patch) -> None:
     patch(EpochCheck, "has_agreed", lambda self, mp: True)
 
 
-@fault("divergence", profile="sources", seed=36)
+@fault("divergence", profile="sources", seed=102)
 def ends_of_epochs_asked_once(patch: Patch) -> None:
     """A mirror does not ask again when the leader of an old source is another one (D12)."""
     original = patch(EpochCheck, "has_agreed", lambda self, mp: mp.agreed_epoch != NOT_AGREED or original(self, mp))
