@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kmirror.cluster import server
 from kmirror.cluster.controller.apis import create_topics
 from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
-from kmirror.cluster.server import Handler, Inbound, Routes, Server
+from kmirror.cluster.server import Handler, Inbound, Routes, Server, server
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC

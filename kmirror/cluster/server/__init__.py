@@ -1,0 +1,29 @@
+"""Incoming requests: read, let through or not, handled, and answered in order on each link."""
+
+from __future__ import annotations
+
+from kmirror.cluster.server.server import (
+    API_VERSIONS,
+    DISABLED,
+    Gathering,
+    Handler,
+    Inbound,
+    Routes,
+    Server,
+    Versions,
+    contains,
+    disabled,
+)
+
+__all__ = [
+    "API_VERSIONS",
+    "DISABLED",
+    "Gathering",
+    "Handler",
+    "Inbound",
+    "Routes",
+    "Server",
+    "Versions",
+    "contains",
+    "disabled",
+]
