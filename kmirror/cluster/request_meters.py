@@ -26,46 +26,30 @@ _TIMES = (
 """Kafka's name of each part of the time that a request takes, and its field in `RequestTimes`."""
 
 
-class RequestClock:
-    """How long one request waited, and how long the node was at work on it; nothing else looks at `clock`."""
-
-    def __init__(self, name: str, clock: Callable[[], Instant], arrived: Instant, begun: Instant) -> None:
-        self.name = name
-        self._clock = clock
-        self._arrived = arrived
-        self._begun = begun
-        self._started = clock()
-        self._local: Duration | None = None
-
-    def handled(self) -> None:
-        """Say that the node's own work is over; what comes from now on is waited for."""
-        if self._local is None:
-            self._local = self._clock() - self._started
-
-    def timed(self) -> Timed:
-        """Return what the answer has to say of it, which ends the node's own work if nothing has."""
-        self.handled()
-        assert self._local is not None, "just said"
-        return Timed(self.name, self._arrived, self._begun, self._local)
-
-
 class RequestMeters:
-    """Counts the requests of a node, by API."""
+    """Counts and times the requests of a node, by API.
 
-    def __init__(self) -> None:
+    `clock` measures the node's own work within an event; nothing else looks at it. By virtual time an event takes none.
+    """
+
+    def __init__(self, clock: Callable[[], Instant] | None = None) -> None:
+        self.now: Instant = 0
+        """The time of the present event; the node sets it, for an answer may come in the midst of any."""
+        self.clock = clock or (lambda: self.now)
         self._requests: dict[tuple[str, int], Meter] = {}
         self._errors: dict[tuple[str, str], Meter] = {}
         self._sizes: dict[str, Histogram] = {}
 
-    def asked(self, now: Instant, name: str, version: int, size: int) -> None:
-        """Count a request of `size` bytes."""
+    def begin(self, now: Instant, name: str, version: int, size: int, arrived: Instant) -> RequestClock:
+        """Count a request of `size` bytes that is taken up, and return its clock."""
         self._requests.setdefault((name, version), Meter()).mark(now)
         self._sizes.setdefault(name, Histogram()).add(size)
+        return RequestClock(self, name, version, arrived, now)
 
-    def answered(self, now: Instant, name: str, version: int, answer: Struct) -> None:
+    def count_errors(self, name: str, version: int, answer: Struct) -> None:
         """Count the error codes in an answer."""
         for error in errors_in(answer, version):
-            self._errors.setdefault((name, error.name), Meter()).mark(now)
+            self._errors.setdefault((name, error.name), Meter()).mark(self.now)
 
     def samples(self, now: Instant, times: Mapping[str, RequestTimes]) -> Iterator[Sample]:
         """Yield what was counted, and the `times` that the node's runner has told."""
@@ -80,6 +64,31 @@ class RequestMeters:
         for name, parts in times.items():
             for metric, part in _TIMES:
                 yield histogram(row("RequestMetrics", metric, "request"), getattr(parts, part), name)
+
+
+class RequestClock:
+    """How long one request waited, and how long the node was at work on it."""
+
+    def __init__(self, meters: RequestMeters, name: str, version: int, arrived: Instant, begun: Instant) -> None:
+        self._meters = meters
+        self._name = name
+        self._version = version
+        self._arrived = arrived
+        self._begun = begun
+        self._started = meters.clock()
+        self._local: Duration | None = None
+
+    def handled(self) -> None:
+        """End the node's own work; what comes from now on is waited for."""
+        if self._local is None:
+            self._local = self._meters.clock() - self._started
+
+    def answered(self, answer: Struct) -> Timed:
+        """Count the errors of the answer, and return its times; the node's own work ends with it, if not before."""
+        self._meters.count_errors(self._name, self._version, answer)
+        self.handled()
+        assert self._local is not None, "just set"
+        return Timed(self._name, self._arrived, self._begun, self._local)
 
 
 def errors_in(answer: Struct, version: int) -> Iterator[ErrorCode]:

@@ -64,7 +64,7 @@ class Broker:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
         context = self.context
-        self.parts.server.now = now
+        self.parts.server.meters.now = now
         context.failures.shield(now, event, self._dispatch, self._follow_up)
         return context.outbox.drain()
 

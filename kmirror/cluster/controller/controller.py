@@ -132,7 +132,7 @@ class Controller:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
-        self.server.now = now
+        self.server.meters.now = now
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 

@@ -138,8 +138,7 @@ class Inbound(Generic[B_co]):
         timed = None
         if self.times is not None:
             told = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
-            server.meters.answered(server.now, self.times.name, self.version, told)
-            timed = self.times.timed()
+            timed = self.times.answered(told)
         server.answer(Reply(link.client.link, chunks, timed))
         server.finished(link)
 
@@ -274,11 +273,7 @@ class Server:
         self.ready: deque[_Link] = deque()
         """Links with requests that may be handled now."""
         self._authorizer = authorizer
-        self.now: Instant = 0
-        """When the present event is; the node sets it, for an answer may come in the midst of any."""
-        self.meters = RequestMeters()
-        self._clock = clock or (lambda: self.now)
-        """Tells how long this node itself is at work within an event; by virtual time it takes none."""
+        self.meters = RequestMeters(clock)
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
         self.answer = answer or outbox.add
@@ -383,8 +378,7 @@ class Server:
             return
         inbound = Inbound(self, link, link.rights, head, version, body, frame)
         if key in METERED:
-            self.meters.asked(now, METERED[key], version, len(frame))
-            inbound.times = RequestClock(METERED[key], self._clock, arrived, now)
+            inbound.times = self.meters.begin(now, METERED[key], version, len(frame), arrived)
         try:
             denied = None
             if key in CLUSTER_ACLS_BY_KEY and handler is not refuse:

@@ -52,12 +52,12 @@ class Stage:
         self.server.serve({ListMirrorsRequest: handler})
 
     def ask(self, now: Instant, body: Message | None = None) -> None:
-        self.server.now = now
+        self.server.meters.now = now
         frame = encode_request(body or ListMirrorsRequest(), 0, correlation_id=1, client_id="c")
         self.server.on_frame(now, self.client.link, frame)
 
     def answer(self, now: Instant) -> None:
-        self.server.now = now
+        self.server.meters.now = now
         self.kept.pop(0).reply(ListMirrorsResponse())
         self.server.run_ready(now)
 
@@ -65,7 +65,7 @@ class Stage:
         return [effect.timed for effect in self.server.outbox.drain() if isinstance(effect, Reply)]
 
     def counted(self) -> dict[tuple[str, ...], float]:
-        samples = self.server.meters.samples(self.server.now, {})
+        samples = self.server.meters.samples(self.server.meters.now, {})
         return {(one.row.name, *one.tags): one.attributes["Count"] for one in samples}
 
 
