@@ -88,7 +88,7 @@ class Broker:
             parts.logs.settle(now)
         if changes.moved and parts.replicas.purgatory.wake_waiters(now):
             return True
-        if server.ready and server.run_ready(now):
+        if server.links.ready and server.run_ready(now):
             return True
         return self.context.do_at_end(now)
 

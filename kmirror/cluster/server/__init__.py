@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.server.server import (
-    API_VERSIONS,
-    DISABLED,
-    Gathering,
-    Handler,
-    Inbound,
-    Routes,
-    Server,
-    Versions,
-    contains,
-    disabled,
-)
+from kmirror.cluster.server.inbound import Gathering, Handler, Inbound, Routes
+from kmirror.cluster.server.server import Server
+from kmirror.cluster.server.unserved import API_VERSIONS, DISABLED, Versions, contains, disabled
 
 __all__ = [
     "API_VERSIONS",

@@ -122,7 +122,7 @@ def test_the_source_hears_no_more_of_a_mirror_that_was_deleted() -> None:
 
 
 def links_to(cluster: StagedCluster, broker_id: int) -> Sequence[object]:
-    return [link.name for link in cluster.broker(broker_id).parts.server._links]
+    return [link.name for link in cluster.broker(broker_id).parts.server.links.by_name]
 
 
 @pytest.mark.decision("D51")

@@ -45,8 +45,8 @@ class Ear:
 
     def on_reply(self, inbound: Inbound, answer: Message) -> None:
         _, channel, _ = inbound.client.link.name
-        ours = [self.cluster.broker(b).parts.server for b in self.cluster.living()]
-        if str(channel).endswith("-describe") and inbound.server in ours:
+        ours = [self.cluster.broker(b).parts.server.links for b in self.cluster.living()]
+        if str(channel).endswith("-describe") and inbound.links in ours:
             self.change(inbound.body, answer)
             self.heard.append((inbound.body, answer))
 

@@ -12,7 +12,7 @@ from kmirror.cluster.controller.apis import create_topics
 from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
-from kmirror.cluster.server import Handler, Inbound, Routes, Server, server
+from kmirror.cluster.server import Handler, Inbound, Routes, Server, inbound
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC
@@ -240,7 +240,7 @@ def _answered(response: type[Message], change: Callable[[Any], Message | None]) 
 
 def answer_of_another_version() -> Patch:
     """Answers are written in the version before."""
-    encode = server.encode_response_chunks
+    encode = inbound.encode_response_chunks
 
     def older(body: Message, version: int, **options: Any) -> Any:
         try:
@@ -248,17 +248,17 @@ def answer_of_another_version() -> Patch:
         except LocalProtocolError:  # It cannot be told in that version.
             return encode(body, version, **options)
 
-    return patch.object(server, "encode_response_chunks", older)
+    return patch.object(inbound, "encode_response_chunks", older)
 
 
 def byte_behind_the_answer() -> Patch:
     """Each answer has one byte more than its schema says."""
-    encode = server.encode_response_chunks
+    encode = inbound.encode_response_chunks
 
     def longer(body: Message, version: int, **options: Any) -> Any:
         return [*encode(body, version, **options), b"\0"]
 
-    return patch.object(server, "encode_response_chunks", longer)
+    return patch.object(inbound, "encode_response_chunks", longer)
 
 
 def closes_over_a_valid_request() -> Patch:
@@ -276,12 +276,12 @@ def closes_over_a_valid_request() -> Patch:
 
 def wrong_correlation_id() -> Patch:
     """The correlation id loses its sign."""
-    encode = server.encode_response_chunks
+    encode = inbound.encode_response_chunks
 
     def unsigned(body: Message, version: int, *, correlation_id: int) -> Any:
         return encode(body, version, correlation_id=abs(correlation_id) & 0x7FFFFFFF)
 
-    return patch.object(server, "encode_response_chunks", unsigned)
+    return patch.object(inbound, "encode_response_chunks", unsigned)
 
 
 def never_answered() -> Patch:

@@ -1,0 +1,49 @@
+"""Requests of an API or version that is not served now.
+
+One that the node does not know closes the link, as in Kafka. One that it knows but must not serve, because its feature
+is off, is answered with UNSUPPORTED_VERSION (D1), and the link stays open. An ApiVersions is answered in version 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.cluster.refusal import refusal
+from kmirror.cluster.server.inbound import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.headers import RequestHead
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.error_codes import ErrorCode
+
+API_VERSIONS = key_of(ApiVersionsRequest)
+DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
+Versions = Mapping[int, tuple[int, int]]
+"""Api key to (first, last) version."""
+
+
+def contains(versions: Versions, head: RequestHead) -> bool:
+    """Return whether `versions` has the API and version of a request."""
+    found = versions.get(head.api_key)
+    return found is not None and found[0] <= head.api_version <= found[1]
+
+
+def refuse(now: Instant, inbound: Inbound[Message]) -> None:
+    """Answer a request whose feature is off; the link stays open (D1)."""
+    inbound.reply(disabled(inbound.body, inbound.version))
+
+
+def disabled(request: Message, version: int) -> Message:
+    """Return the answer to a request whose feature is off (D1)."""
+    return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+
+
+def served_range(served: tuple[int, int]) -> ApiVersionsResponse:
+    """Return the answer to an ApiVersions of a version that is not served: the range that is (KIP-511)."""
+    low, high = served
+    return ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
+    )
