@@ -145,10 +145,15 @@ class Rights:
         return {name: error for name, error in asked.items() if error}
 
 
+def may_send(rights: Rights, api_key: int, version: int) -> bool:
+    """Return whether a request of this API may be sent at all, whatever it names."""
+    row = CLUSTER_ACLS_BY_KEY.get(api_key)
+    return row is None or version < row.first_version or any(rights.allow(one, CLUSTER) for one in row.operations)
+
+
 def cluster_refusal(rights: Rights, request: Message, version: int) -> Message | None:
     """Return the answer to a request that its sender may not send at all, or None if it may."""
-    row = CLUSTER_ACLS_BY_KEY.get(key_of(type(request)))
-    if row is None or version < row.first_version or any(rights.allow(one, CLUSTER) for one in row.operations):
+    if may_send(rights, key_of(type(request)), version):
         return None
     return refused(request, version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 

@@ -6,6 +6,7 @@ caller must remember the key and version of the request.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -142,6 +143,18 @@ def decode_request(frame: Buffer) -> DecodedRequest:
     """Return header and body; raises `ProtocolError` if API or version is unknown, or the bytes are malformed."""
     head = peek_request(frame)
     return DecodedRequest(head, decode_body(frame, head))
+
+
+def decode_served(frame: Buffer, served: Mapping[int, tuple[int, int]]) -> tuple[RequestHead, Message | None]:
+    """Return header and body; the body is None, and not looked at, if `served` lacks the API or version."""
+    head = peek_request(frame)
+    return head, decode_body(frame, head) if is_served(head, served) else None
+
+
+def is_served(head: RequestHead, served: Mapping[int, tuple[int, int]]) -> bool:
+    """Return whether `served`, API key to (first, last) version, has the API and version of a request."""
+    found = served.get(head.api_key)
+    return found is not None and found[0] <= head.api_version <= found[1]
 
 
 def decode_body(frame: Buffer, head: RequestHead) -> Message:

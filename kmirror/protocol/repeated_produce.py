@@ -14,7 +14,6 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.protocol.headers import RequestHead
-from kmirror.protocol.registry import key_of
 from kmirror.protocol.wire import Buffer, Malformed, pack_int32, read_uvarint, unpack_int32, uvarint
 
 KEPT_BYTES_MAX = 1024
@@ -22,8 +21,6 @@ KEPT_BYTES_MAX = 1024
 _CORRELATION_ID_AT, _AFTER_CORRELATION_ID = 4, 8
 _LOG_START_FROM = 5
 _NUMBERS, _NUMBERS_WITHOUT_LOG_START = Struct(">qqq"), Struct(">qq")
-_PRODUCE = key_of(ProduceRequest)
-_new = tuple.__new__
 
 
 class LastProduce:
@@ -33,26 +30,22 @@ class LastProduce:
         "_after",
         "_before",
         "_between",
-        "_body_at",
-        "_client_id",
         "_index",
         "_is_flexible",
         "_like",
         "_name",
         "_size_at",
         "_topic_id",
-        "_version",
+        "head",
     )
 
     def __init__(self, frame: Buffer, head: RequestHead, request: ProduceRequest, size_at: int, after: bytes) -> None:
+        self.head = head
         self._before = bytes(frame[:_CORRELATION_ID_AT])
         self._between = bytes(frame[_AFTER_CORRELATION_ID:size_at])
         self._after = after
         self._size_at = size_at
-        self._version = head.api_version
         self._is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
-        self._client_id = head.client_id
-        self._body_at = head.body_position
         (topic,) = request.topic_data
         self._name, self._topic_id, self._index = topic.name, topic.topic_id, topic.partition_data[0].index
         self._like = request.transactional_id, request.acks, request.timeout_ms
@@ -76,15 +69,13 @@ class LastProduce:
             return None
         return memoryview(frame)[at:end]
 
-    def again(self, frame: Buffer) -> tuple[RequestHead, ProduceRequest] | None:
+    def request(self, frame: Buffer, records: memoryview) -> tuple[RequestHead, ProduceRequest]:
         """Return head and body of `frame` if it differs in correlation id and records at most, else None."""
-        records = self.records(frame)
-        if records is None:
-            return None
+        (correlation_id,) = unpack_int32(frame, _CORRELATION_ID_AT)
         data = PartitionProduceData(self._index, records)
         request = ProduceRequest(*self._like, [TopicProduceData(self._name, self._topic_id, [data])])
-        (correlation_id,) = unpack_int32(frame, _CORRELATION_ID_AT)
-        return _new(RequestHead, (_PRODUCE, self._version, correlation_id, self._client_id, self._body_at)), request
+        key, version, _, client_id, body_position = self.head
+        return RequestHead(key, version, correlation_id, client_id, body_position), request
 
 
 def last_produce(frame: Buffer, head: RequestHead, request: ProduceRequest) -> LastProduce | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kmirror.cluster.server.inbound import Gathering, Handler, Inbound, Routes
 from kmirror.cluster.server.server import Server
-from kmirror.cluster.server.unserved import API_VERSIONS, DISABLED, Versions, contains, disabled
+from kmirror.cluster.server.unserved import API_VERSIONS, DISABLED, Versions, disabled
 
 __all__ = [
     "API_VERSIONS",
@@ -15,6 +15,5 @@ __all__ = [
     "Routes",
     "Server",
     "Versions",
-    "contains",
     "disabled",
 ]

@@ -71,7 +71,7 @@ class Inbound(Generic[B_co]):
     def reply_encoded(self, body: bytes) -> None:
         """Answer with a body that was encoded before, in the version of the request."""
         head = self.head
-        self.reply_raw(encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body)
+        self._answer((encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body), None)
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
@@ -168,3 +168,12 @@ class Gathering:
 Handler = Callable[[Instant, Inbound[Any]], None]
 Routes = Mapping[type[Message], Handler]
 """Class of a request to its handler."""
+
+
+def failing(error: Exception) -> Handler:
+    """Return a handler for a request on which work has failed before it was decoded."""
+
+    def fail(now: Instant, inbound: Inbound[Message]) -> None:
+        raise error
+
+    return fail

@@ -10,7 +10,7 @@ meanwhile stays in its own buffers, and costs memory there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.cluster.authorizer import Rights
@@ -30,8 +30,9 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.repeated_fetch import LastFetch
 from kmirror.protocol.repeated_produce import LastProduce
 
-Shortcut = Callable[[Instant, Chunk], Chunk | None]
-"""(now, frame of a request) -> frame of its answer; None, with nothing done, if its handler is to be asked."""
+Shortcut = Callable[[Instant, Chunk, memoryview], Chunk | None]
+"""(now, frame of a request, records in it) -> frame of its answer; None, with nothing done, if its handler is to be
+asked."""
 
 
 @dataclass(slots=True)
@@ -45,21 +46,25 @@ class ServedLink:
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
-    last: LastFetch | LastProduce | None = None
-    """The newest request, if it is one that repeats."""
+    served: Mapping[int, tuple[int, int]] | None = None
+    """The versions that were served when `last_fetch` came in."""
+    last_fetch: LastFetch | None = None
+    """The newest request, if it is a fetch that may come again."""
+    last_produce: LastProduce | None = None
+    """The newest request, if it is a produce that others may be like; its handler says so."""
     shortcut: Shortcut | None = None
-    """Answers a request that is like the newest one, where the handler of that has a shorter way for it."""
+    """Answers requests that are like `last_produce`, if its handler has a shorter way for them."""
 
 
 class Links:
-    """The open links of a node. Each answer leaves by `answer`, whatever has made it."""
+    """The open links of a node."""
 
     def __init__(self, outbox: Outbox) -> None:
         self.outbox = outbox
         self.ready: deque[ServedLink] = deque()
         """Links with requests that may be handled now."""
         self.by_name: dict[InboundLink, ServedLink] = {}
-        """A link that this node has closed is no longer there."""
+        """Without those that this node has closed."""
 
     def open(self, client: LinkOpened, rights: Rights) -> None:
         """Take up a link that a client or another node has opened."""
@@ -84,9 +89,11 @@ class Links:
         return taken
 
     def answer(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
-        """Answer the request in work with a whole frame, in chunks."""
+        """Answer the request in work with a whole frame, in chunks; every answer leaves here."""
         self.outbox.add(Reply(link.client.link, chunks, timed))
-        self.finish(link)
+        link.busy = False  # The same as `finish` does, without one more call.
+        if link.waiting.requests:
+            self.ready.append(link)
 
     def finish(self, link: ServedLink) -> None:
         """Mark the request in work as ended: the next one may be handled."""

@@ -1,18 +1,21 @@
-"""The serving half of a node: requests are read, let through or not, handled, and answered in order on each link.
+"""The serving half of a node, which takes each request through the stages.
 
-A node that is not ready yet lets requests wait. One whose sender would need a right on the whole cluster is refused
-here; rights on what a request names are asked by its handler.
+It is read (`protocol/headers.py`, or by what is known of the requests before it on its link), passes the gates
+(`gates.py`), and is answered by a shortcut or by its handler. Each answer leaves by `Links.answer`.
+
+A node that is not ready yet lets requests wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
+from kmirror.cluster.authorizer import Authorizer, Rights
 from kmirror.cluster.request_meters import RequestMeters
-from kmirror.cluster.server.inbound import Handler, Inbound, Routes
-from kmirror.cluster.server.links import Links, ServedLink, Shortcut
-from kmirror.cluster.server.unserved import API_VERSIONS, Versions, contains, refuse, served_range
+from kmirror.cluster.server.gates import GATES, Gate
+from kmirror.cluster.server.inbound import Handler, Inbound, Routes, failing
+from kmirror.cluster.server.links import Links, ServedLink
+from kmirror.cluster.server.unserved import Versions, read_unserved
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, InboundLink, LinkOpened
@@ -20,24 +23,14 @@ from kmirror.kernel.failures import Failures
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.protocol.headers import RequestHead, decode_body, encode_response_chunks, peek_request
+from kmirror.protocol.headers import RequestHead, decode_served
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
-from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
-from kmirror.protocol.repeated_produce import LastProduce, last_produce
-from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
+from kmirror.protocol.repeated_fetch import last_fetch
 from kmirror.spec.metrics import METERED
 
 
-def _kept(frame: Chunk, head: RequestHead, body: Message) -> LastFetch | LastProduce | None:
-    """Return what is kept of a request, by which the next one is known if it is the same again."""
-    if isinstance(body, FetchRequest):
-        return last_fetch(frame, head, body)
-    return last_produce(frame, head, body) if isinstance(body, ProduceRequest) else None
-
-
 class Server:
-    """The serving half of a node; `serve` registers handlers.
+    """Serves the requests that come in; `serve` registers handlers.
 
     `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now.
     """
@@ -53,12 +46,11 @@ class Server:
         clock: Callable[[], Instant] | None = None,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
-        self._by_key: dict[int, Handler] = {}
-        """The same by API key: the body's class is not known before the frame is decoded."""
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = False
         self.links = Links(outbox)
+        self.gates = GATES
         self._authorizer = authorizer
         self.meters = RequestMeters(clock)
         self.failures = failures or Failures(outbox)
@@ -72,7 +64,6 @@ class Server:
     def serve(self, routes: Routes) -> None:
         """Register handlers; a handler for the same request is replaced."""
         self._routes.update(routes)
-        self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
 
     # -- events -------------------------------------------------------------------------------
 
@@ -120,66 +111,57 @@ class Server:
     # -- one request --------------------------------------------------------------------------
 
     def _serve(self, now: Instant, link: ServedLink, frame: Chunk, arrived: Instant) -> None:
-        if link.shortcut is not None and self._is_answered(now, link, link.shortcut, frame):
-            return
+        """Take a request through the stages."""
         link.busy = True
-        last = link.last
-        again = None if last is None else last.again(frame)
-        body: Message
+        like = link.last_produce
+        records = None if like is None else like.records(frame)
+        handler: Handler
         try:
-            if again is None:
-                head = peek_request(frame)
+            if like is None or records is None:
+                head, body, handler, gates = self._read(link, frame)
             else:
-                head, body = again
-            key, version = head.api_key, head.api_version
-            served, handler = self._versions().get(key), self._by_key.get(key)
-            if served is None or handler is None or not served[0] <= version <= served[1]:
-                if key == API_VERSIONS and served is not None:
-                    chunks = encode_response_chunks(served_range(served), 0, correlation_id=head.correlation_id)
-                    self.links.answer(link, tuple(chunks))
-                    return
-                handler = self._unserved(head)
-            if again is None:
-                body = decode_body(frame, head)
-                link.last, link.shortcut = _kept(frame, head, body), None
+                head, handler, gates = like.head, self._routes[ProduceRequest], self.gates
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.links.close(link)
             return
+        try:
+            for gate in gates:
+                stop = gate(now, link, head, len(frame))
+                if stop is not None:
+                    handler = stop
+                    break
+            else:
+                if records is not None and link.shortcut is not None:
+                    answer = link.shortcut(now, frame, records)
+                    if answer is not None:
+                        self.links.answer(link, (answer,))
+                        return
+        except Exception as error:
+            handler = failing(error)
+        if like is not None and records is not None:
+            head, body = like.request(frame, records)
+        key, version = head.api_key, head.api_version
         inbound = Inbound(self.links, link, self.failures, link.rights, head, version, body, frame)
         if key in METERED:
             inbound.times = self.meters.begin(now, METERED[key], version, len(frame), arrived)
         try:
-            denied = None
-            if key in CLUSTER_ACLS_BY_KEY and handler is not refuse:
-                denied = cluster_refusal(link.rights, body, version)
-            if denied is None:
-                handler(now, inbound)
-            else:
-                inbound.reply(denied)
+            handler(now, inbound)
         except Exception as error:
             inbound.failed(error)
         if inbound.times is not None:
             inbound.times.handled()
 
-    def _is_answered(self, now: Instant, link: ServedLink, shortcut: Shortcut, frame: Chunk) -> bool:
-        """Return whether the shortcut has answered the request; else nothing has been done for it."""
-        try:
-            answer = shortcut(now, frame)
-        except Exception as error:
-            link.busy = True
-            head = peek_request(frame)
-            body = decode_body(frame, head)
-            inbound = Inbound(self.links, link, self.failures, link.rights, head, head.api_version, body, frame)
-            inbound.failed(error)
-            return True
-        if answer is None:
-            return False
-        self.links.answer(link, (answer,))
-        return True
-
-    def _unserved(self, head: RequestHead) -> Handler:
-        """Return the handler of a request that is not served now; raise ProtocolError if it never is."""
-        if not contains(self._disabled_versions(), head):
-            raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
-        return refuse
+    def _read(self, link: ServedLink, frame: Chunk) -> tuple[RequestHead, Message, Handler, Sequence[Gate]]:
+        """Return a request, its handler and the gates before it; raise ProtocolError if it is not known here."""
+        served, last = self._versions(), link.last_fetch
+        again = None if last is None or link.served is not served else last.again(frame)
+        if again is not None:
+            return *again, self._routes[FetchRequest], self.gates
+        head, body = decode_served(frame, served)
+        handler = None if body is None else self._routes.get(type(body))
+        if body is None or handler is None:
+            return *read_unserved(frame, head, served, self._disabled_versions()), ()
+        link.served, link.shortcut, link.last_produce = served, None, None
+        link.last_fetch = last_fetch(frame, head, body) if isinstance(body, FetchRequest) else None
+        return head, body, handler, self.gates

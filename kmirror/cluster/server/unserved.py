@@ -7,13 +7,16 @@ is off, is answered with UNSUPPORTED_VERSION (D1), and the link stays open. An A
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.server.inbound import Inbound
+from kmirror.cluster.server.inbound import Handler, Inbound
+from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
-from kmirror.protocol.headers import RequestHead
+from kmirror.protocol.headers import RequestHead, decode_body, is_served
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
@@ -24,10 +27,15 @@ Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
 
 
-def contains(versions: Versions, head: RequestHead) -> bool:
-    """Return whether `versions` has the API and version of a request."""
-    found = versions.get(head.api_key)
-    return found is not None and found[0] <= head.api_version <= found[1]
+def read_unserved(
+    frame: Chunk, head: RequestHead, served: Versions, disabled: Versions
+) -> tuple[RequestHead, Message, Handler]:
+    """Return header, body and handler of a request that is not `served`; raise ProtocolError if it never is."""
+    if head.api_key == API_VERSIONS and API_VERSIONS in served:
+        return head._replace(api_version=0), ApiVersionsRequest(), partial(tell_range, served[API_VERSIONS])
+    if not is_served(head, disabled):
+        raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
+    return head, decode_body(frame, head), refuse
 
 
 def refuse(now: Instant, inbound: Inbound[Message]) -> None:
@@ -40,10 +48,11 @@ def disabled(request: Message, version: int) -> Message:
     return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
 
 
-def served_range(served: tuple[int, int]) -> ApiVersionsResponse:
-    """Return the answer to an ApiVersions of a version that is not served: the range that is (KIP-511)."""
+def tell_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:
+    """Answer an ApiVersions of a version that is not served: the range that is (KIP-511)."""
     low, high = served
-    return ApiVersionsResponse(
+    body = ApiVersionsResponse(
         error_code=ErrorCode.UNSUPPORTED_VERSION,
         api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
     )
+    inbound.reply(body)

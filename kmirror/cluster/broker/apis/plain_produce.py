@@ -19,7 +19,7 @@ from kmirror.log.errors import LogAppendError
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.protocol.headers import encode_response, encode_response_head, peek_request
-from kmirror.protocol.repeated_produce import LastProduce, acknowledgement_layout
+from kmirror.protocol.repeated_produce import acknowledgement_layout, last_produce
 from kmirror.records import layout
 from kmirror.records.codecs import Compression
 from kmirror.spec.error_codes import ErrorCode
@@ -36,7 +36,7 @@ _CORRELATION_ID = slice(4, 8)
 
 
 class PlainProduce:
-    """Answers requests that are like `last`, which came in with `inbound`."""
+    """Answers requests that are like the one that came in with `inbound`."""
 
     __slots__ = (
         "_after",
@@ -48,7 +48,6 @@ class PlainProduce:
         "_names",
         "_needs_all",
         "_pack",
-        "_records",
         "_replicas",
         "_rights",
         "_rights_version",
@@ -58,7 +57,7 @@ class PlainProduce:
         "_version",
     )
 
-    def __init__(self, parts: BrokerParts, inbound: Inbound[ProduceRequest], last: LastProduce, name: str) -> None:
+    def __init__(self, parts: BrokerParts, inbound: Inbound[ProduceRequest], name: str) -> None:
         request, version = inbound.body, inbound.version
         (topic,) = request.topic_data
         (data,) = topic.partition_data
@@ -74,21 +73,19 @@ class PlainProduce:
         """The version in which they allow to write to the topic, once they were asked."""
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
-        self._records = last.records
         self._flags = _TRANSACTIONAL if version >= ZSTD_FROM else _TRANSACTIONAL | _ZSTD
         before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
         self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
 
-    def answer(self, now: Instant, frame: Chunk) -> Chunk | None:
-        """Append the batch in `frame`, and return the answer; None, with nothing done, if it is not plain."""
+    def answer(self, now: Instant, frame: Chunk, records: memoryview) -> Chunk | None:
+        """Append the batch in `records`, and return the answer; None, with nothing done, if it is not plain."""
         tp, replicas = self._tp, self._replicas
         partition = replicas.partitions.get(tp)
         if partition is None or partition.image.leader != partition.broker_id:
             return None
         if self._needs_all and not partition.acknowledges_alone:
             return None
-        records = self._records(frame)
-        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & self._flags:
+        if len(records) < _HEADER_SIZE or records[_FLAGS_AT] & self._flags:
             return None
         if self._is_by_id and self._names.get(self._topic_id) != tp.topic:
             return None
@@ -121,13 +118,14 @@ class PlainProduce:
         return encode_response(response, self._version, correlation_id=peek_request(frame).correlation_id)
 
 
-def shorten(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
-    """Have requests that are like this one answered by a shortcut from now on, if it is one of which that may be."""
-    request, last = inbound.body, inbound.link.last
-    if not isinstance(last, LastProduce) or request.transactional_id or request.acks not in ACKNOWLEDGED:
+def remember(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
+    """Have requests that are like this one recognised from now on, and answered by a shortcut if they may be."""
+    request, link = inbound.body, inbound.link
+    link.last_produce = last_produce(inbound.frame, inbound.head, request)
+    if link.last_produce is None or request.transactional_id or request.acks not in ACKNOWLEDGED:
         return
     topic = request.topic_data[0]
     names = parts.context.image.topics.names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
     if name and not is_internal(name):
-        inbound.link.shortcut = PlainProduce(parts, inbound, last, name).answer
+        link.shortcut = PlainProduce(parts, inbound, name).answer

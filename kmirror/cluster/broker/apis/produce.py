@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kmirror.cluster.authorizer import NONE_DENIED, UNLIMITED, Resource
-from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
+from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, remember
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.produced import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
 from kmirror.cluster.broker.verification import Verdicts, Verification
@@ -76,6 +76,8 @@ NO_BATCHES: Mapping[TopicPartition, Batch] = {}
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -> None:
     """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
+    if inbound.link.last_produce is None:
+        remember(parts, inbound)
     refused = _refused_as_a_whole(inbound, request)
     if refused is not None:
         _refuse_all(inbound, request, *refused)
@@ -96,8 +98,6 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
         _verify(parts, now, inbound, denied, batches, now + retry_ms * MILLISECOND)
     else:
         _append_all(parts, now, inbound, denied, NONE_REFUSED, None)
-        if inbound.link.shortcut is None:
-            shorten(parts, inbound)
 
 
 def _in_transaction(

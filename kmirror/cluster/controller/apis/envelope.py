@@ -11,12 +11,12 @@ from kmirror.cluster.authorizer import Rights, cluster_refusal
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import DecideAndCommit
 from kmirror.cluster.envelope import host_from, principal_from
-from kmirror.cluster.server import Inbound, contains, disabled
+from kmirror.cluster.server import Inbound, disabled
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
-from kmirror.protocol.headers import decode_request, encode_response, peek_request
+from kmirror.protocol.headers import decode_request, encode_response, is_served, peek_request
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -35,8 +35,8 @@ def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, in
             inbound.rights.authorizer, principal, host_from(envelope.client_host_address), is_forwarded=True
         )
         head = peek_request(envelope.request_data)
-        refused = contains(context.disabled_versions(), head)
-        if not refused and not contains(context.api_versions(), head):
+        refused = is_served(head, context.disabled_versions())
+        if not refused and not is_served(head, context.api_versions()):
             inbound.reply(EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
         body = decode_request(envelope.request_data).body
