@@ -14,6 +14,9 @@ from kmirror.spec.features import DIRECTORIES_FROM, ELIGIBLE_VERSION, METADATA_V
 class Features(dict[str, int]):
     """Feature to its finalized level, which is never 0."""
 
+    has_mirrors: bool = False
+    """Whether topics may be mirrored (KIP-1279); kept apart, for it is asked with each request."""
+
     def replays(self) -> Replays:
         return {FeatureLevelRecord: self._set_level}
 
@@ -22,15 +25,12 @@ class Features(dict[str, int]):
             self[record.name] = record.feature_level
         else:
             self.pop(record.name, None)
+        if record.name == MIRROR_VERSION:
+            self.has_mirrors = record.feature_level >= 1
         delta.features[record.name] = None
 
     def add_difference(self, before: Features, delta: Delta) -> None:
         delta.features.update(changed(before, self))
-
-    @property
-    def has_mirrors(self) -> bool:
-        """Return whether topics may be mirrored (KIP-1279)."""
-        return self.get(MIRROR_VERSION, 0) >= 1
 
     @property
     def has_eligible_replicas(self) -> bool:
