@@ -14,7 +14,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.protocol.headers import RequestHead
-from kmirror.protocol.wire import Buffer, Malformed, pack_int32, read_uvarint, unpack_int32, uvarint
+from kmirror.protocol.wire import Buffer, pack_int32, unpack_int32, uvarint
 
 KEPT_BYTES_MAX = 1024
 """A request is kept only if the bytes before its records are at most this many."""
@@ -31,11 +31,12 @@ class LastProduce:
         "_before",
         "_between",
         "_index",
-        "_is_flexible",
         "_like",
+        "_more",
         "_name",
         "_size_at",
         "_topic_id",
+        "_write_size",
         "head",
     )
 
@@ -45,29 +46,29 @@ class LastProduce:
         self._between = bytes(frame[_AFTER_CORRELATION_ID:size_at])
         self._after = after
         self._size_at = size_at
-        self._is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
+        is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
+        self._write_size: Callable[[int], bytes] = uvarint if is_flexible else pack_int32
+        self._more = int(is_flexible)  # A compact size travels plus one.
         (topic,) = request.topic_data
         self._name, self._topic_id, self._index = topic.name, topic.topic_id, topic.partition_data[0].index
         self._like = request.transactional_id, request.acks, request.timeout_ms
 
     def records(self, frame: Buffer) -> memoryview | None:
         """Return the records of `frame` if it differs in records and correlation id at most, else None."""
-        at, after = self._size_at, self._after
-        if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
+        size_at, end = self._size_at, len(frame) - len(self._after)
+        if end <= size_at:
             return None
-        if self._is_flexible:
-            try:
-                size, at = read_uvarint(frame, at)
-            except Malformed:
-                return None  # Decoding reports the error.
-            size -= 1
-        else:
-            (size,) = unpack_int32(frame, at)
-            at += 4
-        end = at + size
-        if size <= 0 or end + len(after) != len(frame) or frame[end:] != after:
+        # With the size itself counted in; near a power of 128 that may take a byte more, which is left to decoding.
+        begin = size_at + len(self._write_size(end - size_at))
+        if (
+            end <= begin
+            or frame[_AFTER_CORRELATION_ID:size_at] != self._between
+            or frame[:_CORRELATION_ID_AT] != self._before
+            or frame[size_at:begin] != self._write_size(end - begin + self._more)
+            or frame[end:] != self._after
+        ):
             return None
-        return memoryview(frame)[at:end]
+        return memoryview(frame)[begin:end]
 
     def request(self, frame: Buffer, records: memoryview) -> tuple[RequestHead, ProduceRequest]:
         """Return head and body of `frame` if it differs in correlation id and records at most, else None."""

@@ -18,6 +18,8 @@ INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 ID = Uuid(bytes(15) + b"x")
 RECORDS = st.one_of(st.binary(min_size=1, max_size=300), st.integers(16_370, 16_390).map(lambda size: b"r" * size))
+LEFT_OUT = 16_382
+"""A size that is left to decoding: plus one it takes two bytes, and plus those it would take three."""
 CLIENT = st.one_of(st.none(), st.text(max_size=20))
 
 
@@ -43,6 +45,11 @@ def again(last: LastProduce, frame: bytes | memoryview) -> tuple[RequestHead, Pr
     return None if records is None else last.request(frame, records)
 
 
+def size_of(request: ProduceRequest) -> int:
+    """Return the size of the records."""
+    return len(request.topic_data[0].partition_data[0].records or b"")
+
+
 @given(st.data(), VERSION, CLIENT)
 def test_a_recognised_frame_says_what_decoding_says(data: st.DataObject, version: int, client_id: str | None) -> None:
     request = data.draw(produces(version))
@@ -51,7 +58,10 @@ def test_a_recognised_frame_says_what_decoding_says(data: st.DataObject, version
     for _ in range(2):
         request.topic_data[0].partition_data[0].records = data.draw(RECORDS)
         later = encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id)
-        assert again(last, memoryview(later) if data.draw(st.booleans()) else later) == decode_request(later)
+        found = again(last, memoryview(later) if data.draw(st.booleans()) else later)
+        assert found == decode_request(later) or (
+            found is None and version >= ProduceRequest.FLEXIBLE_FROM and size_of(request) == LEFT_OUT
+        )
 
 
 @given(st.data(), VERSION)
