@@ -113,6 +113,7 @@ class Server:
     def _serve(self, now: Instant, link: ServedLink, frame: Chunk, arrived: Instant) -> None:
         """Take a request through the stages."""
         link.busy = True
+        # Read it. What is like a request before it is recognised by its bytes, and decoded only if its handler has it.
         like = link.last_produce
         records = None if like is None else like.records(frame)
         handler: Handler
@@ -125,6 +126,7 @@ class Server:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.links.close(link)
             return
+        # Ask the gates, then the shortcut.
         try:
             for gate in gates:
                 stop = gate(now, link, head, len(frame))
@@ -139,6 +141,7 @@ class Server:
                         return
         except Exception as error:
             handler = failing(error)
+        # Have it handled.
         if like is not None and records is not None:
             head, body = like.request(frame, records)
         key, version = head.api_key, head.api_version
