@@ -30,6 +30,8 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.repeated_fetch import LastFetch
 from kmirror.protocol.repeated_produce import LastProduce
 
+OnAnswer = Callable[[Reply | CloseLink], None]
+"""Sends an answer, or closes a link in place of one."""
 Shortcut = Callable[[Instant, Chunk, memoryview], Chunk | None]
 """(now, frame of a request, records in it) -> frame of its answer; None, with nothing done, if its handler is to be
 asked."""
@@ -59,8 +61,9 @@ class ServedLink:
 class Links:
     """The open links of a node."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: Outbox, on_answer: OnAnswer) -> None:
         self.outbox = outbox
+        self._on_answer = on_answer
         self.ready: deque[ServedLink] = deque()
         """Links with requests that may be handled now."""
         self.by_name: dict[InboundLink, ServedLink] = {}
@@ -90,7 +93,7 @@ class Links:
 
     def answer(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
         """Answer the request in work with a whole frame, in chunks; every answer leaves here."""
-        self.outbox.add(Reply(link.client.link, chunks, timed))
+        self._on_answer(Reply(link.client.link, chunks, timed))
         link.busy = False  # The same as `finish` does, without one more call.
         if link.waiting.requests:
             self.ready.append(link)
@@ -111,4 +114,4 @@ class Links:
         """Close the link; requests that wait on it are not answered."""
         name = link.client.link
         self.forget(name)
-        self.outbox.add(CloseLink(name))
+        self._on_answer(CloseLink(name))

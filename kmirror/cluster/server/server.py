@@ -14,7 +14,7 @@ from kmirror.cluster.authorizer import Authorizer, Rights
 from kmirror.cluster.request_meters import RequestMeters
 from kmirror.cluster.server.gates import GATES, Gate
 from kmirror.cluster.server.inbound import Handler, Inbound, Routes, failing
-from kmirror.cluster.server.links import Links, ServedLink
+from kmirror.cluster.server.links import Links, OnAnswer, ServedLink
 from kmirror.cluster.server.unserved import Versions, read_unserved
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -32,7 +32,8 @@ from kmirror.spec.metrics import METERED
 class Server:
     """Serves the requests that come in; `serve` registers handlers.
 
-    `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now.
+    `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now. `answer`
+    sends what leaves on a link, or holds it back; without it everything leaves at once.
     """
 
     def __init__(
@@ -44,12 +45,13 @@ class Server:
         *,
         failures: Failures | None = None,
         clock: Callable[[], Instant] | None = None,
+        answer: OnAnswer | None = None,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = False
-        self.links = Links(outbox)
+        self.links = Links(outbox, answer or outbox.add)
         self.gates = GATES
         self._authorizer = authorizer
         self.meters = RequestMeters(clock)
