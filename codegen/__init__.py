@@ -1,1 +1,1 @@
-"""From the facts in schemas/ to the modules in kmirror/protocol/gen/; `python -m codegen --help` says how."""
+"""Generator of the modules in kmirror/protocol/gen/ from the schemas in schemas/; see `python -m codegen --help`."""

@@ -1,4 +1,4 @@
-"""`python -m codegen`: write what is generated; `--check`: only compare."""
+"""`python -m codegen`: write the generated modules; `--check`: only compare them."""
 
 from __future__ import annotations
 

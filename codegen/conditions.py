@@ -1,4 +1,4 @@
-"""When does a line apply: version ranges as Python expressions over `version`."""
+"""Version ranges as Python expressions over `version`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def condition(versions: Versions, context: Versions) -> str | None:
-    """Return the test for `versions` where only those of `context` can come: "" if always true, None if never."""
+    """Return the test for `versions`, given that `version` is in `context`: "" if always true, None if never."""
     inside = versions.intersect(context)
     if not inside:
         return None
@@ -28,7 +28,7 @@ def condition(versions: Versions, context: Versions) -> str | None:
 
 
 def segments(versions: Versions, of: Callable[[int], T]) -> list[tuple[Versions, T]]:
-    """Return the runs of versions over which `of` gives the same."""
+    """Return the longest runs of versions for which `of` returns the same value."""
     found: list[tuple[Versions, T]] = []
     for version in versions:
         value = of(version)

@@ -1,4 +1,4 @@
-"""A text in the making: lines with their indentation, written in final formatting."""
+"""Emitter of Python source: lines with their indentation, in their final formatting."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Emitter:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write `head`, and what is written meanwhile one step further in."""
+        """Write `head`, and indent the lines that are written inside the context by one more level."""
         self.line(head)
         self._depth += 1
         yield
         self._depth -= 1
 
     def call(self, head: str, arguments: list[str], tail: str = ")") -> None:
-        """Write `head(arguments)` on one line if it fits, else one argument a line."""
+        """Write `head(arguments)` on one line if it fits, else with one argument for each line."""
         whole = f"{head}{', '.join(arguments)}{tail}"
         if len(whole) + 4 * self._depth <= WIDTH:
             self.line(whole)
@@ -46,7 +46,7 @@ class Emitter:
         self.line(tail)
 
     def comment(self, text: str) -> None:
-        """Write `text` as comment lines that keep within the width."""
+        """Write `text` as comment lines within the line width."""
         room = WIDTH - 4 * self._depth - 2
         line = ""
         for word in text.split():

@@ -1,4 +1,4 @@
-"""From errors.json to the table of error codes."""
+"""Generator of the table of error codes from errors.json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codegen.load import SCHEMAS
 
 
 def generate_error_codes(path: Path = SCHEMAS / "errors.json") -> str:
-    """Return the text of `error_codes.py`, made of the rows of `schemas/errors.json`."""
+    """Return the text of `error_codes.py`, generated from the rows of `schemas/errors.json`."""
     rows = json.loads(path.read_text(encoding="utf-8"))["errors"]
     out = Emitter()
     out.lines('"""Kafka\'s error codes and those of KIP-1279.', "")

@@ -1,10 +1,9 @@
-"""Straight-line code for the few messages that are worth it, besides the plain form that every message has.
+"""Straight-line code for a few frequent messages, in addition to the plain code that every message has.
 
-For each version on the list one function reads the whole message and one writes it: versions and nesting are resolved
-here instead of at run time. Runs of fixed width take the next length byte along in one `struct` call, and arrays of
-structs that all have the same inner lengths are read by one `iter_unpack`. Whatever is out of the ordinary (tagged
-fields, long lengths, unknown tags) is left to the plain form; whatever is wrong, to `careful`. A property test holds
-both forms equal.
+For each listed version, one function reads the whole message and one writes it: versions and nesting are resolved when
+the code is generated. One `struct` call reads a run of fixed-width fields and the next length byte, and one
+`iter_unpack` reads an array of structs whose inner lengths are all equal. Unusual data (tagged fields, long lengths,
+unknown tags) is left to the plain code, malformed data to `careful`. A property test checks that both forms are equal.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from codegen.versions import Versions
 
 
 def write_hot(out: Emitter, message: MessageSpec, fused: dict[str, str]) -> None:
-    """Write the straight-line code of one message; its module has the layouts in `fused` (letters to name) already."""
+    """Write the straight-line code of one message; `fused` maps layouts that its module already has to their names."""
     versions = Versions.parse(HOT[message.name]).intersect(message.valid)
     maker = _Maker(message)
     readers: dict[int, str] = {}
@@ -27,7 +26,7 @@ def write_hot(out: Emitter, message: MessageSpec, fused: dict[str, str]) -> None
     for version in versions:
         for kind, table in (("read", readers), ("write", writers)):
             text = maker.function(kind, version)
-            # Versions of one layout share their code.
+            # Versions with the same layout share their code.
             name = bodies.setdefault(text, f"{kind}_{version}")
             table[version] = name
     functions = [*maker.loaders.values()]

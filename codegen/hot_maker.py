@@ -1,4 +1,4 @@
-"""What the makers of straight-line readers and writers share: the text in the making, and the names it needs."""
+"""Common base of the makers of straight-line readers and writers: the emitted text and the names it needs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from codegen.emit import Emitter
 from codegen.layout import LETTERS, Context
 from codegen.schema import MessageSpec, StructSpec, snake_case
 
-# The letters of `struct`; a uuid is raw bytes there.
+# Letters of `struct`; a uuid is raw bytes there.
 HOT_LETTERS = {**LETTERS, "uuid": "16s"}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a `struct` call gives or takes: a letter and the variable or attribute."""
+    """One value of a `struct` call: its letter, and the variable or attribute."""
 
     letter: str
     name: str
@@ -29,12 +29,12 @@ class Maker:
         self.loaders: dict[str, str] = {}
         self.version = 0
         self.out = Emitter()
-        # Local variables of the function at hand that have their type, and values to be put next.
+        # Local variables of the current function that are already annotated, and values to be written next.
         self.declared: set[str] = set()
         self.queue: list[str] = []
 
     def write_constants(self, out: Emitter, body: str, fused: dict[str, str]) -> None:
-        """Write the names that this `body` needs and that are not in `fused`: short ones, and tables of layouts."""
+        """Write the names that `body` needs and `fused` lacks: abbreviations, and tables of layouts."""
         out.line("new = object.__new__")
         if "uvarint(" in body:
             out.line("uvarint = wire.uvarint")
@@ -56,7 +56,7 @@ class Maker:
                 out.line(f"{name} = {definition}")
 
     def layout(self, letters: str) -> str:
-        """Return a name for the `struct` format `letters`, and have `write_constants` define it."""
+        """Return a name for the `struct` format `letters`; `write_constants` will define it."""
         name = letters.replace("?", "o").replace("16s", "u")
         self.layouts[letters] = name
         return name
@@ -69,7 +69,7 @@ class Maker:
         return self.version in self.message.flexible
 
     def shape(self, inner: StructSpec) -> str:
-        """Return the name of the table of layouts for such structs."""
+        """Return the name of the table of layouts for structs of the type `inner`."""
         fields = list(inner.ordinary(self.version))
         pieces = ", ".join(f'"{LETTERS[f.type.base]}{"*" if f.type.is_array else ""}"' for f in fields)
         name = f"{snake_case(inner.name)}_shape"

@@ -1,4 +1,4 @@
-"""Straight-line readers: a whole message of one version in one function."""
+"""Generator of straight-line readers: a whole message of one version in one function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codegen.schema import FIXED_WIDTH, FieldSpec, StructSpec, snake_case
 
 class ReaderMaker(Maker):
     def read_struct(self, struct: StructSpec, var: str, *, is_made: bool = False) -> None:
-        """Write how the fields of a struct are read, those of fixed width in runs."""
+        """Write code that reads the fields of a struct, those of fixed width in runs."""
         out = self.out
         if not is_made:
             out.line(f"{var} = new({struct.name})")
@@ -49,7 +49,7 @@ class ReaderMaker(Maker):
     def read_usually_empty(
         self, struct: StructSpec, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]
     ) -> None:
-        """Write one `struct` call on both sides of a null or empty array; of another, the rest is read again."""
+        """Write one `struct` call for the fields around a null or empty array; for others, the rest is read again."""
         out, target = self.out, f"{var}.{field.attribute}"
         after: list[FieldSpec] = []
         while fields[0].type.base in LETTERS and not fields[0].type.is_array:
@@ -76,7 +76,7 @@ class ReaderMaker(Maker):
         self.read_variable(struct, variable, f"{var}.{variable.attribute}")
 
     def read_defaults(self, struct: StructSpec, var: str) -> None:
-        """Write the defaults of the fields that the version does not have."""
+        """Write the defaults of the fields that this version lacks."""
         context = self.context(struct)
         for field in struct.fields:
             is_ordinary = self.version in field.versions and self.version not in field.tagged
@@ -85,7 +85,7 @@ class ReaderMaker(Maker):
                 self.out.line(f"{var}.{field.attribute} = {default}")
 
     def flush_read(self, pending: list[Piece], uuids: list[str], *, extra: Piece | None = None) -> None:
-        """Write the one `unpack` of the fixed-width fields that wait."""
+        """Write one `unpack` for the pending fixed-width fields."""
         pieces = [*pending, extra] if extra else list(pending)
         if extra and not pending and extra.letter == "B":
             self.out.line(f"{extra.name} = buf[pos]")
@@ -102,7 +102,7 @@ class ReaderMaker(Maker):
         uuids.clear()
 
     def assign(self, names: list[str], value: str) -> None:
-        """Write the assignment of `value` to these names, over several lines where it is long."""
+        """Write the assignment of `value` to these names, on several lines if it is long."""
         whole = f"{', '.join(names)} = {value}" if len(names) > 1 else f"({names[0]},) = {value}"
         if len(whole) <= 84:
             self.out.line(whole)
@@ -113,7 +113,7 @@ class ReaderMaker(Maker):
         self.out.line(f") = {value}")
 
     def read_length(self, field: FieldSpec, pending: list[Piece], uuids: list[str]) -> None:
-        """Leave the length of `field` in `n`, below 0 for null."""
+        """Write code that reads the length of `field` into `n`, below 0 for null."""
         flexible = self.flexible and field.flexible is None
         if flexible:
             self.flush_read(pending, uuids, extra=Piece("B", "n"))
@@ -137,7 +137,7 @@ class ReaderMaker(Maker):
         return field.type.is_array and field.type.base == "int32" and self.flexible
 
     def read_long_length(self) -> None:
-        """Write how a length of two or three bytes, as nearly all records have, is read without a call."""
+        """Write code that reads a length of two or three bytes, as nearly all records have, without a call."""
         out = self.out
         out.line("second = buf[pos]")
         with out.block("if second < 128:"):
@@ -150,7 +150,7 @@ class ReaderMaker(Maker):
             out.line("n, pos = wire.read_compact_length(buf, pos - 1)")
 
     def read_int32s(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
-        """Write how int32s are read, `n` being the first byte of their length; up to 31 have prebuilt unpackers."""
+        """Write code that reads int32s, `n` being the first byte of their length; up to 31 have prebuilt unpackers."""
         out = self.out
         is_tuple = decodes_to_tuples(self.message, struct)
         with out.block("if 0 < n < 33:"):
@@ -169,7 +169,7 @@ class ReaderMaker(Maker):
                 out.line(f'{target}, pos = wire.{kind}(buf, pos, n, "i", 4)')
 
     def read_variable(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
-        """Write how a string, bytes or records are read."""
+        """Write code that reads a string, bytes or records."""
         out = self.out
         nullable = self.version in field.nullable
         if self.is_short_array(field):
@@ -203,7 +203,7 @@ class ReaderMaker(Maker):
             out.line("pos = end")
 
     def read_scalar_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
-        """Write how an array of scalars is read."""
+        """Write code that reads an array of scalars."""
         out, base = self.out, field.type.base
         width = element_width(self.context(struct), field)
         with out.block(f"if n * {width} > size - pos:"):
@@ -218,7 +218,7 @@ class ReaderMaker(Maker):
             out.line(f"{target}, pos = wire.read_many(wire.read_{word}{base}, buf, pos, n)")
 
     def read_nested(self, struct: StructSpec, field: FieldSpec, var: str) -> None:
-        """Write how a struct in a struct is read."""
+        """Write code that reads a nested struct."""
         target = f"{var}.{field.attribute}"
         if self.version in field.nullable:
             self.out.line("(present,) = wire.unpack_int8(buf, pos)")
@@ -231,7 +231,7 @@ class ReaderMaker(Maker):
             self.out.line(f"{target}, pos = {field.type.base}._read(buf, pos, version)")
 
     def read_tags(self, struct: StructSpec, var: str, pending: list[Piece], uuids: list[str]) -> None:
-        """Write how the tagged section is read: usually it is empty, and any other is left to the plain form."""
+        """Write code that reads the tagged section: usually it is empty; any other is left to the plain code."""
         if pending:
             self.flush_read(pending, uuids, extra=Piece("B", "n"))
             with self.out.block("if n:"):
@@ -244,7 +244,7 @@ class ReaderMaker(Maker):
             self.out.line("pos += 1")
 
     def read_struct_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
-        """Write how an array of structs is read, in the quickest way that its layout allows."""
+        """Write code that reads an array of structs, in the fastest way that its layout allows."""
         out = self.out
         inner = self.message.struct(field.type.base)
         width = max(1, min_width(self.message, inner))
@@ -259,13 +259,13 @@ class ReaderMaker(Maker):
             self.read_each(inner, target)
 
     def read_each(self, inner: StructSpec, target: str) -> None:
-        """Write a loop that reads one element after the other."""
+        """Write a loop that reads the elements one by one."""
         item = snake_case(inner.name)
         items = f"{item}_items"
         kind = f": list[{inner.name}]" if items not in self.declared else ""
         self.declared.add(items)
-        # All objects at once cost less than one by one, but more memory if the rest is not what it claims: so only
-        # where an object is not much larger than the bytes that have to be there for it.
+        # Making all objects at once is faster, but takes more memory if the array turns out to be truncated: so it is
+        # done only where an object is not much larger than the minimum number of bytes of an element.
         if object_size(self.context(inner)) <= 4 * min_width(self.message, inner):
             self.out.line(f"{items}{kind} = list(map(new, repeat({inner.name}, n)))")
             self.out.line(f"{target} = {items}")
@@ -279,7 +279,7 @@ class ReaderMaker(Maker):
             self.out.line(f"{items}.append({item})")
 
     def read_flat(self, inner: StructSpec, target: str) -> None:
-        """Write how elements of one width are read; one strided slice shows whether any of them has tags."""
+        """Write code that reads elements of fixed width; one strided slice shows whether any of them has tags."""
         out = self.out
         fields = list(inner.ordinary(self.version))
         letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
@@ -317,7 +317,7 @@ class ReaderMaker(Maker):
             yield
 
     def read_shaped(self, struct: StructSpec, inner: StructSpec, target: str) -> None:
-        """Write how elements as wide as the first are read; strided slices show whether all have its lengths."""
+        """Write code that reads elements as wide as the first; strided slices show whether all have equal lengths."""
         out = self.out
         shape = self.shape(inner)
         lengths = [f"length_{f.attribute}" for f in inner.ordinary(self.version) if f.type.is_array]
@@ -356,7 +356,7 @@ class ReaderMaker(Maker):
         owner, _, attribute = target.rpartition(".")
         loader = f"load_{shape}"
         with out.block("if lazy:"):
-            # Hidden from a type checker: until it is read, the slot holds the function that reads it.
+            # Hidden from type checkers: until the attribute is read, the slot holds its loader and arguments.
             out.line(f"{owner}.{attribute} = ({loader}, buf, pos, end, n, rows)  # type: ignore[assignment]")
             out.line(f"{owner}.__class__ = {self.late(struct, attribute)}")
         with out.block("else:"):
@@ -368,7 +368,7 @@ class ReaderMaker(Maker):
         self.loaders[loader] = self.loader_text(loader, inner)
 
     def late(self, struct: StructSpec, attribute: str) -> str:
-        """Return the name of the class whose `attribute` is read when it is asked for."""
+        """Return the name of the class whose `attribute` is read on first access."""
         name = f"Late{struct.name}"
         text = Emitter()
         with text.block(f"class {name}({struct.name}):"):
@@ -379,7 +379,7 @@ class ReaderMaker(Maker):
         return name
 
     def load(self, inner: StructSpec, target: str, item: str) -> None:
-        """Write the lines that read an array whose elements all have the layout that `rows` knows."""
+        """Write the lines that read an array whose elements all have the layout in `rows`."""
         self.out.line("cut, pick = rows")
         self.out.line(f"{target} = list(map(new, repeat({inner.name}, n)))")
         fields = list(inner.ordinary(self.version))
@@ -388,7 +388,7 @@ class ReaderMaker(Maker):
             self.read_defaults(inner, item)
 
     def loader_text(self, loader: str, inner: StructSpec) -> str:
-        """Return the text of the function that reads a late array of `inner`."""
+        """Return the text of the function that reads an array of `inner` on first access."""
         outer, self.out = self.out, Emitter()
         declared, self.declared = self.declared, set()
         with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):

@@ -1,4 +1,4 @@
-"""Which messages get straight-line code, and what shapes their structs have."""
+"""Table of the messages with straight-line code, and the shapes of their structs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from codegen.layout import LETTERS, Context
 from codegen.schema import MessageSpec, StructSpec
 from codegen.versions import Versions
 
-# Message to the versions that get it.
+# Message name to the versions with straight-line code.
 HOT: dict[str, str] = {
     "ApiVersionsResponse": "3-4",
     "MetadataResponse": "12-13",
@@ -15,7 +15,7 @@ HOT: dict[str, str] = {
     "ProduceRequest": "9-13",
     "ProduceResponse": "9-13",
 }
-# Arrays that hold something so seldom that it pays to read past them.
+# Arrays that are nearly always empty, so that one call reads past them.
 USUALLY_EMPTY = {("FetchResponse", "AbortedTransactions")}
 
 
@@ -24,17 +24,17 @@ def is_hot(message: MessageSpec) -> bool:
 
 
 def decodes_to_tuples(message: MessageSpec, struct: StructSpec) -> bool:
-    """Return whether arrays of numbers are read as tuples: where whole arrays of such structs are read at once."""
+    """Return whether arrays of numbers are read as tuples: the case where whole arrays of such structs are read."""
     return is_hot(message) and shape_of(message, struct, Versions.parse(HOT[message.name]).high) == "shaped"
 
 
 def object_size(context: Context) -> int:
-    """Return how many bytes an object takes without what it refers to: header, garbage collector's header, slots."""
+    """Return the size in bytes of an object without its referents: header, garbage collector's header, slots."""
     return 32 + 8 * (1 + sum(not context.is_tag_only(f) for f in context.struct.fields))
 
 
 def shape_of(message: MessageSpec, struct: StructSpec, version: int) -> str:
-    """Return `flat`: fixed width alone; `shaped`: that and arrays of numbers; else `any`."""
+    """Return `flat`: only fixed width; `shaped`: fixed width and arrays of numbers; else `any`."""
     if version not in message.flexible or version not in struct.versions:
         return "any"
     arrays = 0

@@ -1,4 +1,4 @@
-"""Straight-line writers: a whole message of one version in one function."""
+"""Generator of straight-line writers: a whole message of one version in one function."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from codegen.schema import FieldSpec, StructSpec, snake_case
 
 class WriterMaker(Maker):
     def put(self, *values: str) -> None:
-        """Keep values for the next `hand_over`, which hands over all at once."""
+        """Queue values for the next `hand_over`, which writes all of them at once."""
         self.queue += values
 
     def hand_over(self) -> None:
-        """Write how all values that wait are handed over."""
+        """Write code that hands over all queued values."""
         if len(self.queue) == 1:
             self.out.line(f"put({self.queue[0]})")
         elif self.queue:
@@ -22,7 +22,7 @@ class WriterMaker(Maker):
         self.queue = []
 
     def write_struct(self, struct: StructSpec, var: str) -> None:
-        """Write the struct in straight lines, unless something in it is out of the ordinary."""
+        """Write straight-line code for the struct, except for its unusual parts."""
         out = self.out
         if shape_of(self.message, struct, self.version) == "shaped" and self.is_plain(struct) and var != "self":
             self.write_shaped(struct, var)
@@ -56,7 +56,7 @@ class WriterMaker(Maker):
         self.hand_over()
 
     def write_usually_empty(self, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]) -> None:
-        """Write one `struct` call for the numbers on both sides of an array that is null or empty."""
+        """Write one `struct` call for the numbers around an array that is null or empty."""
         source = f"{var}.{field.attribute}"
         after: list[Piece] = []
         while fields and fields[0].type.base in LETTERS and not fields[0].type.is_array:
@@ -73,7 +73,7 @@ class WriterMaker(Maker):
             self.hand_over()
 
     def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
-        """Return the tests for tags, and for set fields that the version lacks."""
+        """Return the tests for tags, and for fields that are set but do not exist in the version."""
         context = self.context(struct)
         tests = [f"{var}._tagged"]
         for field in struct.fields:
@@ -84,18 +84,18 @@ class WriterMaker(Maker):
         return tests
 
     def is_plain(self, struct: StructSpec) -> bool:
-        """Return whether tags are all that can be out of the ordinary."""
+        """Return whether tags are the only unusual data that the struct can have."""
         return len(self.extraordinary(struct, "item")) == 1
 
     def flush_write(self, pending: list[Piece]) -> None:
-        """Write the one `pack` of the fixed-width fields that wait."""
+        """Write one `pack` for the pending fixed-width fields."""
         if pending:
             name = self.layout("".join(p.letter for p in pending))
             self.put(f"pack_{name}({', '.join(p.name for p in pending)})")
             pending.clear()
 
     def write_variable(self, field: FieldSpec, source: str) -> None:
-        """Write how a string, bytes or records are written."""
+        """Write code that writes a string, bytes or records."""
         base = field.type.base
         nullable = "nullable_" if self.version in field.nullable else ""
         compact = "compact_" if self.flexible and field.flexible is None else ""
@@ -112,7 +112,7 @@ class WriterMaker(Maker):
             self.write_bytes(field, source, [])
 
     def write_nested(self, source: str, nullable: bool) -> None:
-        """Write how a struct in a struct is written."""
+        """Write code that writes a nested struct."""
         if not nullable:
             self.out.line(f"{source}._write(put, version)")
             return
@@ -123,7 +123,7 @@ class WriterMaker(Maker):
             self.out.line(f"{source}._write(put, version)")
 
     def write_bytes(self, field: FieldSpec, source: str, end: list[str]) -> None:
-        """Write a length and the bytes as they are; `end` follows."""
+        """Write code that writes a length and the bytes unchanged; `end` follows."""
         length = f"uvarint(len({source}) + 1)" if self.flexible else f"wire.pack_int32(len({source}))"
         null = 'b"\\0"' if self.flexible else 'b"\\xff\\xff\\xff\\xff"'
         before = self.queue
@@ -139,7 +139,7 @@ class WriterMaker(Maker):
         self.queue = []
 
     def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
-        """Write how an array is written, in the quickest way that its layout allows."""
+        """Write code that writes an array, in the fastest way that its layout allows."""
         out = self.out
         if self.version in field.nullable and self.flexible:
             self.hand_over()
@@ -155,7 +155,7 @@ class WriterMaker(Maker):
         self.write_items(field, source, items)
 
     def write_items(self, field: FieldSpec, source: str, items: str) -> None:
-        """Write a loop that writes one element after the other."""
+        """Write a loop that writes the elements one by one."""
         out, base = self.out, field.type.base
         if items == source:
             self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")
@@ -198,7 +198,7 @@ class WriterMaker(Maker):
             out.line(f"{snake_case(struct.name)}._write(put, version)")
 
     def write_shaped(self, struct: StructSpec, var: str) -> None:
-        """Write one `struct` call for all, in a layout that knows its arrays' lengths; tags as in `write_flat`."""
+        """Write one `struct` call for all elements, in a layout with their array lengths; tags as in `write_flat`."""
         out = self.out
         fields = list(struct.ordinary(self.version))
         arrays = [f for f in fields if f.type.is_array]

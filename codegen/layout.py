@@ -1,4 +1,4 @@
-"""What a field is in Python and on the wire: types, defaults, widths, and runs of fields read in one go."""
+"""Fields in Python and on the wire: types, defaults, widths, and runs of fields that one call reads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PYTHON_TYPES = {"bool": "bool", "float64": "float", "uuid": "Uuid", "string": "s
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The message being written, the struct at hand, and what each version means for a field."""
+    """The message, the current struct, and the form of a field in each version."""
 
     message: MessageSpec
     struct: StructSpec
 
     def ordinary(self, field: FieldSpec) -> Versions:
-        """Return the versions in which the field stands in wire order: one range, as tagged ranges are open."""
+        """Return the versions in which the field is not tagged: one range, as tagged ranges have no upper end."""
         present = field.versions.intersect(self.struct.versions)
         tagged = field.tagged.intersect(present)
         return (
@@ -37,7 +37,7 @@ class Context:
         )
 
     def is_tag_only(self, field: FieldSpec) -> bool:
-        """Return whether the field travels in the tagged section wherever it exists."""
+        """Return whether the field is in the tagged section in every version that has it."""
         return bool(field.tagged.intersect(self.struct.versions)) and not self.ordinary(field)
 
     def flexible(self, field: FieldSpec, version: int) -> bool:
@@ -45,7 +45,7 @@ class Context:
 
 
 def python_type(field: FieldSpec) -> str:
-    """Return the annotation of a field, None included where the schema allows null."""
+    """Return the type annotation of a field, including None where the schema allows null."""
     base = field.type.base
     if base == "records" and not field.type.is_array:
         return "bytes | memoryview | None"
@@ -56,7 +56,7 @@ def python_type(field: FieldSpec) -> str:
 
 
 def default_value(field: FieldSpec) -> str:
-    """Return the default as a Python expression; structs and arrays are made anew each time."""
+    """Return the default as a Python expression, which makes a new object for structs and arrays."""
     base, text = field.type.base, field.default
     if field.default_is_null:
         return "None"
@@ -84,12 +84,12 @@ def repr_string(text: str) -> str:
 
 
 def min_width(message: MessageSpec, struct: StructSpec) -> int:
-    """Return the least number of bytes that the struct takes in any of its versions."""
+    """Return the minimum number of bytes of the struct over all its versions."""
     return min((width_at(message, struct, version) for version in struct.versions), default=1)
 
 
 def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
-    """Return the least number of bytes that the struct takes in `version`."""
+    """Return the minimum number of bytes of the struct in `version`."""
     total = 1 if version in message.flexible else 0
     context = Context(message, struct)
     for field in struct.ordinary(version):
@@ -109,7 +109,7 @@ def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
 
 
 def element_width(context: Context, field: FieldSpec) -> int:
-    """Return the least width of one element of an array, at least 1: Kafka never takes more elements than bytes."""
+    """Return the minimum width of an array element, at least 1: Kafka never accepts more elements than bytes."""
     base = field.type.base
     if field.type.is_struct:
         return max(1, min_width(context.message, context.message.struct(base)))
@@ -121,11 +121,11 @@ def element_width(context: Context, field: FieldSpec) -> int:
 
 
 def variant(context: Context, field: FieldSpec, version: int, kind: str) -> str:
-    """Return the name of the reader or writer, as `compact_nullable_string`."""
+    """Return the name of the reader or writer, such as `compact_nullable_string`."""
     words = []
     if context.flexible(field, version):
         words.append("compact")
-    # Records may always be read as null where the schema says so; other types likewise.
+    # Records, like all types, may be null wherever the schema says so.
     if version in field.nullable:
         words.append("nullable")
     return "_".join([*words, kind])
@@ -133,14 +133,14 @@ def variant(context: Context, field: FieldSpec, version: int, kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbours that exist in the same versions; more than one only if all have a fixed width."""
+    """Adjacent fields that exist in the same versions; more than one only if all have a fixed width."""
 
     condition: str
     fields: list[FieldSpec]
 
 
 def runs(context: Context) -> list[Run]:
-    """Return the fields in wire order, neighbours of fixed width under one test together."""
+    """Return the fields in wire order, with adjacent fixed-width fields of the same condition grouped."""
     found: list[Run] = []
     for field in context.struct.fields:
         test = condition(context.ordinary(field), context.struct.versions)
@@ -162,16 +162,16 @@ def runs(context: Context) -> list[Run]:
 
 
 def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
-    """Return the ending of the names of these fields' packer and unpacker, and note its letters in `fused`."""
+    """Return the name suffix of the packer and unpacker of these fields, and record its letters in `fused`."""
     letters = "".join(LETTERS[f.type.base] for f in fields)
     name = letters.replace("?", "o")
-    # `I` and `i` must stay apart: the names keep the letters' case.
+    # The names keep the letters' case, as `I` and `i` must differ.
     fused[letters] = name
     return name
 
 
 def negated(test: str) -> str:
-    """Return the test that is true where this one is false."""
+    """Return the negation of the test."""
     if test.startswith("version >= "):
         return test.replace(">=", "<")
     if test.startswith("version <= "):
@@ -182,7 +182,7 @@ def negated(test: str) -> str:
 
 
 def is_set(field: FieldSpec, name: str = "") -> str:
-    """Return the test for a value that differs from the default; `name` is where it is, if not in its attribute."""
+    """Return the test for a value that differs from the default; `name` replaces the expression of its attribute."""
     name = name or f"self.{field.attribute}"
     default = default_value(field)
     if default == "None":

@@ -1,7 +1,7 @@
-"""Which faults does a schema have? For files of schemas, and for texts that quote some, such as a KIP's page.
+"""Checker for the faults of schemas, in schema files and in texts that quote some, such as a KIP's page.
 
-A draft's blocks are often not even JSON. What is wrong there is named and mended, so that the rest can be
-looked at too.
+The blocks of a draft are often not even JSON. Such faults are reported and repaired, so that the rest can be checked
+too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from codegen.schema import load_json, strip_comments
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A JSON object in a text, and the line it begins on."""
+    """A JSON object in a text, and its first line."""
 
     line: int
     text: str
@@ -69,7 +69,7 @@ REPAIRS = (
 
 
 def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
-    """Return the value of a block, None if it is beyond repair, and what had to be mended."""
+    """Return the value of a block, None if it cannot be repaired, and the faults that were repaired."""
     faults: list[Fault] = []
     text = strip_comments(block.text)
     for repair in REPAIRS:
@@ -80,7 +80,7 @@ def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
             faults.append(Fault(f"{source}:{line}", "", "", says))
             return match.expand(repair.replacement)
 
-        # Strings are set aside: what looks like a fault in a text is none.
+        # Strings are skipped: text in a string is no fault.
         text = _outside_strings(text, repair.pattern, fix)
     try:
         return load_json(text), faults
@@ -94,7 +94,7 @@ def _outside_strings(text: str, pattern: re.Pattern[str], fix: Any) -> str:
     last = 0
     for match in pattern.finditer(text):
         start = match.start("word")
-        # A quote that is missing turns strings inside out: then the match may seem to lie in one.
+        # A missing quote swaps the inside and the outside of strings, so that the match may seem to be inside one.
         inside = any(a < start < b for a, b in spans)
         if inside and pattern is not REPAIRS[1].pattern:
             continue
@@ -118,7 +118,7 @@ def lint_text(text: str, source: str) -> list[Fault]:
             continue
         where = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
-            # What was mended has been reported; it is no second fault as a value of the wrong type.
+            # A repaired fault has been reported; it is not reported again as a value of the wrong type.
             told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and mended else {}
             faults += check_message({**raw, **told}, where)
             faults += _null_in_words(raw, where)
@@ -129,7 +129,7 @@ def lint_text(text: str, source: str) -> list[Fault]:
 
 
 def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
-    """Return the fields that are never null although their text says what null means."""
+    """Return the fields that cannot be null although their text describes null."""
     faults = []
 
     def visit(fields: Any, prefix: str) -> None:
@@ -147,7 +147,7 @@ def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
 
 
 def lint_file(path: Path) -> list[Fault]:
-    """Return every fault of one file, a schema or a text with schemas in it."""
+    """Return every fault of one file, a schema or a text that contains schemas."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         try:

@@ -1,4 +1,4 @@
-"""Read schemas/: every message with what schemas/mirroring/ adds to it."""
+"""Reader of schemas/: every message, with the additions of schemas/mirroring/."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from codegen.versions import Versions
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "schemas"
-# `kafka` to `raft` hold the locked release, `mirroring` what KIP-1279 adds to it.
+# `kafka` to `raft` hold the schemas of the locked release, `mirroring` the additions of KIP-1279.
 RELEASE_FOLDERS = ("kafka", "metadata", "coordinator", "storage", "raft")
 FOLDERS = (*RELEASE_FOLDERS, "mirroring")
 
 
 class SchemaError(Exception):
-    """The schemas have faults: nothing is generated from them."""
+    """The schemas have faults; nothing is generated."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = list(faults)
@@ -29,25 +29,25 @@ class SchemaError(Exception):
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
     folder: str
-    source: str  # Folder and file name, as in `kafka/FetchRequest.json`.
+    source: str  # Folder and file name, such as `kafka/FetchRequest.json`.
     raw: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """All messages by name, the folder that each is of, and the versions that the locked release has of it."""
+    """All messages by name, the folder of each, and its versions in the locked release."""
 
     messages: dict[str, MessageSpec]
     folders: dict[str, str]
     released: dict[str, Versions]
 
     def live(self) -> list[MessageSpec]:
-        """Return the messages that have a version, by name."""
+        """Return the messages with at least one version, by name."""
         return [m for _, m in sorted(self.messages.items()) if m.valid]
 
 
 def mirroring_keys(root: Path) -> dict[str, int]:
-    """Return the API keys of KIP-1279, which stand in one table: the KIP leaves them open, and releases take some."""
+    """Return the API keys of KIP-1279, from one table: the KIP leaves them open, and releases take some."""
     path = root / "mirroring.json"
     if not path.exists():
         return {}
@@ -63,7 +63,7 @@ def _with_key(raw: Any, keys: Mapping[str, int]) -> Any:
 
 
 def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list[SchemaFile]:
-    """Return every schema file under `root`, in a stable order; raises `SchemaError` for text that is not JSON."""
+    """Return every schema file under `root`, in a stable order; raises `SchemaError` for invalid JSON."""
     found = []
     faults = []
     keys = mirroring_keys(root)

@@ -1,7 +1,7 @@
-"""Which release are the schemas of, and is every file still the one that was taken over?
+"""The Kafka release of the schemas, and the check that every file is unchanged since it was copied.
 
-LOCK.json names the release, the jar that each message comes from, and the sha256 of each file. `python -m
-codegen` writes the hashes anew; release and jars are facts that are edited when another release is adopted.
+LOCK.json contains the release, the jar of each message, and the sha256 of each file. `python -m codegen` rewrites the
+hashes; the release and the jars are edited by hand when another release is adopted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from codegen.load import FOLDERS, RELEASE_FOLDERS, SCHEMAS
 
-# Coordinator records come in three jars; elsewhere a folder is a jar.
+# Coordinator records come from three jars; every other folder is one jar.
 ARTIFACTS = {
     "kafka": "kafka-clients",
     "metadata": "kafka-metadata",
@@ -34,13 +34,13 @@ def artifact_of(folder: str, name: str) -> str:
 
 
 def read_lock(root: Path = SCHEMAS) -> dict[str, Any]:
-    """Return what LOCK.json says: Kafka's version and a hash for each schema."""
+    """Return the content of LOCK.json: Kafka's version and a hash for each schema."""
     found: dict[str, Any] = json.loads((root / "LOCK.json").read_text(encoding="utf-8"))
     return found
 
 
 def generate_lock(root: Path = SCHEMAS) -> str:
-    """Return the text of LOCK.json as it should be."""
+    """Return the expected text of LOCK.json."""
     lock = read_lock(root)
     files = {}
     for folder in FOLDERS:

@@ -1,4 +1,4 @@
-"""The command: what to write where, and what `--check` finds."""
+"""The command: the generated files, and the comparison for `--check`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build() -> dict[str, str]:
 
 
 def differences(files: dict[str, str], root: Path = ROOT) -> list[str]:
-    """Return one line for each generated file that is stale, missing or too many on disk."""
+    """Return one line for each generated file that is stale, missing or extra on disk."""
     found = []
     for path, text in sorted(files.items()):
         disk = root / path
@@ -49,7 +49,7 @@ def differences(files: dict[str, str], root: Path = ROOT) -> list[str]:
 
 
 def write(files: dict[str, str], root: Path = ROOT) -> int:
-    """Make the disk agree with `files`; the number of files that changed."""
+    """Write `files` to disk, remove extra ones, and return the number of files that changed."""
     changed = differences(files, root)
     for line in changed:
         kind, _, path = line.partition(": ")
@@ -62,7 +62,7 @@ def write(files: dict[str, str], root: Path = ROOT) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says and return the exit code."""
+    """Run the command line and return the exit code."""
     if arguments[:1] == ["lint"]:
         return lint(arguments[1:])
     if arguments[:1] == ["upstream"]:
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
 
 
 def lint(arguments: list[str]) -> int:
-    """Print what is wrong with each file; return 1 if any has a fault, 2 if one cannot be read, else 0."""
+    """Print the faults of each file; return 1 if any has a fault, 2 if one cannot be read, else 0."""
     parser = argparse.ArgumentParser(
         prog="python -m codegen lint",
         description="Name every fault of schemas: JSON files, or texts that quote schemas, such as a KIP's page.",

@@ -1,7 +1,7 @@
-"""From a message's spec to its Python module: classes, field tables, one writer and one reader per struct.
+"""Generator of a message's Python module: classes, field tables, one writer and one reader per struct.
 
-Both walk the fields in wire order with `if version >= n:` where the versions differ. Fields of fixed width
-that follow each other under the same condition share one `struct` call.
+Both visit the fields in wire order, with `if version >= n:` where the versions differ. Adjacent fixed-width fields
+under the same condition share one `struct` call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from codegen.writers import write_writer
 
 
 def versions_word(versions: Versions, context: Versions) -> str:
-    """Return the versions of a field for people, "" where it is always there."""
+    """Return the versions of a field as shown to people, "" if it is in all."""
     inside = versions.intersect(context)
     if inside == context:
         return ""
@@ -132,7 +132,7 @@ def _write_store(out: Emitter, field: FieldSpec) -> None:
 
 
 def _parameter_default(field: FieldSpec) -> str:
-    """Return the default of a constructor's parameter; what can be changed is made anew for each object instead."""
+    """Return the default of a constructor's parameter; mutable defaults are made for each object instead."""
     default = default_value(field)
     return "UNSET" if default == "[]" or default.endswith("()") else default
 

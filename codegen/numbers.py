@@ -1,7 +1,8 @@
-"""Which number does a default name, as Kafka's generator and Java read it?
+"""Number of a default, as Kafka's generator and Java read it.
 
-An integer is decimal, or `0x` and hexadecimal digits. A leading zero would make it octal in the generated class, where
-the generator has read it as decimal, which no author means. A float64 is what Java's `Double.parseDouble` takes.
+An integer is decimal, or `0x` and hexadecimal digits. The generator reads a leading zero as decimal, but in the
+generated class it makes the number octal, which no author intends. A float64 is any text that Java's
+`Double.parseDouble` accepts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _DOUBLE = re.compile(
 
 
 def parse_integer(text: str) -> int | None:
-    """Return the number that `text` names, of whatever size; None if it names none."""
+    """Return the integer that `text` denotes, of any size; None if it denotes none."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -37,7 +38,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_double(text: str) -> float | None:
-    """Return the float64 that `text` names, infinite beyond the greatest one; None if it names none."""
+    """Return the float64 that `text` denotes, infinite beyond the largest one; None if it denotes none."""
     match = _DOUBLE.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""The reader of a struct: wire order, `if version >= n:` where versions differ, then the tagged section."""
+"""Generator of a struct's reader: wire order, `if version >= n:` where versions differ, then the tagged section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From all specs to the tables by name and by API key."""
+"""Generator of the tables of messages by name and by API key."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from codegen.schema import MessageSpec
 
 HEAD = "Generated from schemas/. Change schemas/ or codegen/, then run python -m codegen."
 
-# Coordinator records by the internal topic that holds them: folder of the schemas, and what their names begin
-# with.
+# Coordinator records by their internal topic: folder of the schemas, and prefix of their names.
 TOPICS = {
     "__consumer_offsets": "GROUP",
     "__transaction_state": "TRANSACTION",
@@ -98,7 +97,7 @@ def generate_registry(schemas: Schemas, release: str) -> str:
 
 
 def generate_api_keys(schemas: Schemas) -> str:
-    """Return the keys alone, for tables of facts that know no message classes."""
+    """Return the API keys alone, for tables that must not import the message classes."""
     out = Emitter()
     out.lines('"""The key of every API that has a version, by name.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")
@@ -132,7 +131,7 @@ def _write_names(out: Emitter, table: str, names: dict[int, str]) -> None:
 
 
 def generate_package(schemas: Schemas) -> str:
-    """Return the package's `__init__`: type checkers see every class, an import loads the one that is asked for."""
+    """Return the package's `__init__`: type checkers see every class, and a class is loaded on first access."""
     out = Emitter()
     out.lines('"""Every message class, loaded when it is first asked for.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")

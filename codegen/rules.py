@@ -1,10 +1,10 @@
-"""What is a legal schema? Every fault is named with file and field, and all of them at once.
+"""Rules for legal schemas. All faults are reported at once, each with file and field.
 
-Kafka's own generator refuses the same, one fault per run, and `tests/data/schemas` has what it said to some thousand
-objects. It accepts what no author can mean, which is refused here: a reversed version range, a struct that is declared
-nowhere, a default of records, which it ignores, an integer with a leading zero (Java then reads an octal one), values
-of another JSON type than the key's (a number as text, null), blanks around a type. It does not know the words that are
-ours or the KIP's: `extends`, `about` of a message, the entity type `mirrorName`.
+Kafka's own generator refuses the same schemas, with one fault per run; `tests/data/schemas` has its output for about a
+thousand objects. Some schemas that it accepts are refused here, as no author can intend them: a reversed version range,
+a struct that is not declared, a default of records, which it ignores, an integer with a leading zero (Java then reads
+an octal one), values of another JSON type than the key's (a number as text, null), and blanks around a type. It does
+not know the extensions of kmirror and the KIP: `extends`, `about` of a message, the entity type `mirrorName`.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ MESSAGE_TYPES = (
 )
 WITH_API_KEY = ("request", "response", "metadata", "coordinator-key", "coordinator-value")
 LISTENERS = ("broker", "controller")
-# The scalar that each is for; `unknown` says nothing, and is for all.
+# The scalar type of each entity type; `unknown` allows any.
 ENTITY_TYPES = {
     "topicName": "string",
     "groupId": "string",
     "transactionalId": "string",
-    "mirrorName": "string",  # KIP-1279's.
+    "mirrorName": "string",  # Of KIP-1279.
     "brokerId": "int32",
     "producerId": "int64",
     "unknown": None,
 }
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
 
-# Key to the JSON type of its value. Numbers are taken as defaults although the files write text.
+# Key to the JSON type of its value. Numbers are accepted as defaults although the files use text.
 MESSAGE_KEYS: dict[str, tuple[type, ...]] = {
     "apiKey": (int,), "type": (str,), "listeners": (list,), "name": (str,), "validVersions": (str,),
     "flexibleVersions": (str,), "latestVersionUnstable": (bool,), "fields": (list,), "commonStructs": (list,),
@@ -59,7 +59,7 @@ EXTENSION_KEYS: dict[str, tuple[type, ...]] = {"extends": (str,), "validVersions
 
 
 class _FieldVersions(NamedTuple):
-    """Where a field exists, where it is tagged, where it may be null, and where it has the flexible form."""
+    """Versions in which a field exists, is tagged, is nullable, and has the flexible form."""
 
     present: Versions
     tagged: Versions
@@ -91,7 +91,7 @@ def check_message(raw: Any, source: str) -> list[Fault]:
 
 
 def check_field(raw: Mapping[str, Any], source: str) -> list[Fault]:
-    """Return every fault of a field that stands alone, as a KIP quotes it, without its message."""
+    """Return every fault of a field without its message, as quoted in a KIP."""
     checker = _Checker({}, source)
     checker.flexible = ALL
     checker.is_fragment = True
@@ -218,7 +218,7 @@ class _Checker:
             if key not in known:
                 self.fault(field, f"the key {key!r} is not known")
                 continue
-            # A bool is an int to Python, but not to a schema.
+            # Python's bool is an int, but a schema's is not.
             is_bool = isinstance(value, bool)
             if not isinstance(value, known[key]) or (is_bool and bool not in known[key]):
                 self.fault(field, f"{key} has the value {value!r}")
@@ -405,7 +405,7 @@ class _Checker:
 
     def entity(self, entity: Any, type_: FieldType, path: str) -> None:
         if not isinstance(entity, str):
-            return  # `keys` has reported any other value.
+            return  # `keys` has already reported any other value.
         if entity not in ENTITY_TYPES:
             self.fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
             return
@@ -420,7 +420,7 @@ def _fits(number: int, base: str) -> bool:
 
 
 def _default_problem(base: str, text: str) -> str | None:
-    """Return what is wrong with the default of a scalar; an empty one is as none."""
+    """Return the fault of a scalar's default, or None; an empty default counts as none."""
     if not text:
         return None
     if base == "bool":
@@ -457,7 +457,7 @@ def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, sour
 
 
 def merge_extension(base: Mapping[str, Any], raw: Mapping[str, Any], checker: _Checker) -> Mapping[str, Any]:
-    """Return the object of the extended message."""
+    """Return the extended message as a JSON object."""
     fields = list(base.get("fields", ()))
     for addition in checker.objects(raw.get("add", []), "add"):
         into = addition.get("into")

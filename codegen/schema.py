@@ -1,11 +1,11 @@
-"""What a schema file says, as frozen values: a message, its structs and their fields.
+"""Schema files as frozen values: a message, its structs and their fields.
 
-The files are in Kafka's dialect (JSON with comments). `rules.check` has looked at an object before it is
-built here, so nothing is refused in this module but text that is not JSON.
+The files are in Kafka's dialect (JSON with comments). `rules.check` checks an object before it is built here, so this
+module refuses only invalid JSON.
 
-One word is ours: a file in schemas/mirroring/ with `"extends": "FetchRequest"` names no message of its own.
-It gives another `validVersions` to the message of that name and adds fields to its structs, so that the file
-of the locked release stays as it is.
+One extension is kmirror's: a file in schemas/mirroring/ with `"extends": "FetchRequest"` defines no new message. It
+changes `validVersions` of the named message and adds fields to its structs, so that the file of the locked release
+stays unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCALARS = (
     "records",
 )
 
-# Width of what takes the same number of bytes in every version.
+# Width in bytes of types that have the same width in every version.
 FIXED_WIDTH = {
     "bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
     "float64": 8, "uuid": 16,
@@ -42,7 +42,7 @@ FIXED_WIDTH = {
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """`base` is a scalar's or a struct's name."""
+    """`base` is the name of a scalar or a struct."""
 
     base: str
     is_array: bool
@@ -57,7 +57,7 @@ class FieldType:
 
     @property
     def width(self) -> int:
-        """Return how many bytes every value takes on the wire, 0 if that differs."""
+        """Return the width of every value on the wire in bytes, 0 if it varies."""
         return 0 if self.is_array else FIXED_WIDTH.get(self.base, 0)
 
     def __str__(self) -> str:
@@ -72,14 +72,14 @@ class FieldSpec:
     nullable: Versions = NONE
     tagged: Versions = NONE
     tag: int | None = None
-    default: str | None = None  # As it stands in the file; None where the file has none.
+    default: str | None = None  # As written in the file; None if absent.
     ignorable: bool = False
     map_key: bool = False
     entity_type: str | None = None
-    flexible: Versions | None = None  # Overrides the message's.
+    flexible: Versions | None = None  # Overrides the message's flexible versions.
     zero_copy: bool = False
     about: str = ""
-    fields: tuple[FieldSpec, ...] | None = None  # Of a struct declared in this place.
+    fields: tuple[FieldSpec, ...] | None = None  # Fields of a struct that is declared inline.
 
     @property
     def attribute(self) -> str:
@@ -87,13 +87,13 @@ class FieldSpec:
 
     @property
     def default_is_null(self) -> bool:
-        # A string may default to the four letters "null" only where null is not allowed, and none does.
+        # A string may default to the text "null" only where null is not allowed, and none does.
         return self.default == "null" or (self.type.base == "records" and not self.type.is_array)
 
 
 @dataclass(frozen=True, slots=True)
 class StructSpec:
-    """A struct with the versions in which it can occur at all."""
+    """A struct with all versions in which it can occur."""
 
     name: str
     versions: Versions
@@ -101,7 +101,7 @@ class StructSpec:
     about: str = ""
 
     def ordinary(self, version: int) -> Iterator[FieldSpec]:
-        """Return the fields that stand in wire order in `version`."""
+        """Return the fields in wire order that are not tagged in `version`."""
         return (f for f in self.fields if version in f.versions and version not in f.tagged)
 
     def tagged(self, version: int) -> list[FieldSpec]:
@@ -132,7 +132,7 @@ class MessageSpec:
         return StructSpec(self.name, self.valid, self.fields, self.about)
 
     def structs(self) -> list[StructSpec]:
-        """Return every struct, used ones before their users, the message itself last."""
+        """Return every struct, dependencies first, the message itself last."""
         common = {s.name: s for s in self.common}
         found: dict[str, StructSpec] = {}
 
@@ -145,7 +145,7 @@ class MessageSpec:
                     versions = self.valid.intersect(declared.versions)
                     visit(replace(declared, versions=versions))
                 else:
-                    # An inline struct lives where its field does.
+                    # An inline struct exists in the versions of its field.
                     visit(StructSpec(field.type.base, struct.versions.intersect(field.versions), field.fields))
             found[struct.name] = struct
 
@@ -168,7 +168,7 @@ def json_name(name: str) -> str:
 
 
 def strip_comments(text: str) -> str:
-    """Return `text` with `//` and `/* */` comments blanked out, so that line numbers stay."""
+    """Return `text` with `//` and `/* */` comments replaced by blanks, so that line numbers do not change."""
     pattern = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
     def blank(match: re.Match[str]) -> str:
@@ -192,7 +192,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def load_json(text: str) -> Any:
-    """Return the JSON value of `text`, comments allowed; raises `ValueError` if there is none."""
+    """Return the JSON value of `text`, which may have comments; raises `ValueError` if it is invalid."""
     return json.loads(strip_comments(text), object_pairs_hook=_no_duplicates)
 
 
@@ -232,7 +232,7 @@ def _field(raw: Mapping[str, Any]) -> FieldSpec:
         nullable=Versions.parse(raw.get("nullableVersions", "none")),
         tagged=tagged,
         tag=raw.get("tag"),
-        # A JSON null is no default at all: so Kafka reads it.
+        # As in Kafka, a JSON null means no default.
         default=None if default is None else str(default),
         ignorable=raw.get("ignorable", False),
         map_key=raw.get("mapKey", False),
@@ -245,7 +245,7 @@ def _field(raw: Mapping[str, Any]) -> FieldSpec:
 
 
 def extend_message(base: MessageSpec, raw: Mapping[str, Any], source: str) -> MessageSpec:
-    """Return `base` with the versions and the fields that an `extends` file adds."""
+    """Return `base` with the versions and fields of an `extends` file."""
     extended = replace(base, valid=Versions.parse(raw["validVersions"]), sources=(*base.sources, source))
     for addition in raw.get("add", ()):
         extended = replace(

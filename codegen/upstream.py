@@ -1,8 +1,7 @@
-"""What does a Kafka release say that our schemas do not, and the other way round?
+"""Comparison of the schemas with those of a Kafka release.
 
-The release is given as a jar, a folder of jars or a source tree. Facts are compared, not texts: comments,
-`about`, the order of keys and flags that are false do not count. What schemas/mirroring/ adds is ours and is
-left out.
+The release is a jar, a folder of jars or a source tree. Facts are compared, not texts: comments, `about`, the order of
+keys and flags that are false are ignored. The additions of schemas/mirroring/ are ignored too.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from codegen.versions import NONE, Versions
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`kind` is one of new message, gone message, new versions, changed message, new/gone/changed field."""
+    """One difference; `kind` is new message, gone message, new versions, changed message, or new/gone/changed field."""
 
     kind: str
     message: str
@@ -64,7 +63,7 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
         yield from _jar_texts(jar)
     if not jars:
         for file in sorted(path.rglob("*.json")):
-            # Test resources hold samples, some of them wrong on purpose.
+            # Test resources contain samples, some of them wrong on purpose.
             if "test" not in file.parts and _is_schema(file.as_posix()):
                 yield str(file), file.read_text(encoding="utf-8")
 
@@ -85,7 +84,7 @@ def _is_schema(name: str) -> bool:
 
 
 def compare(theirs: Mapping[str, Mapping[str, Any]], root: Path = SCHEMAS) -> list[Difference]:
-    """Return every difference between a release and ours; a jar that is not there makes none."""
+    """Return every difference between a release and schemas/; messages of a jar that is absent are not compared."""
     ours = {f.raw["name"]: (f.folder, f.raw) for f in read_files(root, RELEASE_FOLDERS)}
     present = {artifact_of(folder, name) for name, (folder, _) in ours.items() if name in theirs}
     found: list[Difference] = []
@@ -170,7 +169,7 @@ def _compare_field(message: str, path: str, ours: Mapping[str, Any], theirs: Map
 
 
 def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that count, apart from those that are compared piece by piece."""
+    """Return the facts to compare, without those that are compared one by one."""
     facts = {}
     for key, value in raw.items():
         if key in ("about", "fields", "commonStructs") or value is None:

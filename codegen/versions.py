@@ -1,11 +1,11 @@
-"""Which versions: `3`, `3-7`, `3+` or `none`, and what can be asked of such a range."""
+"""Version ranges: `3`, `3-7`, `3+` or `none`, and operations on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-VERSION_MAX = 32767  # Versions travel as int16.
+VERSION_MAX = 32767  # Versions are int16 on the wire.
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Versions:
 
     @staticmethod
     def parse(text: str) -> Versions:
-        """Return the range that `text` names; raises `ValueError`, which says what is wrong with it."""
+        """Return the range that `text` denotes; raises `ValueError` with the fault."""
         text = text.strip()
         if text == "none":
             return NONE
@@ -52,7 +52,7 @@ class Versions:
         return bool(self) and self.high == VERSION_MAX
 
     def intersect(self, other: Versions) -> Versions:
-        """Return the versions that are in both ranges, none if they do not meet."""
+        """Return the versions in both ranges, `NONE` if they do not overlap."""
         found = Versions(max(self.low, other.low), min(self.high, other.high))
         return found if found else NONE
 
@@ -65,7 +65,7 @@ ALL = Versions(0, VERSION_MAX)
 
 
 def _number(text: str) -> int:
-    # int() would take signs, blanks and underscores, which are no version numbers.
+    # int() would accept signs, blanks and underscores, which are not allowed in version numbers.
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a version number")
     number = int(text)

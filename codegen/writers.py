@@ -1,4 +1,4 @@
-"""The writer of a struct: wire order, `if version >= n:` where versions differ, then the tagged section."""
+"""Generator of a struct's writer: wire order, `if version >= n:` where versions differ, then the tagged section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
                 _write_run(out, context, run, fused)
             _write_refusals(out, context, run)
         for field in context.struct.fields:
-            # Fields that are tagged wherever they are: where they are absent, they must not be set.
+            # Fields that are always tagged must not be set in versions that lack them.
             test = condition(field.tagged, inside)
             if not context.is_tag_only(field) or field.ignorable or not test:
                 continue
@@ -62,7 +62,7 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
 
 
 def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
-    """Write what refuses a value that a version cannot carry, unless the schema lets it go."""
+    """Write code that refuses values that a version cannot carry, unless the schema makes the field ignorable."""
     inside = context.struct.versions
     if not run.condition:
         return
@@ -146,7 +146,7 @@ def _array_writer(
 
 
 def _item_name(base: str) -> str:
-    """Return the name of a loop variable, one for each type, so that a function may loop over several."""
+    """Return the name of a loop variable, one for each type, so that a function can contain several loops."""
     plain = {"string": "text", "bytes": "data", "uuid": "uuid"}
     if base in plain:
         return plain[base]
@@ -165,7 +165,7 @@ def _write_tag_section(out: Emitter, context: Context) -> None:
         name = f'tagged["{field.attribute}"]' if are_kept_apart else f"self.{field.attribute}"
         tests = [condition(field.tagged, flexible), _is_tag_set(context, field, name)]
         if are_kept_apart:
-            # Most are not there: no default need be made to find that out.
+            # Most tagged fields are absent; this avoids making a default to find that out.
             tests.insert(1, f'"{field.attribute}" in tagged')
         with out.block(f"if {' and '.join(test for test in tests if test)}:"):
             _write_tag_body(out, context, field, name)
@@ -174,7 +174,7 @@ def _write_tag_section(out: Emitter, context: Context) -> None:
 
 
 def _is_tag_set(context: Context, field: FieldSpec, name: str) -> str:
-    """Return the test for a value that differs from the default; of a struct of plain fields it makes no default."""
+    """Return the test for a value that differs from the default; for a struct of plain fields it makes no default."""
     struct = next((each for each in context.message.structs() if each.name == field.type.base), None)
     is_plain = (
         struct is not None
