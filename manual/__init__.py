@@ -1,4 +1,4 @@
-"""How the manual in docs/ is kept true: its examples are run, its tables are made from the code, its pages are built.
+"""Tools for the manual in docs/: run its examples, generate its tables, build its pages.
 
 python -m manual            # renew the tables in docs/
 python -m manual --check    # compare them

@@ -19,8 +19,8 @@ def pages() -> list[Path]:
 
 
 def tables(*, writes: bool) -> int:
-    """Write the pages and files of docs/ that differ from what the code makes, or name them; return an exit code."""
-    # Their columns are Spark's, and to build the pages no Spark is needed.
+    """Write the generated pages and files of docs/ that are stale, or only list them; return an exit code."""
+    # The tables import columns for Spark, which `build` does not need.
     from manual.tables import made_files, renewed
 
     stale = 0
@@ -50,7 +50,7 @@ def run(names: Sequence[str]) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """Do what the command line says; return an exit code."""
+    """Run the command line; return an exit code."""
     match words:
         case []:
             return tables(writes=True)

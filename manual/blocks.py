@@ -1,16 +1,16 @@
-"""Which examples does a page have?
+"""Examples of a page of the manual.
 
-A page is Markdown. What stands between fences is an example, and the word behind the opening fence says what becomes
-of it when the page is run (`manual.run`):
+A page is Markdown. Each fenced block is an example, and the word after the opening fence says how it is used when the
+page is run (`manual.run`):
 
     python   is executed
-    output   is what the Python block before it printed
-    console  is a session in a shell: `$ ` before each command, then what it prints
-    toml     is a file; its title is the file's name
+    output   is the expected output of the Python block before it
+    console  is a shell session: `$ ` before each command, then its output
+    toml     is a file; its title is the name of the file
     text     is a picture or a form, and is not run
 
-A title behind the word is printed above the block. Two titles mean more: `title="exit code 1"` on a console block, and
-`title="not run: REASON"` on a block that no test can run.
+A title after the word is printed above the block. Two titles have a meaning: `title="exit code 1"` on a console block,
+and `title="not run: REASON"` on a block that no test can run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXIT = "exit code "
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An example; `line` is that of its opening fence, counted from 1."""
+    """An example; `line` is the line of its opening fence, counted from 1."""
 
     line: int
     language: str
@@ -38,7 +38,7 @@ class Block:
 
     @property
     def reason_not_run(self) -> str | None:
-        """Why no test runs it, or None."""
+        """The reason why no test runs the block, or None."""
         return self.title.removeprefix(_NOT_RUN).strip() if self.title.startswith(_NOT_RUN) else None
 
     @property
@@ -47,13 +47,13 @@ class Block:
 
     @property
     def exit_code(self) -> int:
-        """With which code the last command of a console block ends."""
+        """Expected exit code of the last command of a console block."""
         return int(self.title.removeprefix(_EXIT)) if self.title.startswith(_EXIT) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a console block, and the lines that it is said to print."""
+    """A command of a console block, and its expected output lines."""
 
     line: int
     text: str
@@ -61,7 +61,7 @@ class Command:
 
 
 def blocks_of(markdown: str) -> Iterator[Block]:
-    """Yield the fenced blocks of a page in order; a fence that is never closed is a ValueError."""
+    """Yield the fenced blocks of a page in order; raises ValueError for a fence that is never closed."""
     lines = markdown.split("\n")
     at = 0
     while at < len(lines):
@@ -101,7 +101,7 @@ def commands_of(block: Block) -> Iterator[Command]:
 
 
 def faults_of(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Iterator[str]:
-    """Yield what keeps the examples of a page from being run or from being read, with the line."""
+    """Yield the faults that prevent the examples of a page from being run or read, with their lines."""
     before: Block | None = None
     for block in blocks_of(markdown):
         if block.language not in languages:
@@ -126,7 +126,7 @@ def faults_of(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Itera
 
 
 def _indented_code(markdown: str) -> Iterator[str]:
-    """Yield code that is indented instead of fenced: nothing would run it."""
+    """Yield indented code that is not fenced, as it would not be run."""
     fenced = {
         number for block in blocks_of(markdown) for number in range(block.line, block.line + block.text.count("\n") + 2)
     }

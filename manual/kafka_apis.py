@@ -1,7 +1,7 @@
-"""Which APIs does a broker of Kafka 4.3.1 offer, and why are some of them not here?
+"""APIs of a Kafka 4.3.1 broker, and the reasons why some of them are missing here.
 
-The rows are what its ApiVersions told, in that order; an interop test asks it again. `kmirror/spec/apis.py` says what
-is served here.
+The rows are those of its ApiVersions response, in the same order; an interop test compares them again. The APIs that
+kmirror serves are in `kmirror/spec/apis.py`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KafkaApi:
-    """One API, and the versions that a real broker tells."""
+    """One API, and the versions that a Kafka broker reports."""
 
     name: str
     first: int
     last: int
     why_not: str = ""
-    """Why it is left out; empty if it is served, or is to be soon."""
+    """Reason why kmirror lacks the API; empty if it is served or planned."""
 
 
 _SECURITY = "security is a task of its own: connections are plain, and whoever embeds a cluster plugs an authorizer in"

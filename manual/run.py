@@ -1,13 +1,13 @@
-"""Do the examples of a page do what the page says?
+"""Runner for the examples of a page.
 
 All blocks of a page are run from top to bottom in one folder. Python blocks share one namespace and run in this
-process; a command runs in a shell of its own. What is printed must be what the page shows, to the letter, but for:
+process; each command runs in its own shell. The output must equal the text on the page, except that:
 
-- `...` alone on a line stands for any number of lines,
-- `...` within a line stands for any text in it,
-- spaces at the end of a line do not count.
+- `...` alone on a line matches any number of lines,
+- `...` within a line matches any text in it,
+- spaces at the end of a line are ignored.
 
-The folder holds `kmirror/logdir/sample`, `docs/sweeps` and `tests/data/brokers.tar.xz`, as the repository's own does.
+The folder holds `kmirror/logdir/sample`, `docs/sweeps` and `tests/data/brokers.tar.xz`, as in the repository.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SECONDS_MAX = 240
 
 
 class ExampleFailed(AssertionError):
-    """An example does not do what its page says."""
+    """The result of an example differs from its page."""
 
 
 def run_page(page: Path, folder: Path) -> int:
-    """Run the examples of `page` in `folder` and return how many ran; ExampleFailed names the first that fails."""
+    """Run the examples of `page` in `folder` and return their number; raises ExampleFailed for the first that fails."""
     try:
         blocks = list(blocks_of(page.read_text("utf-8")))
     except (OSError, ValueError) as error:
@@ -61,7 +61,7 @@ def run_page(page: Path, folder: Path) -> int:
 
 
 def matches(expected: Sequence[str], printed: Sequence[str]) -> bool:
-    """Tell whether printed lines are the expected ones, with what `...` stands for."""
+    """Return whether the printed lines match the expected ones, where `...` matches any text."""
     pattern = "".join(_pattern(line) for line in expected)
     text = "".join(line.rstrip() + "\n" for line in printed)
     return re.fullmatch(pattern, text) is not None
@@ -74,7 +74,7 @@ def _pattern(line: str) -> str:
 
 
 def _run_python(page: Path, block: Block, namespace: dict[str, object], expected: Sequence[str]) -> None:
-    # Blank lines before it make a traceback name the line of the page.
+    # Blank lines are prepended so that a traceback shows line numbers of the page.
     source = "\n" * block.line + block.text
     printed = io.StringIO()
     try:
@@ -112,7 +112,7 @@ def _run_session(page: Path, block: Block, folder: Path) -> None:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return variables under which `kmirror` and `python` are those of this process, and output is plain."""
+    """Return an environment in which `kmirror` and `python` run under this interpreter, with plain output."""
     tools = folder / ".bin"
     if not tools.exists():
         tools.mkdir()

@@ -1,4 +1,4 @@
-"""Can the manual be built without a warning, and is every public name in its reference?"""
+"""Build of the manual without warnings, and the check that its reference has every public name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SITE = "build/manual"
 
-# What users import from. Messages have a page of their own, for there are hundreds; so have error codes and configs.
+# Public modules. Messages have their own page, as there are hundreds; so have error codes and configs.
 PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.sim": (
         "simulation",
@@ -140,7 +140,7 @@ PUBLIC_MODULES = tuple(f"{package}.{name}" for package, names in PUBLIC.items() 
 
 
 def build(root: Path = ROOT, modules: Iterable[str] = PUBLIC_MODULES) -> int:
-    """Write the site to build/manual; return an exit code: 1 after any warning, or if a public name is not shown."""
+    """Build the site in build/manual; return an exit code: 1 after any warning, or if a public name is missing."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(
@@ -162,7 +162,7 @@ def inventory(data: bytes) -> set[str]:
 
 
 def missing(shown: Collection[str], modules: Iterable[str] = PUBLIC_MODULES) -> Iterator[str]:
-    """Yield the public names of the modules that are not among those shown."""
+    """Yield the public names of the modules that are not in `shown`."""
     for module in modules:
         path = ROOT / (module.replace(".", "/") + ".py")
         for name in public_names(path.read_text("utf-8")):
@@ -171,12 +171,12 @@ def missing(shown: Collection[str], modules: Iterable[str] = PUBLIC_MODULES) -> 
 
 
 def public_names(source: str) -> Iterator[str]:
-    """Yield the classes and functions of a module, and the methods of the classes, without those that begin with _."""
+    """Yield the classes and functions of a module and the methods of its classes, without names that begin with `_`."""
     return (name for name, _ in _definitions(source))
 
 
 def undocumented(source: str) -> Iterator[str]:
-    """Yield those of the public names that have no docstring; a protocol's member, which is `...`, needs none."""
+    """Yield the public names without a docstring; a protocol's member, whose body is `...`, needs none."""
     for name, node in _definitions(source):
         if ast.get_docstring(node) is None and ast.unparse(node.body[0]) != "...":
             yield name

@@ -1,4 +1,4 @@
-"""Which tables of the manual are made from the code, and what stands in them?
+"""Generated tables of the manual.
 
 A page marks the place, and `python -m manual` fills it:
 
@@ -51,12 +51,12 @@ _WORDS: Mapping[str, Sequence[str]] = {"codec": CODECS, "failure": FAILURES, "fa
 
 
 def renewed(markdown: str) -> str:
-    """Return a page with each marked table as the code has it now; KeyError for a name that no table has."""
+    """Return a page with each marked table generated from the current code; raises KeyError for an unknown table."""
     return _PLACE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[4]}", markdown)
 
 
 def made_files() -> Mapping[Path, str]:
-    """Return the files of docs/ that are made as a whole, and what stands in them."""
+    """Return the files of docs/ that are generated as a whole, with their texts."""
     return {ROOT / "docs" / "grafana-dashboard.json": json.dumps(dashboard(), indent=2) + "\n"}
 
 
@@ -87,7 +87,7 @@ def _code(value: object) -> str:
 
 
 def docs_of_fields(cls: type[Any]) -> dict[str, str]:
-    """Return what the docstring below each field of a class says, empty where there is none."""
+    """Return the docstring below each field of a class, "" if it has none."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, str] = {}
@@ -118,7 +118,7 @@ def _figures() -> str:
 
 
 def _sorted_keys(*, is_idle: bool) -> list[configs.ConfigKey]:
-    """Return the keys by scope, then by name."""
+    """Return the keys in order of scope, then name."""
     scopes = list(configs.Scope)
     keys = [row for row in configs.KEYS if bool(row.idle) is is_idle]
     return sorted(keys, key=lambda row: (scopes.index(row.scope), row.name))
@@ -283,7 +283,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def rows_of(markdown: str, heading: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of the first table below `heading`, as text; what a test holds to the code."""
+    """Yield the cells of each row of the first table below `heading`, as text; tests compare them with the code."""
     _, found, rest = markdown.partition(f"\n{heading}\n")
     assert found, f"no heading {heading!r}"
     lines = dropwhile(lambda line: not line.startswith("|"), rest.split("\n"))
