@@ -1,1 +1,1 @@
-"""How fast is it beside its peers? `python -m benchmarks --help`."""
+"""Performance compared with kmirror's peers; see `python -m benchmarks --help`."""

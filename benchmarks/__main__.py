@@ -1,9 +1,9 @@
 """`python -m benchmarks [GROUP...]`: exit code 1 if a ratio is below its floor, or has fallen since it was recorded.
 
 python -m benchmarks log -o json                     a line of JSON for each row
-python -m benchmarks log --compare FILE              what has become of the rows in FILE
-python -m benchmarks --from NOW --compare THEN       the same of two recorded files; nothing is measured
-python -m benchmarks protocol records log tools --record   keep the rows, and renew the tables in docs/benchmarks.md
+python -m benchmarks log --compare FILE              compare with the rows in FILE
+python -m benchmarks --from NOW --compare THEN       compare two recorded files; nothing is measured
+python -m benchmarks protocol records log tools --record   record the rows, and renew the tables in docs/benchmarks.md
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def chosen(group: str, only: str) -> list[Case]:
-    """Return the cases of a group that can be measured here, and say which cannot."""
+    """Return the cases of a group that can be measured here, and print the missing peers."""
     found = [case for case in GROUPS[group]() if only in f"{case.id} {case.case} {case.peer}"]
     missing = sorted({case.peer for case in found if not case.is_possible})
     if missing:
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     then = report.read_rows(options.compare or [])
     source = report.read_rows(options.given) if options.given else measured(options, QUICK if options.quick else FULL)
-    is_printed = options.compare is None or not options.given  # Measured rows are printed as they come.
+    is_printed = options.compare is None or not options.given  # Measured rows are printed immediately.
     if options.output == "table" and is_printed:
         print(report.header(), flush=True)
     rows = []
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     fallen = 0
     if options.compare is not None:
         lines, fallen = report.comparison(then, rows)
-        # Standard output is for rows where a program reads it.
+        # With `-o json` standard output has rows only, for programs.
         print("\n".join(lines), file=sys.stdout if options.output == "table" else sys.stderr)
     return int(fallen > 0 or (is_printed and any(row.is_below_floor for row in rows)))
 

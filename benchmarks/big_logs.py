@@ -1,7 +1,7 @@
-"""Partition folders of any size, as a broker leaves them: log, indexes, epoch checkpoint.
+"""Partition folders of any size as a broker writes them: log, indexes, leader epoch checkpoint.
 
-Batches are of an idempotent producer and hold records of 1000 bytes, words of which a codec saves half. One batch is
-built and laid down again and again, each time with offset, sequence and timestamps of its own.
+The batches are of an idempotent producer and hold records of 1000 bytes, with words that a codec compresses to half.
+One batch is built and written repeatedly, with changed offset, sequence and timestamps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.records.crc32c import crc32c
 RECORD_BYTES = 1000
 APPEND_BYTES = 1 << 20
 START_MS = 1_700_000_000_000
-# A segment of Kafka's default size may take one more batch.
+# A segment of Kafka's default size may exceed it by one batch.
 SEGMENT_BYTES = 1 << 30
 
 _TIMESTAMPS = Struct(">qq")
@@ -31,7 +31,7 @@ _INT32, _UINT32 = Struct(">i"), Struct(">I")
 
 
 class Shape(NamedTuple):
-    """What a log is made of; `batch` is the size of a batch as it is stored."""
+    """Shape of a log; `batch` is the stored size of a batch in bytes."""
 
     name: str
     batch: int
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 @cache
 def partition(shape: Shape, size: int) -> Path:
-    """The folder of a partition with about `size` bytes, at least one batch; it is deleted when the process ends."""
+    """Return the folder of a partition with about `size` bytes, at least one batch; it is deleted on exit."""
     tp = TopicPartition(f"{shape.name.replace(' ', '-')}-{size}", 0)
     top = scratch() / "logs" / tp.topic
     around = LogFolder(top)
@@ -68,7 +68,7 @@ def _place(batch: bytearray, offset: int, count: int) -> None:
 
 
 def _batch(shape: Shape) -> tuple[bytearray, int]:
-    """A batch of about the size asked for, and how many records it has."""
+    """Return a batch of about the requested size, and its number of records."""
     count = max(1, shape.batch // RECORD_BYTES)
     if shape.codec:
         sample = len(_build(64, shape.codec))

@@ -1,4 +1,4 @@
-"""How the peers build the measured messages from the same values, each in its own way."""
+"""Builders of the measured messages with the classes of each peer, from the same values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Builder = Callable[[], Any]
 
 
 def kafka_python_builder(shape: shapes.Shape) -> Builder:
-    """Builds and encodes; the tests of this module hold the bytes equal to ours."""
+    """Builds and encodes; tests of this module check that the bytes equal kmirror's."""
     message = shape.build()
     K = shapes.kafka_python_class(message)
     version = shape.version
@@ -112,7 +112,7 @@ def kafka_python_builder(shape: shapes.Shape) -> Builder:
 
 
 def kio_builder(shape: shapes.Shape) -> Builder:
-    """Builds and encodes; the tests of this module hold the bytes equal to ours."""
+    """Builds and encodes; tests of this module check that the bytes equal kmirror's."""
     from io import BytesIO
 
     from kio.schema.errors import ErrorCode

@@ -1,11 +1,11 @@
-"""The engine around the log: what a request costs in a broker beside what it must cost (E1, E2, E9).
+"""Cost of a request in a broker compared with the minimum around the log (E1, E2, E9).
 
-The limit decodes the frame of the request, does the log's own operation and encodes the answer, and nothing else. On
-our side a real broker's `handle` gets the same frame (`lone_broker`), and its effects are only collected. Both
-have logs of their own, in memory, which are emptied before they grow large.
+The limit decodes the frame of the request, runs the log's own operation and encodes the response, nothing more. On
+kmirror's side the `handle` of a broker (`lone_broker`) gets the same frame, and its effects are only collected. Each
+side has its own logs in memory, which are emptied before they grow large.
 
 Sessions are in `engine_sessions` (E3), an idle cluster in `engine_idle` (E4), whole mirrors in `engine_scale` (E5 to
-E8, E10); what has no gate and runs for minutes is in `engine_told`.
+E8, E10), and runs of minutes without a gate in `engine_told`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kmirror.spec.wire_values import Acks
 
 TOPIC = "orders"
 KIB = 1 << 10
-LOG_BYTES = 8 << 20  # A log that has grown by so much is emptied, on both sides.
+LOG_BYTES = 8 << 20  # Size at which a log is emptied, on both sides.
 LogAppend = Callable[[PartitionLog, memoryview, int], int]
 
 
@@ -47,7 +47,7 @@ def new_log(index: int = 0) -> PartitionLog:
 
 
 def produce_frames(broker: LoneBroker, records: int, *, acks: int, producer_id: int) -> list[bytes]:
-    """Return frames that follow one another in one log: an idempotent producer's numbers go up."""
+    """Return consecutive frames for one log: the sequence numbers of an idempotent producer increase."""
     rows = [RecordData(None, b"v" * 100, (), broker.now_ms)] * records
     idempotent = producer_id >= 0
     frames: list[bytes] = []
@@ -70,7 +70,7 @@ def produce_frames(broker: LoneBroker, records: int, *, acks: int, producer_id: 
 
 
 def emptied(log: PartitionLog, frames: Sequence[bytes], serve: Callable[[bytes], object]) -> Run:
-    """Serve one frame after the other; where a round is over, the log begins anew, and so do the frames."""
+    """Serve the frames in order; after each round, empty the log and start from the first frame again."""
     round_of = max(len(frames), LOG_BYTES // len(frames[0]))
     served = 0
     following = cycle(frames).__next__
@@ -91,7 +91,7 @@ def as_leader(log: PartitionLog, records: memoryview, now_ms: int) -> int:
 
 
 def as_bytes() -> LogAppend:
-    """Do what no append can leave out: one checksum, one walk over the bounds of the records, one copy."""
+    """Do the minimum work of an append: one checksum, one pass over the bounds of the records, one copy."""
     crc32c, buffer = crc32c_function(), memoryview(bytearray(LOG_BYTES))
 
     def append(log: PartitionLog, records: memoryview, now_ms: int) -> int:
@@ -178,7 +178,7 @@ def fetch_limit(logs: Sequence[PartitionLog]) -> Callable[[bytes], object]:
 
 
 def fetch(partitions: int) -> Callable[[], tuple[Run, Run]]:
-    """A consumer's fetch outside any session, of 16 KiB from each partition."""
+    """A consumer's fetch without a session, of 16 KiB from each partition."""
 
     def prepare() -> tuple[Run, Run]:
         broker = LoneBroker({TOPIC: partitions})
@@ -203,7 +203,7 @@ def fetch(partitions: int) -> Callable[[], tuple[Run, Run]]:
 
 
 def second_metadata(partitions: int) -> Callable[[int], list[float]]:
-    """The first Metadata answer of a broker that has just learned its image, over the one after it."""
+    """Time of a broker's first Metadata response after it received its image, divided by that of the next one."""
 
     def measure(pairs: int) -> list[float]:
         topics = {f"topic-{number}": 10 for number in range(partitions // 10)}

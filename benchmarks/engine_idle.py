@@ -1,13 +1,14 @@
-"""What an event of an idle simulated cluster costs, beside what it must cost (E4).
+"""Cost of an event in an idle simulated cluster, compared with its minimum (E4).
 
-Three brokers and their controller have nothing to do but to stay in touch: heartbeats, long polls of followers and of
-the metadata log, timers. The limit of an event that brings a frame is to decode the frame, to encode the same message
-again and to update one SHA-256 with it; that of an event without a frame, such as a timer, is one such update with its
-line in the trace. So the limit has both codecs of each message, at the ends where they are needed, and the digest; what
-is above it are the heap, the dispatch, the nodes' own work, effects and network.
+Three brokers and their controller only keep in touch: heartbeats, long polls of followers and of the metadata log,
+timers. The limit of an event with a frame is to decode the frame, to encode the same message and to update one SHA-256
+with it; that of an event without a frame, such as a timer, is one such update with its line of the trace. So the limit
+includes both codecs of each message and the digest; above it are the heap, the dispatch, the work of the nodes, effects
+and network.
 
-The events of a virtual minute are written down first, with a spy before each node. The limit is what those take;
-ours is the processor time of other minutes of the same run, for each event that reaches a node, without the spy.
+The events of a virtual minute are recorded first, by a spy in front of each node. The limit is measured with those;
+kmirror's value is the processor time of other minutes of the same run for each event that reaches a node, without the
+spy.
 """
 
 from __future__ import annotations
@@ -35,40 +36,40 @@ MINUTE_S = 60.0
 PARTITIONS = 4
 
 
-LIMITS = 4  # So often, to take about as long as a minute of ours.
-WARM_UP_S = 5.0  # Every request that was under way is answered by then.
+LIMITS = 4  # Number of repetitions, to take about as long as a simulated minute.
+WARM_UP_S = 5.0  # Every request in flight has been answered by then.
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One event, as far as the limit needs it."""
+    """One event, with the data that the limit needs."""
 
     data: Chunk
-    """The frame, or what the digest gets of an event without one."""
+    """The frame, or the digest's input for an event without a frame."""
     is_request: bool = False
     answers: RequestHead | None = None
-    """Of a response: the head of the request that it answers."""
+    """For a response: the head of its request."""
 
 
 @dataclass
 class Minute:
-    """The events of all nodes, in order."""
+    """Events of all nodes, in order."""
 
     seen: list[Seen] = field(default_factory=list)
     asked: dict[tuple[str, Link, int], RequestHead] = field(default_factory=dict)
-    """(node, link, correlation id) of the requests under way."""
+    """(node, link, correlation id) of the requests in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spy:
-    """Stands before a node, and writes down what the node is given."""
+    """Wraps a node and records its events."""
 
     name: str
     node: Node
     minute: Minute
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return what the node does."""
+        """Return the node's effects."""
         self.minute.seen.append(self._seen(now, event))
         effects = self.node.handle(now, event)
         for effect in effects:
@@ -87,7 +88,7 @@ class Spy:
 
 
 def idle_cluster() -> Simulation:
-    """Return a simulation whose one cluster has come to rest."""
+    """Return a simulation with one cluster that has converged."""
     simulation = Simulation(seed=1)
     cluster = Cluster(simulation, "a", brokers=3)
     cluster.start()
@@ -98,7 +99,7 @@ def idle_cluster() -> Simulation:
 
 
 def spied(span_s: float) -> list[Seen]:
-    """Return the events of so many idle seconds."""
+    """Return the events of `span_s` idle seconds."""
     simulation, minute = idle_cluster(), Minute()
     for process in simulation.world.processes.values():
         if process.node is not None:
@@ -112,7 +113,7 @@ def spied(span_s: float) -> list[Seen]:
 
 
 def limit(events: list[Seen]) -> None:
-    """Do for each event what cannot be left out."""
+    """Do the minimum work of each event."""
     digest = hashlib.sha256()
     for event in events:
         if event.is_request:

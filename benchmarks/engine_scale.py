@@ -1,12 +1,11 @@
-"""Whole mirrors between two simulated clusters of three brokers, replication factor 3: does a partition cost the same
-among few and among many? (E5 to E8, E10)
+"""Whole mirrors between two simulated clusters of three brokers, RF 3: cost per partition by number (E5 to E8, E10).
 
-Each size runs once, in a process of its own: processor time and memory are those of the run alone. One run tells what
-it took to create the topics on both clusters, to mirror them, and to sit idle for a virtual minute afterwards, and how
-much memory it grew by; another one tells what a failback sends from site to site. All topics are ordered at once, and
-the time goes from the order until all is at rest.
+Each size runs once, in a separate process, so that processor time and memory are those of the run alone. One run
+measures the creation of the topics on both clusters, mirroring them, an idle virtual minute afterwards, and the growth
+of memory; another one measures the bytes that a failback sends between the sites. All topics are requested at once, and
+times are measured from the request until all partitions are ready.
 
-`KMIRROR_BENCH_PARTITIONS` is the larger size, and stands in the names of the rows: 300 gives a rough answer soon.
+`KMIRROR_BENCH_PARTITIONS` is the larger size, and appears in the names of the rows: 300 gives a rough result quickly.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ MEDIUM = min(1_000, LARGE)
 SMALL, FEW = 300, 10
 FAILBACK_LARGE, FAILBACK_SMALL = LARGE // 2, 50
 PARTITIONS_PER_TOPIC = 10
-CREATED_AT_ONCE = 5_000  # A controller refuses an order that takes 10,000 records or more, as Kafka's does.
+CREATED_AT_ONCE = 5_000  # Like Kafka's, a controller refuses a request that takes 10,000 records or more.
 WITHIN_S = 3600.0
 REST_S = 0.1
 KB = 1000
@@ -46,29 +45,29 @@ KB = 1000
 
 @dataclass(frozen=True, slots=True)
 class BringUp:
-    """What mirroring so many partitions took; seconds are of the processor."""
+    """Cost of mirroring `partitions` partitions; seconds are processor time."""
 
     partitions: int
     creating_s: float
-    """Creating them on both clusters, from the order until each has its leader and its full ISR."""
+    """From the request to create them on both clusters until each has its leader and its full ISR."""
     mirroring_s: float
-    """From the order to mirror them until all are MIRRORING and caught up."""
+    """From the request to mirror them until all are MIRRORING and caught up."""
     idle_s: float
-    """A virtual minute, the second after that."""
+    """A virtual minute, the second one after that."""
     grown_kb: float
-    """Memory of the process, from two clusters at rest until the idle minute is over."""
+    """Growth of the process's memory, from two idle clusters until the end of the idle minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failback:
-    """What a failback of so many partitions sent between the sites, both ways, in bytes."""
+    """Bytes that a failback of `partitions` partitions sent between the sites, both directions."""
 
     partitions: int
     sent: int
 
 
 class Pair:
-    """Clusters a and b at rest, without a topic."""
+    """Clusters a and b, idle and without a topic."""
 
     def __init__(self, configs: Mapping[str, str] | None = None) -> None:
         self.simulation = Simulation(seed=1)
@@ -90,7 +89,7 @@ class Pair:
             self.simulation.run_for(span_s=REST_S)
 
     def sent(self) -> int:
-        """Return the bytes that have left one site for the other."""
+        """Return the bytes sent between the sites."""
         return sum(self.simulation.world.network.crossed.values())
 
 
@@ -99,7 +98,7 @@ def names(partitions: int) -> list[str]:
 
 
 def mirrored(pair: Pair, topics: Sequence[str]) -> Mirror:
-    """Mirror topics of `a` to `b` until all is caught up."""
+    """Mirror topics of `a` to `b` until all have caught up."""
     mirror = Mirror("dr", source=pair.a, destination=pair.b)
     mirror.create()
     mirror.add_topics(topics)
@@ -108,7 +107,7 @@ def mirrored(pair: Pair, topics: Sequence[str]) -> Mirror:
 
 
 def resident_kb() -> float:
-    """Return the memory of this process that is in use now, in kB."""
+    """Return the current resident memory of this process, in kB."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / KB
@@ -128,8 +127,8 @@ def bring_up(partitions: int) -> BringUp:
     start = time.process_time()
     mirror = mirrored(pair, topics)
     mirroring_s = time.process_time() - start
-    pair.simulation.run_for(span_s=60)  # What the mirror has begun comes to its end.
-    gc.collect()  # One that falls due would take longer than the minute itself.
+    pair.simulation.run_for(span_s=60)  # Work that the mirror has started finishes.
+    gc.collect()  # A collection during the minute would take longer than the minute itself.
     start = time.process_time()
     pair.simulation.run_for(span_s=60)
     idle_s = time.process_time() - start
@@ -139,7 +138,7 @@ def bring_up(partitions: int) -> BringUp:
 
 
 def failback(partitions: int) -> Failback:
-    """`b` takes over and takes writes; then `a` mirrors it, and cuts nothing but finds out that it need not."""
+    """Fail over to `b` and write there; then mirror it to `a`, which finds that it need not truncate."""
     topics, each = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
     pair = Pair()
     pair.create(pair.a, topics, each)
@@ -166,19 +165,19 @@ def _in_process(what: str, partitions: int) -> dict[str, float]:
 
 @cache
 def brought_up(partitions: int) -> BringUp:
-    """Return what `bring_up` told in a process of its own; the rows that need it share one run."""
+    """Return the result of `bring_up` in a separate process; the rows that need it share one run."""
     found = _in_process("bring-up", partitions)
     return BringUp(partitions, found["creating_s"], found["mirroring_s"], found["idle_s"], found["grown_kb"])
 
 
 @cache
 def failed_back(partitions: int) -> Failback:
-    """Return what `failback` told in a process of its own."""
+    """Return the result of `failback` in a separate process."""
     return Failback(partitions, int(_in_process("failback", partitions)["sent"]))
 
 
 def once(ratio: Callable[[], float]) -> Callable[[int], list[float]]:
-    """Measure a ratio of runs that take long, and so are made once: its quarters are the ratio itself."""
+    """Measure a ratio of long runs only once; its quarters are the ratio itself."""
     return lambda _: [ratio()] * 2
 
 

@@ -1,14 +1,13 @@
-"""Does a fetch within a session cost what changed, or what the session holds? (E3)
+"""Cost of a fetch within a session by the number of partitions in the session (E3).
 
-The leader's end: a broker leads 10 or 10,000 partitions, all in one session. Before each fetch one record is appended
-to another partition; the fetch names the partition that the answer before it had, and gets the new record. Timed is
-the fetch alone, from frame to answer. A poll without news waits, and is answered when its time is up: both halves are
-timed.
+Leader: a broker leads 10 or 10,000 partitions, all in one session. Before each fetch one record is appended to another
+partition; the fetch names the partition of the previous response, and gets the new record. Only the fetch is timed,
+from frame to response. A fetch without new records waits until its timeout and is then answered: both halves are timed.
 
-The fetcher's end: a broker follows 10 or 10,000 partitions of one leader. Timed is an answer with one record, from its
-frame to the frame of the next fetch.
+Fetcher: a broker follows 10 or 10,000 partitions of one leader. A response with one record is timed, from its frame to
+the frame of the next fetch.
 
-A ratio of 1 says that a session of 10,000 costs nothing more than one of 10.
+With a ratio of 1, a session of 10,000 partitions costs no more than one of 10.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TOPIC = "orders"
 CONSUMER, FOLLOWER = -1, 2
 SESSION_ID = 77
 Step = Callable[[], int]
-"""Does one round of fetches, and returns the nanoseconds that are to count."""
+"""Runs one round of fetches, and returns the nanoseconds to count."""
 
 
 def record(now_ms: int) -> bytes:
@@ -38,7 +37,7 @@ def record(now_ms: int) -> bytes:
 
 
 class Session:
-    """The requests and answers of one session with a lone broker, which leads all of its partitions."""
+    """Requests and responses of one session with a lone broker, which leads all of its partitions."""
 
     def __init__(self, partitions: int, replica_id: int) -> None:
         self.replica_id = replica_id
@@ -48,10 +47,10 @@ class Session:
         self.offsets = [0] * partitions
         self.turn = 0
         self.named: list[int] = []
-        """Partitions whose offset the next request tells: those that the last answer had."""
+        """Partitions whose offset the next request contains: those of the last response."""
         self.session_id = 0
         self.epoch = 0
-        # The first fetch opens the session; a record is there already, so that it need not wait.
+        # The first fetch opens the session; a record is there already, so that the fetch need not wait.
         self._append(0)
         self._take(self._fetch(list(range(partitions))))
         assert self.session_id, "the broker keeps the session"
@@ -89,7 +88,7 @@ class Session:
         return answer_in(self.broker.request(self._frame(named)))
 
     def _take(self, answer: bytes) -> int:
-        """Take over an answer; return how many partitions had records in it."""
+        """Process a response; return the number of partitions with records in it."""
         body = decode_response(answer, key_of(FetchRequest), version(FetchRequest)).body
         assert isinstance(body, FetchResponse) and body.error_code == 0
         self.session_id, self.epoch = body.session_id, self.epoch + 1
@@ -103,8 +102,8 @@ class Session:
         return len(self.named)
 
     def with_news(self) -> int:
-        """One partition gets a record and is fetched."""
-        # A prime step, so that neighbours do not follow one another.
+        """Append a record to one partition, and fetch it."""
+        # A prime step, so that consecutive turns use distant partitions.
         self.turn = (self.turn + 7_919) % self.partitions
         self._append(self.turn)
         frame = self._frame(self.named)
@@ -115,7 +114,7 @@ class Session:
         return spent
 
     def without_news(self) -> int:
-        """A fetch waits until its time is up."""
+        """Fetch without new records, until the timeout."""
         frame = self._frame(self.named)
         start = time.perf_counter_ns()
         effects = self.broker.request(frame)
@@ -129,7 +128,7 @@ class Session:
 
 
 class Followed:
-    """Broker 2, which follows all partitions of broker 1; the answers are made here."""
+    """Broker 2, which follows all partitions of broker 1, whose responses are made here."""
 
     def __init__(self, partitions: int) -> None:
         self.partitions = partitions
@@ -139,7 +138,7 @@ class Followed:
         self.turn = 0
         (self.fetch,) = self._fetches(self.broker.started)
         named = self.names()
-        while len(named) < partitions:  # The session holds every partition before anything is timed.
+        while len(named) < partitions:  # The session holds every partition before the measurement starts.
             (self.fetch,) = self._fetches(self.broker.broker.handle(self.broker.now, self._answer([])))
             named += self.names()
 
@@ -147,7 +146,7 @@ class Followed:
         return [effect for effect in effects if isinstance(effect, Send)]
 
     def _answer(self, rows: list[PartitionData]) -> ResponseReceived:
-        """Return the leader's answer to the fetch that is under way."""
+        """Return the leader's response to the fetch in flight."""
         head = peek_request(b"".join(self.fetch.chunks))
         topics = [FetchableTopicResponse(topic_id=self.broker.topic_ids[TOPIC], partitions=rows)] if rows else []
         body = FetchResponse(session_id=SESSION_ID, responses=topics)
@@ -156,7 +155,7 @@ class Followed:
         return ResponseReceived(self.fetch.link, frame)
 
     def with_news(self) -> int:
-        """One partition's record comes, and the next fetch leaves."""
+        """Deliver one partition's record, and time it until the next fetch is sent."""
         self.turn = index = (self.turn + 7_919) % self.partitions
         offset = self.offsets[index]
         set_base_offset_and_epoch(self.batch, offset, LEADER_EPOCH)
@@ -171,7 +170,7 @@ class Followed:
         return spent
 
     def names(self) -> list[tuple[int, int]]:
-        """Return the partitions that the fetch under way names, with their offsets."""
+        """Return the partitions of the fetch in flight, with their offsets."""
         request = decode_request(b"".join(self.fetch.chunks)).body
         assert isinstance(request, FetchRequest)
         return [(row.partition, row.fetch_offset) for topic in request.topics for row in topic.partitions]
@@ -179,12 +178,12 @@ class Followed:
 
 # -- Measuring ----------------------------------------------------------------------------------
 
-ROUND_NS = 50_000_000  # A round ends after so long, or so many steps, whichever comes first, but has a few at least.
+ROUND_NS = 50_000_000  # A round ends after this time or STEPS_MAX steps, but not before STEPS_MIN.
 STEPS_MIN, STEPS_MAX = 3, 400
 
 
 def cost(step: Step) -> float:
-    """Return the nanoseconds of one step: the median, so that a look at the clock of another process counts little."""
+    """Return the nanoseconds of one step: the median, so that interruptions by other processes count little."""
     spent: list[int] = []
     while len(spent) < STEPS_MIN or (len(spent) < STEPS_MAX and sum(spent) < ROUND_NS):
         spent.append(step())

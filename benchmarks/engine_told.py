@@ -1,12 +1,12 @@
 """`python -m benchmarks.engine_told scale | week | month`: long runs without a gate.
 
-scale   the KIP's own scale test: 1,000 topics of 100 partitions come to MIRRORING between two clusters of three
+scale   the KIP's own scale test: 1,000 topics of 100 partitions reach MIRRORING between two clusters of three
         brokers, fail over and fail back, in one process
-week    its stability test: the same pair under load for seven virtual days; memory should stay as it is
-month   a compacted topic of 1,000 keys, mirrored for thirty virtual days: what its logs take on both disks
+week    its stability test: the same pair under load for seven virtual days; memory should not grow
+month   a compacted topic of 1,000 keys, mirrored for thirty virtual days: size of its logs on both disks
 
-Every line tells what a part of the run took: seconds on the clock and of the processor, memory in use after it, and the
-peak so far. docs/findings.md has what came of them.
+Every line shows the cost of a part of the run: wall and processor seconds, memory in use after it, and the peak until
+then. The results are in docs/findings.md.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ WEEK_CONFIGS = {"log.retention.ms": str(HOUR_S * 1000), "log.roll.ms": str(HOUR_
 KEYED_TOPIC, KEYED_RECORDS, TOMBSTONE_SHARE, VALUE_BYTES = "latest", 20, 0.05, 100
 KEYED_CONFIGS = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20), "segment.ms": str(HOUR_S * 1000)}
 MONTH_CONFIGS = {"broker.heartbeat.interval.ms": "60000", "broker.session.timeout.ms": "300000"}
-"""The rest is Kafka's default; heartbeats that are rarer make the month shorter to simulate."""
+"""All others are Kafka's defaults; rarer heartbeats make the month faster to simulate."""
 
 
 class Telling:
-    """A line for each part of a run, and a bar while it goes on."""
+    """Prints a line for each part of a run, and a progress bar during it."""
 
     def __init__(self) -> None:
         console = Console(stderr=True)
@@ -66,7 +66,7 @@ class Telling:
 
     @contextmanager
     def part(self, title: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Tell what is done inside; what is yielded takes how much of `total` is done so far."""
+        """Report the cost of the block; call the yielded function with the part of `total` that is done."""
         with self._progress:
             task = self._progress.add_task(title, total=total)
             clock, processor = time.perf_counter(), time.process_time()
@@ -80,7 +80,7 @@ class Telling:
 
 
 def peak_bytes() -> int:
-    """Return the largest memory that this process has had."""
+    """Return the peak memory of this process in bytes."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) << 10
@@ -118,13 +118,13 @@ def scale(topics: int, partitions: int) -> None:
 def come_to(
     mirror: Mirror, state: MirrorState, partitions: Sequence[TopicPartition], done: Callable[[int], None]
 ) -> None:
-    """Run until all partitions are in `state`; those that are mirrored have caught up as well."""
+    """Run until all partitions are in `state`; those in MIRRORING have also caught up."""
     caught_up = state is MirrorState.MIRRORING
     mirror.wait_for_state(state, partitions, within_s=WITHIN_S, caught_up=caught_up, watch=counting(state, done))
 
 
 def week(days: int, every_s: float) -> None:
-    """Each partition gets three records at a time, as in the demo while it mirrors."""
+    """Each partition gets three records at a time, like in the demo while it mirrors."""
     telling = Telling()
     pair = Pair(WEEK_CONFIGS)
     pair.create(pair.a, [LOAD_TOPIC], LOAD_PARTITIONS)
@@ -151,7 +151,7 @@ def week(days: int, every_s: float) -> None:
 def month(days: int, keys: int, every_s: float) -> None:
     """Records of random keys, some of them tombstones, at regular times; each day's end is a row.
 
-    One broker on each side, so that what its cleaner left is compared and not when it ran.
+    Each side has one broker, so that the results of the cleaners are compared, not the times when they ran.
     """
     simulation = Simulation(seed=1)
     a = Cluster(simulation, "a", brokers=1, configs=MONTH_CONFIGS)

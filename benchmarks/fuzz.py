@@ -1,10 +1,10 @@
-"""The fuzzer: how many frames a second, and how far does it get (Z1 to Z4)?
+"""The fuzzer: frames per second, and coverage (Z1 to Z4).
 
-Z1: bodies of all messages in all versions, as bytes, beside Hypothesis' own stream: `st.from_type` of a message's
-class, encoded. Z2: frames made and tried, by themselves, for each target in one process. Z3: APIs and versions of which
-a reader of whole requests took one within a minute, beside atheris without the grammar; both give it headers and bodies
-as a broker gets them, and atheris, which sees the reader's lines, begins with nothing. Z4: frames put to a broker of
-ours behind a port, charged to the fuzzer's process.
+Z1: bodies of all messages in all versions, as bytes, compared with Hypothesis' stream: `st.from_type` of a message's
+class, encoded. Z2: frames generated and run, for each target in one process. Z3: number of APIs and versions with a
+request that a reader of whole requests accepted within a minute, compared with atheris without the grammar; both give
+it headers and bodies as a broker gets them, and atheris, which sees the reader's lines, starts with an empty corpus.
+Z4: frames sent to a kmirror broker behind a port, charged to the fuzzer's process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.registry import by_name, names
 
 EXAMPLES = 64
-"""Of each call: Hypothesis draws so many for one property."""
+"""Examples of each call: the number that Hypothesis draws for one property."""
 REACHED_S = 60.0
 TOLD_S = 4.0
 
@@ -33,7 +33,7 @@ def all_messages() -> Stream:
 
 
 def made() -> tuple[Run, Run]:
-    """Return what makes `EXAMPLES` frames here, and what has Hypothesis make as many."""
+    """Return a function that makes `EXAMPLES` frames here, and one that makes as many with Hypothesis."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
@@ -68,7 +68,7 @@ def made() -> tuple[Run, Run]:
 
 @cache
 def tried(target: str) -> list[float]:
-    """Return the frames tried in a second of this process, a few times."""
+    """Return the frames run in a second of this process, a few times."""
     opened, source = open_target(target, Wanted(seed=1))
     campaign = Campaign(opened, source)
     run_for(campaign, TOLD_S)
@@ -93,13 +93,13 @@ def run_for(campaign: Campaign, seconds: float) -> None:
 
 
 def reached(tally: Tally, *, wholly: bool) -> int:
-    """Return of how many APIs and versions a request was taken, or every part of one was read to its end."""
+    """Return the number of APIs and versions with an accepted request, or with any part read to its end."""
     return len({row[:2] for row in tally.outcomes if (row[2] == TAKEN if wholly else row[2].startswith(TAKEN))})
 
 
 @cache
 def minutes() -> list[tuple[Tally, Tally]]:
-    """Return what ours came to in a minute, and atheris without the grammar, for two seeds."""
+    """Return the tallies of kmirror in a minute, and of atheris without the grammar, for two seeds."""
     from kmirror.fuzz.coverage import run
 
     found = []
@@ -114,7 +114,7 @@ def minutes() -> list[tuple[Tally, Tally]]:
 
 
 def against_atheris(pairs: int, *, wholly: bool) -> list[float]:
-    """Return the APIs and versions reached by ours over those that atheris reaches without the grammar."""
+    """Return the APIs and versions that kmirror reached over those of atheris without the grammar."""
     return [reached(ours, wholly=wholly) / max(1, reached(theirs, wholly=wholly)) for ours, theirs in minutes()]
 
 

@@ -1,9 +1,9 @@
-"""Ratios that a drifting machine cannot spoil.
+"""Ratios that are independent of the machine's drift.
 
-Ours and the peer's run in turns within one process, in slices of some tens of milliseconds; each pair of neighbouring
-slices gives one ratio, and the median of those is the row's. A ratio above 1 means that ours is better by that factor,
-also where memory or import time is compared. Absolute times are not shown: they mean nothing on another machine, and
-little on this one.
+kmirror and the peer run in turns within one process, in slices of some tens of milliseconds; each pair of adjacent
+slices gives one ratio, and the row's ratio is their median. A ratio above 1 means that kmirror is better by that
+factor, also where memory or import time is compared. Absolute times are not shown: they mean nothing on another
+machine, and little on this one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 Run = Callable[[], object]
-OURS = ("kmirror", "asyncio")  # Peers that are always there: a limit, or what comes with Python.
+OURS = ("kmirror", "asyncio")  # Peers that are always installed: a limit, or a part of Python.
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One comparison. `prepare` builds both sides when its turn has come."""
+    """One comparison. `prepare` builds both sides just before they are measured."""
 
     id: str
     case: str
@@ -40,9 +40,9 @@ class Case:
     prepare: Callable[[], tuple[Run, Run]]
     floor: float | None = None
     reach: float | None = None
-    # Gives the ratios itself, where time in this process is not what is compared.
+    # Returns the ratios itself, if the comparison is not of time in this process.
     measure: Callable[[int], list[float]] | None = None
-    version: str | None = None  # The peer's, where it is no installed package.
+    version: str | None = None  # Version of the peer, if it is not an installed package.
 
     @property
     def is_possible(self) -> bool:
@@ -56,7 +56,7 @@ class Row:
     peer: str
     peer_version: str
     ratio: float
-    low: float  # First and last quarter of the paired ratios.
+    low: float  # First and last quartile of the paired ratios.
     high: float
     floor: float | None
     reach: float | None
@@ -87,7 +87,7 @@ def no_runs() -> tuple[Run, Run]:
 
 
 def calls_per_slice(run: Run, slice_ns: int) -> int:
-    """How many calls fill a slice."""
+    """Return the number of calls that fill a slice."""
     run()
     calls = 1
     while True:
@@ -97,18 +97,18 @@ def calls_per_slice(run: Run, slice_ns: int) -> int:
         calls *= 4
 
 
-# A slice is cut in so many parts, of which the best one counts: another process on the machine then spoils no pair.
+# Parts of a slice; only the fastest counts, so that another process on the machine spoils no pair.
 PARTS = 8
 
 
 def best_time(run: Run, calls: int) -> float:
-    """Nanoseconds per call within one slice."""
+    """Return nanoseconds per call within one slice."""
     part = max(1, calls // PARTS)
     return min(timed(run, part) for _ in range(PARTS)) / part
 
 
 def timed(run: Run, calls: int) -> int:
-    """Nanoseconds for so many calls."""
+    """Return nanoseconds for `calls` calls."""
     start = time.perf_counter_ns()
     for _ in range(calls):
         run()
@@ -116,13 +116,13 @@ def timed(run: Run, calls: int) -> int:
 
 
 def paired_ratios(ours: Run, theirs: Run, effort: Effort) -> list[float]:
-    """The peer's time over ours, once for each pair of slices."""
+    """Return the peer's time over kmirror's, once for each pair of slices."""
     our_calls = calls_per_slice(ours, effort.slice_ns)
     their_calls = calls_per_slice(theirs, effort.slice_ns)
     ratios = []
     for turn in range(effort.pairs):
         gc.collect()
-        # The two take turns in going first.
+        # The order alternates.
         if turn % 2:
             their_time = best_time(theirs, their_calls)
             our_time = best_time(ours, our_calls)
@@ -134,7 +134,7 @@ def paired_ratios(ours: Run, theirs: Run, effort: Effort) -> list[float]:
 
 
 def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
-    """One row for each case whose peer is installed."""
+    """Yield one row for each case whose peer is installed."""
     commit, machine = current_commit(), current_machine()
     for case in cases:
         peer_version = installed(case.peer) if case.version is None else case.version
@@ -151,7 +151,7 @@ def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
 
 @cache
 def scratch() -> Path:
-    """Return the folder for what a run needs on disk; it goes when the process ends, also by `kill` or `timeout`."""
+    """Return a folder for the files of a run; it is removed when the process ends, also by `kill` or `timeout`."""
     path = Path(tempfile.mkdtemp(prefix="kmirror-benchmark-"))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
@@ -159,7 +159,7 @@ def scratch() -> Path:
 
 
 def installed(package: str) -> str:
-    """The peer's version; "-" for what comes with Python, or for ourselves."""
+    """Return the peer's version; "-" if it is a part of Python, or kmirror itself."""
     try:
         return version(package)
     except PackageNotFoundError:

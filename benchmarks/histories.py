@@ -1,8 +1,8 @@
-"""What a random history costs (H1): processor time of `full`, drawn, run and judged, beside a loop of plain Python.
+"""Cost of a random history (H1): processor time of `full`, drawn, run and judged, compared with a loop of plain Python.
 
-The loop does what a simulator cannot do without: it takes plans from a heap, looks their subjects up, packs and unpacks
-a frame and updates a digest. It has as many rounds as fit into the goal, 0.4 seconds of a quiet core of the machine on
-which that was set, where a history took one second. So a ratio of 1 says that a history takes as long as the goal.
+The loop does the minimum work of a simulator: it takes plans from a heap, looks their subjects up, packs and unpacks a
+frame and updates a digest. Its number of rounds takes as long as the goal, 0.4 seconds of an idle core of the machine
+on which that was set, where a history took one second. So a ratio of 1 means that a history takes as long as the goal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.histories.run import run_history
 ROUNDS = 650_000
 SUBJECTS = 64
 HISTORIES = 3
-"""In one pair: histories differ by a factor of five."""
+"""Histories of one pair: they differ by a factor of five."""
 FRAME = Struct(">iqiqiqi")
 
 
@@ -50,7 +50,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
 def measure(pairs: int, *, rounds: int = ROUNDS, profile: str = "full") -> list[float]:
     """Return the time of the loop over that of a history, for each group of histories."""
     thresholds = gc.get_threshold()
-    collect_rarely()  # As `kmirror sim` does.
+    collect_rarely()  # Like `kmirror sim`.
     try:
         return list(_ratios(pairs, rounds, profile))
     finally:
@@ -58,7 +58,7 @@ def measure(pairs: int, *, rounds: int = ROUNDS, profile: str = "full") -> list[
 
 
 def _ratios(pairs: int, rounds: int, profile: str) -> Iterator[float]:
-    run_history(seed=0, profile="smoke")  # What is loaded on the way is no part of it.
+    run_history(seed=0, profile="smoke")  # Loading modules is not measured.
     for pair in range(pairs):
         before = processor_seconds(lambda: loop(rounds))
         seeds = range(pair * HISTORIES, (pair + 1) * HISTORIES)

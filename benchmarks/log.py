@@ -1,8 +1,8 @@
-"""The log's append beside the limit and beside the peers: the gates P1 to P4. P5 to P8 are in `pass_through`.
+"""The log's append compared with the limit and with the peers: gates P1 to P4. P5 to P8 are in `pass_through`.
 
-The limit is one CRC-32C over the whole run of bytes and one copy of it, into memory or into a file. A ratio of
-0.9 says that the append, with all it judges and indexes, takes a ninth more than that. Memory and file
-pages are warm on both sides.
+The limit is one CRC-32C over the whole run of bytes and one copy of it, into memory or into a file. With a ratio of 0.9
+the append, including its checks and indexes, takes a ninth more than the limit. Memory and file pages are warm on both
+sides.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kmirror.records import RecordData, build_batch, set_base_offset_and_epoch
 from kmirror.records.crc32c import crc32c_function
 
 TP = TopicPartition("benchmark", 0)
-RUN_BYTES = 16 << 20  # What a mirror appends while it catches up, in one call or many.
-FETCH_BYTES = 1 << 20  # What it gets in one fetch, and what a reader of the peers' is handed.
+RUN_BYTES = 16 << 20  # Bytes that a mirror appends while it catches up, in one call or in many.
+FETCH_BYTES = 1 << 20  # Bytes of one fetch response, and of one call of a peer's reader.
 KIB, MIB = 1 << 10, 1 << 20
-IDEMPOTENT = 7  # A producer's id: what producers send since Kafka 3.0 has one.
+IDEMPOTENT = 7  # A producer id: producers have one by default since Kafka 3.0.
 
 
 def batches(size: int, total: int = RUN_BYTES, *, producer_id: int = -1) -> tuple[memoryview, int]:
-    """So many bytes of batches of `size`, and how many batches that are."""
+    """Return `total` bytes of batches of `size`, and the number of batches."""
     epoch, sequence = (0, 0) if producer_id >= 0 else (-1, -1)
     record = RecordData(None, b"v" * (size - 80), (), 1_000)
     one = bytearray(build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
@@ -49,7 +49,7 @@ def warm(size: int) -> bytearray:
 
 
 def memory_append(view: memoryview) -> Run:
-    """Append the run to an empty log, into the same buffer each time, so that no page is touched first."""
+    """Append the run to an empty log, into the same buffer each time, so that no new page is touched."""
     buffer = warm(len(view) + KIB)
     store = MemoryStore(allocate=lambda _: buffer)
     log = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
@@ -63,7 +63,7 @@ def memory_append(view: memoryview) -> Run:
 
 
 def empty(log: PartitionLog) -> None:
-    """Forget what the log holds, at no cost that would be taken for the append's."""
+    """Empty the log, at a cost that is negligible beside the append."""
     log.segments[-1].forget()
     log.segments.end_offset = 0
 
@@ -87,7 +87,7 @@ def against_limit(size: int, producer_id: int = -1) -> Callable[[], tuple[Run, R
 
 
 def against_peer(peer: str, size: int) -> Callable[[], tuple[Run, Run]]:
-    """The peer splits the run into batches, checks each sum, and adds each batch to a buffer."""
+    """The peer splits the run into batches, checks each checksum, and adds each batch to a buffer."""
 
     def prepare() -> tuple[Run, Run]:
         view, count = batches(size, FETCH_BYTES)
@@ -120,7 +120,7 @@ def file_pair(size: int) -> Callable[[], tuple[Run, Run]]:
         crc32c = crc32c_function()
 
         def ours() -> None:
-            # The file keeps its pages: what is measured is the append, not the file system's allocation.
+            # The file keeps its pages: the append is measured, not the file system's allocation.
             empty(log)
             store._sizes[0] = 0
             log.append_as_mirror(view, source_epoch=1)
@@ -135,7 +135,7 @@ def file_pair(size: int) -> Callable[[], tuple[Run, Run]]:
 
 
 def cost_in_checksums(pairs: int) -> list[float]:
-    """One small checksum call over what a batch of 1 KiB costs above the limit."""
+    """Return one small checksum call over the cost of a 1 KiB batch above the limit."""
     view, count = batches(KIB)
     ours, limit, crc32c = memory_append(view), memory_limit(view), crc32c_function()
     small = memoryview(bytes(100))

@@ -1,7 +1,7 @@
-"""A real broker without a world around it: its image is laid down, frames are given to it, effects are only collected.
+"""A broker without its surroundings: it gets an image and frames, and its effects are only collected.
 
-It has every component that a broker of a cluster has. Nothing runs but `handle`: no heap, no network, no trace, and no
-timer fires. What a benchmark takes of it is the engine's own cost.
+It has every component of a broker in a cluster. Only `handle` runs: no heap, no network, no trace, and no timer fires.
+So a benchmark measures the engine's own cost.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LoneBroker:
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW
         self.started = self._publish(self._records(topics, leader, replicas))
-        """What the broker wants as soon as it knows its partitions: a follower sends its first fetch."""
+        """Effects of the broker's first image with its partitions: a follower sends its first fetch."""
         self.broker.parts.server.accept()
         self.broker.handle(NOW, LinkOpened(LINK, "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 50_000)))
 
@@ -106,21 +106,21 @@ class LoneBroker:
         return self.broker.parts.replicas.partitions[TopicPartition(topic, index)]
 
     def request(self, frame: Chunk) -> list[Effect]:
-        """Have a request handled, as it comes from a client; return all effects."""
+        """Handle a request of a client; return all effects."""
         return self.broker.handle(self.now, RequestReceived(LINK, frame))
 
 
 def version(request: type[Message]) -> int:
-    """Return the version of today: the newest one, with the mirror feature on."""
+    """Return the current version: the newest one, with the mirror feature on."""
     return version_served(key_of(request), mirror=True)
 
 
 def frame_of(body: Message, *, correlation_id: int = 1) -> bytes:
-    """Return the frame of a request as a client of today sends it."""
+    """Return the frame of a request in its current version."""
     return encode_request(body, version(type(body)), correlation_id=correlation_id, client_id="benchmark")
 
 
 def answer_in(effects: Sequence[Effect]) -> bytes:
-    """Return the frame of the one answer among the effects of a request."""
+    """Return the frame of the only response among the effects of a request."""
     (reply,) = [effect for effect in effects if isinstance(effect, Reply)]
     return b"".join(reply.chunks)

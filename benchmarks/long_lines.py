@@ -1,9 +1,9 @@
-"""How much of a long line does a mirror fill, with one partition and with four, beside a plain consumer? (L1 to L3)
+"""Share of a long line that a mirror uses, with one partition and with four, compared with a consumer (L1 to L3).
 
-In the simulator, by virtual time: the numbers are the same on every machine. The source has 256 MiB in batches of
-128 KiB before the mirror begins, and what counts are the last three quarters of that. The line between the clusters
-gives 50 MB/s to each direction. The simulator's links know no TCP window: a frame leaves at the line's rate at once.
-The consumer is `kmirror.Consumer` at the other end of such a line, with the defaults of Kafka's consumer.
+In the simulator, by virtual time: the numbers are the same on every machine. The source has 256 MiB in batches of 128
+KiB before the mirror starts, and the last three quarters of that are measured. The line between the clusters carries 50
+MB/s in each direction. The simulator's links have no TCP window: a frame is sent at the line's rate immediately. The
+consumer is `kmirror.Consumer` at the other end of such a line, with the defaults of Kafka's consumer.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ BATCHES, RECORDS, RECORD_BYTES = 2_048, 128, 1_000
 FIXED = (("mirror.replica.fetch.max.bytes", "0"),)
 FOUR = (("mirror.num.replica.fetchers", "4"),)
 FLOORS = {1: 0.95, 20: 0.9, 100: 0.8, 200: 0.7}
-"""Round trip in ms to the least share of the line that one partition has to fill."""
+"""Round trip in ms to the minimum share of the line that one partition must use."""
 WITHIN_S = 3_600.0
 
 
 def written(simulation: Simulation, partitions: int = 1) -> Cluster:
-    """Return a source of one broker, with the same bytes in all, however many partitions they are in."""
+    """Return a source of one broker, with the same bytes in total for any number of partitions."""
     cluster = Cluster(simulation, "a", brokers=1)
     cluster.start()
     cluster.create_topic(TOPIC, partitions)
@@ -46,14 +46,14 @@ def written(simulation: Simulation, partitions: int = 1) -> Cluster:
 
 
 def ends(cluster: Cluster) -> int:
-    """Return the sum of the log ends at the leaders."""
+    """Return the sum of the log end offsets at the leaders."""
     leaders = [cluster.leader(tp) for tp in cluster.partitions() if tp.topic == TOPIC]
     return sum(leader.log.log_end_offset for leader in leaders if leader is not None)
 
 
 @cache
 def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[str, str], ...] = ()) -> float:
-    """Return the MB of records that a mirror takes over in a second of virtual time."""
+    """Return the MB of records that a mirror copies in a second of virtual time."""
     simulation = Simulation(seed=1)
     source = written(simulation, partitions)
     destination = Cluster(simulation, "b", brokers=1, configs=dict(configs))
@@ -71,7 +71,7 @@ def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[
 
 @cache
 def consumer_rate(round_trip_ms: float) -> float:
-    """Return the MB of records that a consumer at the other end of the line is given in a second of virtual time."""
+    """Return the MB of records that a consumer at the other end of the line gets in a second of virtual time."""
     simulation = Simulation(seed=1)
     source = written(simulation)
     simulation.line("a-client", "a-1").set(latency_ms=round_trip_ms / 2, jitter_ms=0, bandwidth_kbps=KBPS)
@@ -86,7 +86,7 @@ def consumer_rate(round_trip_ms: float) -> float:
 
 
 def cases() -> list[Case]:
-    """Return L1 to L3, of each round trip."""
+    """Return L1 to L3 for each round trip."""
     return [case for ms, floor in FLOORS.items() for case in _cases(ms, floor)]
 
 
@@ -99,5 +99,5 @@ def _cases(ms: int, floor: float) -> Iterator[Case]:
 
 
 def _case(id_: str, text: str, measure: Callable[[], float], floor: float | None = None) -> Case:
-    """Return a case without noise: each pair would be the same."""
+    """Return a case without noise: all pairs would be equal."""
     return Case(id_, text, "kmirror", no_runs, floor, measure=lambda pairs: [measure()] * 2)

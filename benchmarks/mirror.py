@@ -1,14 +1,14 @@
-"""Mirroring a real Kafka: `kmirror serve` beside MirrorMaker 2, and beside a follower of the same Kafka (M1 to M4).
+"""Mirroring an Apache Kafka: `kmirror serve`, MirrorMaker 2, and a follower of the same Kafka (M1 to M4).
 
-M1 and M2: log bytes for each second of a process's processor time, user and system, all threads. One client writes
-64 MiB of records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower, ours
-and MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of
-1 KiB, and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own
-process only, ours for the broker that keeps the log too. The gates are for the first turns after the start. All go on
-until the JVMs' costs no longer fall, and rows without gates tell what it is then. Between two turns the system drops
-what it cached of the logs, and before each one it is given memory: what a virtual machine has not used for some seconds
-is slow. M3: what each comes to by itself, and who does no more than receive, check and write. M4: how much later than
-at the source a consumer sees a record, at 10 MB/s.
+M1 and M2: log bytes for each second of a process's processor time, user and system, all threads. One client writes 64
+MiB of records to four partitions, in batches of 16 KiB, while all peers are stopped; then the follower, kmirror and
+MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of 1 KiB,
+and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own process only,
+kmirror also for the broker that stores the log. The gates apply to the first turns after the start. The peers then
+continue until the JVMs' costs no longer fall, and rows without gates show the costs at that time. After each turn the
+cached pages of the logs are dropped, and before each turn memory is touched: memory that a virtual machine has not used
+for some seconds is slow. M3: the rate of each peer, and of a program that only receives, checks and writes. M4: delay
+until a consumer sees a record, compared with the source, at 10 MB/s.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ PAIRS_MAX = 5
 WARM_UP_MIN, WARM_UP_MAX = 6, 24
 FIRST_MIB = WARM_UP_MIN * WRITTEN_BYTES >> 20
 SETTLED = 0.97
-"""A cost falls as long as the last three runs hold one that is below this much of the best before them."""
+"""A cost still falls while one of the last three runs is below this factor of the best run before them."""
 FOLLOWER_GATES = (2.0, 5.0)
 STEADY_BYTES = 10 * MB
 STEADY_RECORD_BYTES = 10_000
 STEADY_TICKS = 100
-"""So often in a second some records are written."""
+"""Writes of some records per second."""
 STEADY_S = 20
 STEADY_WARM_UP_S = 5
 
 
 class Load(NamedTuple):
-    """What is mirrored; rows name it by `text`. The gates are those beside MirrorMaker and beside the follower."""
+    """The mirrored data; rows name it by `text`. The gates are relative to MirrorMaker and to the follower."""
 
     text: str
     codec: str
@@ -66,27 +66,27 @@ LOADS = (
 
 
 class Turn(NamedTuple):
-    """What each was charged for the same bytes, in seconds, by its name."""
+    """Processor seconds of each peer for the same bytes, by its name."""
 
     log_bytes: int
     cpu_s: dict[str, float]
 
 
 class Lags(NamedTuple):
-    """How much later than at the source each record was seen, in seconds, in the order in which they were written."""
+    """Delay of each record after it was seen at the source, in seconds, in the order of writing."""
 
     ours: list[float]
     theirs: list[float]
 
 
 def values(size: int) -> list[bytes]:
-    """Return records of which lz4 and snappy make about a half, and gzip and zstd, which know digits, a third."""
+    """Return records that lz4 and snappy compress to about a half, and gzip and zstd, which use digits, to a third."""
     same = b"".join(b'"field-%04d":' % number for number in range(size // 2 // 13 + 1))[: size // 2]
     return [os.urandom(size // 4).hex().encode() + same for _ in range(512)]
 
 
 def write(address: str, load: Load) -> None:
-    """Write `WRITTEN_BYTES`, and wait for all answers."""
+    """Write `WRITTEN_BYTES`, and wait for all responses."""
     from confluent_kafka import Producer
 
     producer: Any = Producer(
@@ -108,8 +108,8 @@ def write(address: str, load: Load) -> None:
 
 
 def turn(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> Turn:
-    """Have all that mirror the topic catch up with the same bytes, one after the other."""
-    peers = (follower, *others)  # The follower first: what it has not, no consumer is given.
+    """Let all peers catch up with the same bytes, one after the other."""
+    peers = (follower, *others)  # The follower first: consumers get only records that it has.
     before = source.log_bytes()
     for peer in peers:
         peer.stop()
@@ -137,9 +137,9 @@ def is_settled(costs: Sequence[float]) -> bool:
 
 class Measured(NamedTuple):
     first: list[Turn]
-    """The first turns of processes that have just started."""
+    """Turns of processes that have just started."""
     turns: list[Turn]
-    """Those when neither JVM's cost falls any more."""
+    """Turns after neither JVM's cost falls any more."""
     lags: Lags | None
 
 
@@ -171,7 +171,7 @@ def rates(turns: Sequence[Turn], name: str) -> list[float]:
 
 
 def told(turns: Sequence[Turn], of: Callable[[Sequence[float]], float]) -> str:
-    """Return the MB of log per CPU-second of each, by the sums or the medians of the turns."""
+    """Return the MB of log per CPU-second of each peer, by the sums or the medians of the turns."""
     log_bytes = of([each.log_bytes for each in turns])
     found = {name: log_bytes / MB / of([each.cpu_s[name] for each in turns]) for name in turns[0].cpu_s}
     return "MB of log per CPU-second: " + ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
@@ -181,7 +181,7 @@ def told(turns: Sequence[Turn], of: Callable[[Sequence[float]], float]) -> str:
 
 
 class Watch(threading.Thread):
-    """A consumer that notes when it sees which record, by the number that the record begins with."""
+    """A consumer that records when it sees each record, by the number at the start of the record."""
 
     def __init__(self, address: str, most: int) -> None:
         super().__init__(daemon=True)
@@ -208,7 +208,7 @@ class Watch(threading.Thread):
 
 
 def steady(source: Source, ours: Peer, theirs: Peer) -> Lags:
-    """Write 10 MB/s for a while, and see when the records are at the source and at both destinations."""
+    """Write 10 MB/s for a while, and record when the source and both destinations have the records."""
     from confluent_kafka import Producer
 
     per_tick = STEADY_BYTES // STEADY_RECORD_BYTES // STEADY_TICKS
@@ -217,7 +217,7 @@ def steady(source: Source, ours: Peer, theirs: Peer) -> Lags:
     for watch in watches:
         watch.start()
         assert watch.is_ready.wait(WITHIN_S)
-    time.sleep(2)  # The consumers find their leaders, and the log ends.
+    time.sleep(2)  # The consumers find their leaders and the log ends.
     producer: Any = Producer({"bootstrap.servers": source.address, "log_level": 0, "linger.ms": 5})
     filler = os.urandom(STEADY_RECORD_BYTES // 2).hex().encode()[20:]
     began = time.perf_counter()
@@ -265,17 +265,17 @@ def _first(load: Load, pairs: int) -> list[Turn]:
 
 
 def against(load: Load, peer: str, turns: Callable[[Load, int], list[Turn]]) -> Callable[[int], list[float]]:
-    """Return what measures a peer's seconds for the same bytes over ours, once for each turn."""
+    """Return a function that measures a peer's seconds for the same bytes over kmirror's, once for each turn."""
     return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in turns(load, pairs)]
 
 
 def alone(load: Load, name: str) -> Callable[[int], list[float]]:
-    """Return what measures the MB of log per second of one's processor time."""
+    """Return a function that measures the MB of log per second of one peer's processor time."""
     return lambda pairs: rates(_turns(load, pairs), name)
 
 
 def limit(pairs: int) -> list[float]:
-    """Return the MB of log per second of processor time of who only receives, checks and writes."""
+    """Return the MB of log per second of processor time of a program that only receives, checks and writes."""
     found = []
     for _ in range(min(pairs, PAIRS_MAX)):
         mirror_servers.have_memory(2 * WRITTEN_BYTES)
@@ -284,7 +284,7 @@ def limit(pairs: int) -> list[float]:
 
 
 def lag(per_cent: int) -> Callable[[int], list[float]]:
-    """Return what measures a percentile of MirrorMaker's lag over ours, for each quarter of what was written."""
+    """Return a function that measures a percentile of MirrorMaker's lag over kmirror's, for each quarter of a run."""
 
     def measure(pairs: int) -> list[float]:
         found = measured(PLAIN, min(pairs, PAIRS_MAX)).lags
@@ -296,7 +296,7 @@ def lag(per_cent: int) -> Callable[[int], list[float]]:
 
 
 def cases() -> list[Case]:
-    """Return M1 to M4, or nothing where there is no MirrorMaker."""
+    """Return M1 to M4, or nothing without MirrorMaker."""
     return list(_cases()) if net_servers.version() is not None and mirror_maker_class_path() is not None else []
 
 

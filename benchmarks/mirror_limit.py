@@ -1,8 +1,8 @@
-"""What does a mirror cost at the least? Receive, check and write, by calls of the system and of one library alone.
+"""Minimum cost of a mirror: receive, check and write, with system calls and one library alone.
 
-Another process sends a file as a Kafka does (`sendfile`, with its send buffer), a mebibyte of each of four partitions
-for each question. What comes is received into one buffer, its batches get their CRC-32C, and each partition's part is
-written to its file. Nothing is parsed, and nobody else is told.
+Another process sends a file like Kafka (`sendfile`, with its send buffer), a mebibyte of each of four partitions for
+each request. The bytes are received into one buffer, the CRC-32C of their batches is computed, and each partition's
+part is written to its file. Nothing is parsed, and no other node is notified.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEND_BUFFER_BYTES = 102_400
 
 
 def send(path: Path, listening: socket.socket) -> None:
-    """Send the next part of a file for each byte that comes, and end with the connection."""
+    """Send the next part of a file for each received byte; end when the connection is closed."""
     at = 0
     connected, _ = listening.accept()
     with connected, path.open("rb") as file, select.epoll() as epoll:
@@ -45,9 +45,9 @@ def send(path: Path, listening: socket.socket) -> None:
 
 
 def cpu_s(log_bytes: int, batch_bytes: int) -> float:
-    """Return the processor time for so many bytes of log, in seconds."""
+    """Return the processor time for `log_bytes` bytes of log, in seconds."""
     crc32c, buffer = crc32c_function(), memoryview(bytearray(ANSWER_BYTES))
-    buffer[:] = bytes(ANSWER_BYTES)  # So that each page is there.
+    buffer[:] = bytes(ANSWER_BYTES)  # So that each page is mapped.
     with _source(log_bytes) as connected, _files() as files, select.epoll() as epoll:
         epoll.register(connected, select.EPOLLIN)
         began = time.process_time()

@@ -1,7 +1,7 @@
-"""The processes of the group `mirror`: a source with a follower, a destination of ours, and MirrorMaker 2 with its own.
+"""Processes of the group `mirror`: a source with a follower, a kmirror destination, and MirrorMaker 2 with its own.
 
-All four mirror or follow the same topic of the same source. Who is not measured is stopped (`SIGSTOP`), so that each
-finds all that was written when its turn comes, and takes it without the others beside it.
+All mirror or follow the same topic of the same source. Peers that are not measured are stopped (`SIGSTOP`), so that
+each finds all written records when its turn comes, and copies them while the others are stopped.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ TOPIC = "mirrored"
 WITHIN_S = 120.0
 LOOK_EVERY_S = 0.005
 STOPPED_FOR = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
-"""For the source: its follower is stopped while records are written, and stays in the ISR."""
+"""Configs of the source: its follower stays in the ISR while it is stopped during writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A process that mirrors or follows `TOPIC`, and where what it writes lies."""
+    """A process that mirrors or follows `TOPIC`, and the location of its log."""
 
     name: str
     process: subprocess.Popen[str]
     folder: Path
-    """The log directory that it fills, by itself or through the broker at `address`."""
+    """Log directory that the process fills, by itself or through the broker at `address`."""
     address: str = ""
     copies: bool = True
-    """Whether the same bytes come to be there; MirrorMaker writes batches of its own."""
+    """Whether it copies the same bytes; MirrorMaker writes its own batches."""
 
     def stop(self) -> None:
         os.kill(self.process.pid, signal.SIGSTOP)
@@ -58,7 +58,7 @@ class Peer:
         return net_servers.cpu_s(self.process)
 
     def has(self, source: Source) -> bool:
-        """Return whether it has all that is in the source's log."""
+        """Return whether it has all records of the source's log."""
         if self.copies:
             return log_bytes(self.folder) == source.log_bytes()
         return ends(self.address) == source.ends()
@@ -70,7 +70,7 @@ class Source:
 
     server: Server
     address: str
-    """Of broker 1."""
+    """Address of broker 1."""
 
     def log_bytes(self) -> int:
         return log_bytes(self.server.folders[0])
@@ -84,7 +84,7 @@ class Source:
 
 
 def log_bytes(folder: Path) -> int:
-    """Return how many bytes of log a broker has of the topic."""
+    """Return the size of a broker's logs of the topic in bytes."""
     return sum(path.stat().st_size for path in logs(folder))
 
 
@@ -93,7 +93,7 @@ def logs(folder: Path) -> Iterator[Path]:
 
 
 def let_pages_go(folder: Path) -> None:
-    """Have the system drop what it has cached of a broker's logs, so that memory does not run short."""
+    """Drop the cached pages of a broker's logs, so that memory does not run short."""
     for path in logs(folder):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -104,10 +104,10 @@ def let_pages_go(folder: Path) -> None:
 
 
 def have_memory(size: int) -> None:
-    """Use so many bytes of memory and give them back, so that the system has them for whoever asks for some next.
+    """Use `size` bytes of memory and free them, so that the next allocation is fast.
 
-    A virtual machine gives memory that is free for a few seconds back to its host. To get it again costs ten times as
-    much as to write to it, and whoever happens to be given such memory would be charged for that.
+    A virtual machine returns memory that is free for a few seconds to its host. To get it back costs ten times as much
+    as to write to it, and the process that happens to get it would be charged.
     """
     with mmap.mmap(-1, size) as memory:
         memory[::PAGE_BYTES] = bytes(-(-size // PAGE_BYTES))
@@ -121,14 +121,14 @@ def ends(address: str) -> list[int]:
     try:
         return [consumer.get_watermark_offsets(TopicPartition(TOPIC, p), 10)[1] for p in range(PARTITIONS)]
     except KafkaException:
-        return []  # The topic is yet to be made.
+        return []  # The topic does not exist yet.
     finally:
         consumer.close()
 
 
 @contextmanager
 def source() -> Iterator[Source]:
-    """Yield a real Kafka of two brokers, with the topic."""
+    """Yield an Apache Kafka of two brokers, with the topic."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     with net_servers.kafka(2, STOPPED_FOR) as server:
@@ -144,7 +144,7 @@ def source() -> Iterator[Source]:
 
 
 def _order(port: int, request: Message) -> None:
-    """Have our broker carry out an order."""
+    """Send a request to the kmirror broker, until it succeeds."""
     wire = encode_request(request, request.MAX_VERSION, correlation_id=1, client_id="c")
     deadline = time.monotonic() + WITHIN_S
     with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as connected:
@@ -172,7 +172,7 @@ def ours(source: Source) -> Iterator[Peer]:
 
 @contextmanager
 def mirror_maker(source: Source, codec: str) -> Iterator[Peer]:
-    """Yield MirrorMaker 2, which writes to a Kafka of its own, compressed as at the source."""
+    """Yield MirrorMaker 2, which writes to its own Kafka, with the source's compression."""
     path = mirror_maker_class_path()
     assert path is not None, "asked before"
     with net_servers.kafka(1) as target:
@@ -212,14 +212,14 @@ def mirror_maker(source: Source, codec: str) -> Iterator[Peer]:
 
 @contextmanager
 def all_of(codec: str) -> Iterator[tuple[Source, Peer, Peer, Peer]]:
-    """Yield the source, ours, MirrorMaker and the follower, which have begun to mirror."""
+    """Yield the source, kmirror, MirrorMaker and the follower, after all have started to mirror."""
     with ExitStack() as stack:
         at = stack.enter_context(source())
         yield at, stack.enter_context(ours(at)), stack.enter_context(mirror_maker(at, codec)), at.follower
 
 
 def until_it_has(peer: Peer, source: Source) -> None:
-    """Wait until a peer has all that is in the source's log."""
+    """Wait until a peer has all records of the source's log."""
     deadline = time.monotonic() + WITHIN_S
     while not peer.has(source):
         assert peer.process.poll() is None, f"{peer.name} ended"

@@ -1,11 +1,11 @@
-"""Brokers on TCP ports beside a real Kafka: one librdkafka client, in turns (N1 to N6).
+"""Brokers on TCP ports compared with Apache Kafka: one librdkafka client, in turns (N1 to N6).
 
-N1: processor time of the server for what is produced; N2: for what is consumed; N3: the client's wall time for N1;
-N4: single records, acks=all, each from `produce` to its delivery report, at the median and the 99th of a hundred, and
-the same by a bare socket, which has next to no time of its own; N5: start-up and memory at rest. N6 is the same of
-three brokers, RF 3, min.insync.replicas 2: one process of ours beside three JVMs, which share the processors with the
-client. One broker has done each job 25 times before it counts, for the JVM compiles what it does often; three have 8
-times, for they take long.
+N1: processor time of the server for producing; N2: for consuming; N3: the client's wall time for N1; N4: single
+records, acks=all, each from `produce` to its delivery report, median and 99th percentile of a hundred, and the same
+with a bare socket, whose own time is negligible; N5: start-up time and idle memory. N6 is the same with three brokers,
+RF 3, min.insync.replicas 2: one kmirror process against three JVMs, which share the processors with the client. With
+one broker each job runs 25 times before it is measured, as the JVM compiles frequent code; with three brokers 8 times,
+as they take long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIB = 1 << 20
 PRODUCED_BYTES = 64 * MIB
 RECORD_BYTES = 1_024
 PAIRS_MAX = 5
-WARM_UP = 25  # After two runs a JVM still compiles: it took more than twice the processor time that it takes after 25.
+WARM_UP = 25  # After two runs a JVM still compiles: it took more than twice the processor time than after 25.
 WARM_UP_OF_THREE = 8
 STARTS_OF_THREE = 3
 PRODUCE_VERSION = 9
@@ -47,14 +47,14 @@ _numbers = count()
 
 
 class Spent(NamedTuple):
-    """What one run cost."""
+    """Cost of one run."""
 
     cpu_s: float
     wall_s: float
 
 
 def values() -> list[bytes]:
-    """Return records of which lz4 makes about half."""
+    """Return records that lz4 compresses to about half."""
     return [os.urandom(RECORD_BYTES // 2).hex().encode() for _ in range(512)]
 
 
@@ -65,7 +65,7 @@ def timed(server: Server, run: Callable[[], None]) -> Spent:
 
 
 def produce(server: Server, topic: str, batch_bytes: int, codec: str) -> None:
-    """Write `PRODUCED_BYTES` in batches of about `batch_bytes`, and wait for all answers."""
+    """Write `PRODUCED_BYTES` in batches of about `batch_bytes`, and wait for all responses."""
     from confluent_kafka import Producer
 
     producer: Any = Producer(
@@ -104,7 +104,7 @@ def consume(server: Server, topic: str) -> None:
     consumer.assign([TopicPartition(topic, 0, 0)])
     left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + WITHIN_S
     while left > 0:
-        asked = min(left, CONSUMED_AT_ONCE)  # For more it would wait the whole second.
+        asked = min(left, CONSUMED_AT_ONCE)  # For more records it would wait the whole second.
         left -= sum(message.error() is None for message in consumer.consume(asked, 1.0))
         assert time.monotonic() < deadline, f"{left} records did not come from {server.name}"
     consumer.close()
@@ -112,7 +112,7 @@ def consume(server: Server, topic: str) -> None:
 
 @cache
 def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Spent, Spent]]]:
-    """Return for each pair what producing and, of one broker, consuming cost: ours and Kafka's."""
+    """Return for each pair the costs of producing and, with one broker, of consuming: kmirror's and Kafka's."""
     jobs: dict[str, Callable[[Server, str], None]] = {"produce": lambda *to: produce(*to, batch_bytes, codec)}
     if brokers == 1:
         jobs["consume"] = consume
@@ -132,7 +132,7 @@ def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list
 
 
 def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) -> Measure:
-    """Return what measures Kafka's seconds over ours."""
+    """Return a function that measures Kafka's seconds over kmirror's."""
 
     def measure(pairs: int) -> list[float]:
         rows = [row[job] for row in measured(batch_bytes, codec, min(pairs, PAIRS_MAX), brokers)]
@@ -145,7 +145,7 @@ def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) 
 
 
 def deliveries(server: Server) -> list[float]:
-    """Return how long a librdkafka client took for each of many single records, in seconds, sorted."""
+    """Return the times that a librdkafka client needs for single records, in seconds, sorted."""
     from confluent_kafka import Producer
 
     topic = f"single-{next(_numbers)}"
@@ -172,7 +172,7 @@ def _singles_of(server: Server) -> int:
 
 
 def round_trips(server: Server) -> list[float]:
-    """Return how long each of many single records took by a bare socket, in seconds, sorted."""
+    """Return the times of single records over a bare socket, in seconds, sorted."""
     topic = f"single-{next(_numbers)}"
     port = server.create_topic(topic)
     batch = bytes(build_batch([RecordData(value=b"x" * 100)], timestamp_ms=time.time_ns() // 1_000_000))
@@ -191,14 +191,14 @@ def round_trips(server: Server) -> list[float]:
             assert len(answer) > 4 and len(answer) == 4 + int.from_bytes(answer[:4], "big"), answer
             error = _error_in(answer[4:])
             if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and len(spent) == 1:
-                spent.clear()  # The leader has yet to hear that it is one.
+                spent.clear()  # The leader does not know yet that it is the leader.
             else:
                 assert not error, error
     return sorted(spent)
 
 
 def _error_in(frame: bytes) -> int:
-    """Return the error code in the answer to a single record."""
+    """Return the error code in the response to a single record."""
     body = decode_response(frame, key_of(ProduceRequest), PRODUCE_VERSION).body
     assert isinstance(body, ProduceResponse)
     return body.responses[0].partition_responses[0].error_code
@@ -206,7 +206,7 @@ def _error_in(frame: bytes) -> int:
 
 @cache
 def latencies(pairs: int, brokers: int, of: Callable[[Server], list[float]]) -> list[tuple[list[float], list[float]]]:
-    """Return ours and Kafka's times, once for each pair."""
+    """Return the times of kmirror and of Kafka, once for each pair."""
     found = []
     with net_servers.both(brokers) as (ours, theirs):
         warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
@@ -222,7 +222,7 @@ def latencies(pairs: int, brokers: int, of: Callable[[Server], list[float]]) -> 
 
 
 def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]] = deliveries) -> Measure:
-    """Return what measures a percentile of Kafka's times over ours."""
+    """Return a function that measures a percentile of Kafka's times over kmirror's."""
 
     def measure(pairs: int) -> list[float]:
         rows = latencies(min(pairs, PAIRS_MAX), brokers, of)
@@ -236,7 +236,7 @@ def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]]
 
 @cache
 def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
-    """Return seconds until all ports are open, and resident bytes then: ours and Kafka's, once for each pair."""
+    """Return seconds until all ports are open, and resident bytes then: kmirror's and Kafka's, for each pair."""
 
     def one(begin: Callable[[int], Any]) -> tuple[float, int]:
         with begin(brokers) as server:
@@ -246,13 +246,13 @@ def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[floa
 
 
 def at_rest(index: int, brokers: int = 1) -> Measure:
-    """Return what measures Kafka's start-up (0) or memory (1) over ours."""
+    """Return a function that measures Kafka's start-up (0) or memory (1) over kmirror's."""
     at_most = PAIRS_MAX if brokers == 1 else STARTS_OF_THREE
     return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, at_most), brokers)]
 
 
 def cases() -> list[Case]:
-    """Return N1 to N6, or nothing where there is no Kafka."""
+    """Return N1 to N6, or nothing without Kafka."""
     return list(_cases()) if net_servers.version() is not None else []
 
 

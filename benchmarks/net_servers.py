@@ -47,11 +47,11 @@ class Server:
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
 
     def cpu_s(self) -> float:
-        """Return the processor time of all threads so far, in user and system mode, to the microsecond."""
+        """Return the processor time of all threads until now, in user and system mode, to the microsecond."""
         return sum(map(cpu_s, self.processes))
 
     def resident_bytes(self) -> int:
-        """Return the memory that is resident."""
+        """Return the resident memory in bytes."""
         rows = [Path(f"/proc/{process.pid}/statm").read_text(encoding="ascii") for process in self.processes]
         return sum(int(row.split()[1]) for row in rows) * PAGE_BYTES
 
@@ -63,7 +63,7 @@ class Server:
         admin: Any = AdminClient({"bootstrap.servers": self.addresses, "log_level": 0})
         config = {"min.insync.replicas": str(max(1, len(self.ports) - 1))}
         deadline = time.monotonic() + START_WITHIN_S
-        while True:  # Brokers that have just begun to listen may not be known to the controller yet.
+        while True:  # The controller may not know brokers yet that have just started to listen.
             try:
                 admin.create_topics([NewTopic(name, 1, len(self.ports), config=config)])[name].result(30)
                 break
@@ -79,8 +79,8 @@ class Server:
 
 
 def cpu_s(process: subprocess.Popen[str]) -> float:
-    """Return the processor time of all threads of a process so far, in user and system mode, to the microsecond."""
-    # The clock of another process has a number that the system derives from the process's: clock_getcpuclockid(3).
+    """Return the processor time of all threads of a process until now, in user and system mode, to the microsecond."""
+    # The id of another process's clock is derived from its process id: clock_getcpuclockid(3).
     return time.clock_gettime(~process.pid << 3 | 2)
 
 
@@ -104,7 +104,7 @@ def _is_up(port: int) -> bool:
 
 @contextmanager
 def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
-    """Yield `kmirror serve` over a new folder."""
+    """Yield `kmirror serve` with a new folder."""
     folder = scratch() / f"ours-{time.monotonic_ns()}"
     folder.mkdir()
     config = properties(folder / "server.properties", CONFIGS)
@@ -128,7 +128,7 @@ def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
 
 @contextmanager
 def kafka(brokers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Yield a real Kafka over new folders, each JVM with the heap that tests give it; the first is the controller.
+    """Yield an Apache Kafka with new folders, each JVM with the tests' heap size; the first node is the controller.
 
     `more` are configs of each broker.
     """
@@ -155,7 +155,7 @@ def kafka(brokers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[S
 
 
 def _formatted(java: list[str], node: int, port: int, controller: int, more: Mapping[str, str]) -> Path:
-    """Return the path of the properties of one node, whose folder is formatted."""
+    """Format the folder of one node, and return the path of its properties."""
     folder = scratch() / f"kafka-{time.monotonic_ns()}"
     folder.mkdir()
     listener = f"PLAINTEXT://127.0.0.1:{port}"
@@ -175,12 +175,12 @@ def _formatted(java: list[str], node: int, port: int, controller: int, more: Map
 
 @contextmanager
 def both(brokers: int = 1) -> Iterator[tuple[Server, Server]]:
-    """Yield ours and Kafka's, both running."""
+    """Yield kmirror and Kafka, both running."""
     with ExitStack() as stack:
         yield stack.enter_context(kmirror(brokers)), stack.enter_context(kafka(brokers))
 
 
 def version() -> str | None:
-    """Return Kafka's version, None where it is not at hand."""
+    """Return Kafka's version, None if it is not available."""
     path = class_path()
     return None if path is None else kafka_version(path)

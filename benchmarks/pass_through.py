@@ -1,10 +1,9 @@
-"""What a mirror saves by not opening batches (P5, P6), what its whole way costs (P7), and whether two are twice as fast
-as one (P8).
+"""Savings of a mirror that does not open batches (P5, P6), cost of its whole path (P7), and scaling to two (P8).
 
-P5's peer does what a mirror of records does, with aiokafka's compiled reader and writer and the levels that it ships
-(gzip 9, LZ4-HC): check, inflate and decode each batch, build it anew. P6's peer does only the part of that which no
-code of ours could shorten: inflate and compress at Kafka's default levels, by the fastest library that is installed.
-On our side the compressed batches are appended as they are, with all checks.
+P5's peer works like a mirror of records, with aiokafka's compiled reader and writer and the levels that it uses (gzip
+9, LZ4-HC): check, decompress and decode each batch, build it again. P6's peer does only the part of that which no code
+of kmirror could shorten: decompress and compress at Kafka's default levels, with the fastest installed library. On
+kmirror's side the compressed batches are appended unchanged, with all checks.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ from kmirror.protocol.headers import decode_response, encode_response
 from kmirror.records import Compression, RecordData, build_batch, iter_batches, set_base_offset_and_epoch
 from kmirror.records.codecs import compress
 
-RAW_MAX = MIB  # Of records, before they are compressed, in what is appended in one call.
+RAW_MAX = MIB  # Uncompressed bytes of the records appended in one call.
 TOPIC_ID = Uuid.from_ints(1, 2)
 FETCH_VERSION = 17
 
 
 def text(draw: random.Random, size: int) -> bytes:
-    """Words that repeat, as they do in events and log lines: gzip makes a third to a quarter of it."""
+    """Return words that repeat, as in events and log lines: gzip compresses them to a third or a quarter."""
     words = [draw.randbytes(draw.randint(2, 7)).hex() for _ in range(600)]
     return " ".join(draw.choices(words, k=size // 4))[:size].encode()
 
 
 def compressed_batch(codec: Compression, raw: int, size: int) -> bytes:
-    """A batch with `raw` bytes of records of `size`, keys included."""
+    """Return a batch with `raw` bytes of records of `size`, keys included."""
     draw = random.Random(7)
     value = text(draw, raw)
     records = [
@@ -122,7 +121,7 @@ def against_codec(codec: Compression, raw: int) -> Callable[[], tuple[Run, Run]]
 
 
 def _codec(codec: Compression, plain: bytes) -> Run:
-    """Inflate and compress the records of one batch."""
+    """Decompress and compress the records of one batch."""
     packed = compress(codec, plain)
     if codec is Compression.GZIP:
         return lambda: zlib.compress(zlib.decompress(packed, wbits=31), 6, wbits=31)
@@ -143,7 +142,7 @@ def _codec(codec: Compression, plain: bytes) -> Run:
 
 
 def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
-    """Read, encode, decode and append `size` bytes of each partition, a fetch at a time until all are copied."""
+    """Read, encode, decode and append `size` bytes of each partition, one fetch at a time until all are copied."""
 
     def prepare() -> tuple[Run, Run]:
         view, count = batches(size, RUN_BYTES // partitions, producer_id=producer_id)
@@ -161,7 +160,7 @@ def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tup
             destination.log_end_offset == count and bytes(destination.store.view(0, 0, len(view))) == view
             for _, destination in pairs
         )
-        # As many bytes from as many pages: what fits a cache fits it on both sides.
+        # The same number of bytes from the same number of pages: both sides use caches equally.
         return ours, memory_limit(memoryview(bytes(view) * partitions))
 
     return prepare
@@ -178,7 +177,7 @@ def _logs(view: memoryview, number: int) -> tuple[PartitionLog, PartitionLog]:
 
 
 def _fetch(pairs: list[tuple[PartitionLog, PartitionLog]], offset: int, size: int) -> None:
-    """One fetch of all partitions: what the source's broker does, the bytes, what the mirror does."""
+    """One fetch of all partitions: the work of the source's broker, the bytes, and the work of the mirror."""
     answers = []
     for index, (source, _) in enumerate(pairs):
         found = source.read(offset, max_bytes=size, end_offset=source.high_watermark)
@@ -198,7 +197,7 @@ def _fetch(pairs: list[tuple[PartitionLog, PartitionLog]], offset: int, size: in
 
 
 def _worker(orders: Connection, size: int) -> None:
-    """Append as often as each order says, and answer when it is done; ends at an order of 0."""
+    """Append as often as each message says, and reply when it is done; a message of 0 ends it."""
     view, _ = batches(size)
     run = memory_append(view)
     while count := orders.recv():
@@ -232,7 +231,7 @@ def two_processes(size: int) -> Callable[[int], list[float]]:
             _together([one, other], 4)
             calls = max(4, int(4 * 0.1 / _together([one], 4)))
             for _ in range(pairs):
-                # Alone in turns, so that neither core's neighbours count for one side only.
+                # Alone in turns, so that disturbances of either core count for both sides.
                 alone = (_together([one], calls) + _together([other], calls)) / 2
                 ratios.append(2 * alone / _together([one, other], calls))
         return ratios
@@ -254,7 +253,7 @@ def cases() -> list[Case]:
     none, snappy, lz4, zstd, gzip = kind.NONE, kind.SNAPPY, kind.LZ4, kind.ZSTD, kind.GZIP
     gates = {none: (25, 35), snappy: (50, 70), lz4: (90, 130), zstd: (100, 140), gzip: (300, 420)}
     found = [
-        # The gates are for small records, of which the other groups too have their own; large ones are shown without.
+        # The gates are for small records, which the other groups also use; large ones are shown without a gate.
         Case(
             "P5",
             f"append / re-encode, 16 kB raw, {name} records, {codec.name.lower()}",

@@ -1,8 +1,9 @@
-"""Group `protocol`: messages beside kio, kafka-python and aiokafka (C1 to C7).
+"""Group `protocol`: messages compared with kio, kafka-python and aiokafka (C1 to C7).
 
-What the numbers do not say by themselves: kio makes rich types of error codes, durations and uuids, where ours stay
-integers and bytes; kio and kafka-python copy records, where ours are views unless a case says so; aiokafka knows only
-old versions, in which both sides then speak; where only encoding is measured, the peers' objects are decoded ones.
+Differences that the numbers do not show: kio makes rich types of error codes, durations and uuids, where kmirror has
+integers and bytes; kio and kafka-python copy records, where kmirror has views unless a case says otherwise; aiokafka
+supports only old versions, which both sides then use; where only encoding is measured, the peers' objects come from
+decoding.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from benchmarks.shapes import Shape
 
 KAFKA_PYTHON, KIO, AIOKAFKA = "kafka-python", "kio", "aiokafka"
 
-# Case to floor and reach beside kafka-python and beside kio.
+# Case to floor and reach relative to kafka-python and to kio.
 DECODE = {
     shapes.METADATA_UNIFORM: ((3.2, 4.2), (0.65, 0.85)),
     shapes.METADATA_MIXED: ((2.6, 3.5), (0.5, 0.7)),
@@ -130,7 +131,7 @@ def _encode(shape: Shape, peer: Callable[[Shape, bytes], Run], chunks: bool = Fa
 
 def _kafka_python_encode(shape: Shape, data: bytes) -> Run:
     message = shapes.kafka_python_class(shape.build()).decode(data, version=shape.version)
-    message._header = None  # Decoding leaves it out, and encoding asks for it.
+    message._header = None  # Decoding omits it, and encoding expects it.
     return lambda: message.encode(version=shape.version)
 
 
@@ -183,7 +184,7 @@ def _memory_cases() -> list[Case]:
 
 
 def held_bytes(run: Run) -> int:
-    """What Python holds for the result."""
+    """Return the memory that Python holds for the result."""
     run()
     gc.collect()
     tracemalloc.start()
@@ -200,7 +201,7 @@ def _import_cases() -> list[Case]:
 
     def measure(before: str, code: str) -> Callable[[int], list[float]]:
         def ratios(pairs: int) -> list[float]:
-            # Compiled once, as an installed package is, whatever the environment says about that.
+            # Compile once, like an installed package, regardless of the environment.
             with tempfile.TemporaryDirectory() as cache:
                 import_ns("pass", "import asyncio", cache)
                 import_ns(before, code, cache)
@@ -218,7 +219,7 @@ def _import_cases() -> list[Case]:
 
 
 def import_ns(before: str, code: str, cache: str) -> int:
-    """Nanoseconds that `code` takes in a new interpreter after `before`."""
+    """Return the nanoseconds that `code` takes in a new interpreter after `before`."""
     script = f"import time\n{before}\nstart = time.perf_counter_ns()\n{code}\nprint(time.perf_counter_ns() - start)"
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = cache
@@ -262,7 +263,7 @@ def _aiokafka_cases() -> list[Case]:
 
 
 def without_later_fields(shape: Shape) -> Any:
-    """The message as an old version can say it: topics by name, and no epoch that it lacks."""
+    """Return the message with the fields of an old version: topics by name, and without epochs that it lacks."""
     message: Any = shape.build()
     for topic in [*getattr(message, "topics", ()), *getattr(message, "responses", ())]:
         if hasattr(topic, "topic"):
@@ -274,7 +275,7 @@ def without_later_fields(shape: Shape) -> Any:
 
 
 def _decode_as_sent(shape: Shape, peer: Callable[[Shape, bytes], Run]) -> Callable[[], tuple[Run, Run]]:
-    """As `_decode`, where an old version drops some of what the message says."""
+    """Like `_decode`, for an old version that drops some fields of the message."""
 
     def prepare() -> tuple[Run, Run]:
         message = without_later_fields(shape)

@@ -1,8 +1,8 @@
-"""The proxy: how many requests does a second of its processor take to the broker and back (X1, X2)?
+"""The proxy: requests per second of its processor time, to the broker and back (X1, X2).
 
-X1: small requests, one at a time and five under way together, and with what the command does besides: a summary, and a
-rule that may concern each request, so that each is decoded and goes alone. X2: large batches produced and fetched.
-The broker is one of ours; only the proxy's process is charged.
+X1: small requests, one at a time and five in flight, and with the command's other work: a summary, and a rule that may
+match each request, so that each is decoded and sent separately. X2: large batches produced and fetched. The broker is
+kmirror's; only the proxy's process is charged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def fetched() -> bytes:
 
 @contextmanager
 def proxied(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Yield the process of a proxy before a broker of ours, and the port that stands for it."""
+    """Yield the process of a proxy in front of a kmirror broker, and its port."""
     with net_servers.kmirror() as server:
         server.create_topic(TOPIC)
         words = ["--bootstrap-server", server.addresses, "-o", "json", *options]
@@ -65,7 +65,7 @@ def proxied(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int
 
 
 def answered(link: socket.socket, count: int) -> None:
-    """Read so many answers."""
+    """Read `count` responses."""
     with link.makefile("rb") as file:
         for _ in range(count):
             file.read(int.from_bytes(file.read(4), "big"))
@@ -74,7 +74,7 @@ def answered(link: socket.socket, count: int) -> None:
 def per_second(
     make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
 ) -> list[float]:
-    """Return the requests that a second of the proxy's processor carries, a few times."""
+    """Return the requests per second of the proxy's processor time, a few times."""
     found = []
     frame = make()
     with proxied(options()) as (process, port), socket.create_connection(("127.0.0.1", port)) as link:

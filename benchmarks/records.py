@@ -1,9 +1,8 @@
-"""Records beside kafka-python and aiokafka's compiled reader: the gates R1 to R4.
+"""Records compared with kafka-python and aiokafka's compiled reader: gates R1 to R4.
 
-Every side checks each batch's checksum, and reads all fields of all records where it decodes. kafka-python
-takes the `crc32c` wheel if that is installed, as we do; aiokafka brings its own. Keys are 12 bytes and
-values fill the record up to the size named. One header each is the ordinary case; records without headers
-are told apart.
+Every side checks each batch's checksum, and reads all fields of all records where it decodes. kafka-python uses the
+`crc32c` wheel if it is installed, like kmirror; aiokafka includes its own. Keys have 12 bytes, and values fill the
+record up to the named size. Usually records have one header; records without headers have their own rows.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def check_framing(data: bytes) -> Run:
 
 
 def read_as(peer: str, data: bytes) -> Run:
-    """Return the peer's way through `data`."""
+    """Return a function that reads `data` with the peer."""
     memory_records: Any = import_module(f"{PEERS[peer]}.memory_records").MemoryRecords
 
     def run() -> None:
@@ -70,7 +69,7 @@ def read_as(peer: str, data: bytes) -> Run:
 
 
 def encode(given: list[RecordData]) -> Run:
-    # Plain tuples: a peer's `append` takes arguments and no objects either.
+    # Plain tuples: a peer's `append` takes arguments and not objects either.
     plain = [tuple(record) for record in given]
     return lambda: build_batch(plain)  # type: ignore[arg-type]  # a tuple has lost its types
 
@@ -92,7 +91,7 @@ def encode_as(peer: str, given: list[RecordData]) -> Run:
             batch.append(number, timestamp, key, value, headers)
         return bytes(batch.build())
 
-    # Leader epochs differ (the peers write 0 and -1); from the attributes on all agree.
+    # Leader epochs differ (the peers write 0 and -1); from the attributes on, all bytes are equal.
     assert run()[21:] == build_batch(given)[21:]
     return run
 
@@ -104,7 +103,7 @@ def reading(
     shape: tuple[int, int, int],
     gates: dict[str, tuple[float, float]],
 ) -> list[Case]:
-    """Return a case for each peer in `gates`, which has floor and reach."""
+    """Return a case for each peer in `gates`, with floor and reach."""
 
     def prepare(peer: str) -> Callable[[], tuple[Run, Run]]:
         def build() -> tuple[Run, Run]:

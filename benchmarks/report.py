@@ -1,7 +1,7 @@
-"""What becomes of measured rows: a table for people, a table in docs/benchmarks.md, a comparison with another time.
+"""Output of measured rows: a table for people, a table in docs/benchmarks.md, a comparison with older rows.
 
 Rows are kept in `benchmarks/recorded`, a file for each group and a line of JSON for each row. The tables of the docs
-stand between two marks, and are made of these files alone, so that neither can say what the other does not.
+are between two marks, and are generated from these files alone, so that both always agree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"
 DOCS = HERE.parent / "docs" / "benchmarks.md"
 
-# What the same commit differs by from one run to the next, whatever its quarters say.
+# Difference between runs of the same commit, independent of the quartiles.
 NOISE = 0.05
 COLUMNS = "{:<4} {:<64} {:<14} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
 _MARKED = re.compile(r"(<!-- rows: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -51,7 +51,7 @@ def line(row: Row) -> str:
 
 
 def read_rows(paths: Iterable[Path]) -> list[Row]:
-    """Return the rows of recorded files; raises `ValueError` for a line that is none."""
+    """Return the rows of recorded files; raises `ValueError` for an invalid line."""
     found = []
     names = {field.name for field in fields(Row)}
     for path in paths:
@@ -70,7 +70,7 @@ def read_rows(paths: Iterable[Path]) -> list[Row]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Return where and with what the rows were measured, and a table of them."""
+    """Return the machine, commit and peers of the measurement, and a table of the rows."""
     if not rows:
         return "Not measured yet.\n"
     lines = []
@@ -100,7 +100,7 @@ def _three_digits(number: float) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the docs with the tables of what is recorded now."""
+    """Return the docs with tables of the recorded rows."""
 
     def table(match: re.Match[str]) -> str:
         path = RECORDED / f"{match[2]}.jsonl"
@@ -110,7 +110,7 @@ def with_tables(text: str) -> str:
 
 
 def record(group: str, rows: Sequence[Row]) -> None:
-    """Keep the rows of a whole group, and renew its table."""
+    """Record the rows of a whole group, and renew its table."""
     RECORDED.mkdir(exist_ok=True)
     text = "".join(row.to_json() + "\n" for row in rows)
     (RECORDED / f"{group}.jsonl").write_text(text, encoding="utf-8")
@@ -121,12 +121,12 @@ def record(group: str, rows: Sequence[Row]) -> None:
 
 
 def has_fallen(then: Row, now: Row) -> bool:
-    """Whether three quarters of what is measured now are below three quarters of what was, by more than the noise."""
+    """Return whether the quartiles do not overlap any more and the ratio fell by more than the noise."""
     return now.high < then.low and now.ratio < then.ratio * (1 - NOISE)
 
 
 def comparison(then: Iterable[Row], now: Iterable[Row]) -> tuple[list[str], int]:
-    """Return a line for each row that is in both, what only one has, and how many rows have fallen."""
+    """Return a line for each row in both sets, lines for those in one only, and the number of rows that have fallen."""
     before = {key(row): row for row in then}
     lines = ["{:<4} {:<64} {:<14} {:>8} {:>8} {:>8}".format("id", "case", "peer", "then", "now", "change")]
     fallen = seen = new = 0

@@ -1,4 +1,4 @@
-"""The messages that are measured, and how each library builds them from the same values."""
+"""The measured messages, with the values that all libraries use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDS_1K = bytes(range(256)) * 4
 
 
 class Shape(NamedTuple):
-    """A message and its version; `build` makes it anew."""
+    """A message and its version; `build` returns a new message."""
 
     name: str
     version: int
@@ -66,13 +66,13 @@ def metadata_uniform() -> MetadataResponse:
 
 
 def metadata_mixed() -> MetadataResponse:
-    """Partitions of two to four replicas, so that no two neighbours look the same."""
+    """Partitions of two to five replicas, so that adjacent ones differ."""
     return _metadata(lambda n: list(range(n % 7, n % 7 + (2, 4, 5)[n % 3])))
 
 
 def fetch_request() -> FetchRequest:
     partitions = [
-        # By position, as a hot loop does: CPython calls a class with keywords at half the speed.
+        # By position, like in a hot loop: CPython calls a class with keywords at half the speed.
         FetchPartition(i, 5, 1_000_000 + i, 5, -1, 1_048_576)
         for i in range(100)
     ]
@@ -116,7 +116,7 @@ SHAPES = (API_VERSIONS, METADATA_UNIFORM, METADATA_MIXED, FETCH_REQUEST, FETCH_R
 
 
 def at_version(shape: Shape, version: int) -> tuple[Message, bytes]:
-    """The same content in another version: what that lacks is at its default."""
+    """Return the same content in another version, whose missing fields have their defaults."""
     message = shape.build()
     return message, message.encode(version)
 

@@ -1,8 +1,8 @@
-"""Spark beside plain processes (K1) and beside the same reader without Spark (K2).
+"""Spark compared with plain processes (K1) and with the same reader without Spark (K2).
 
-K1: the same runs of a sweep, kept the same way, by a pool of worker processes and by Spark with as many workers,
-in turns; the ratio is the pool's wall time over Spark's. K2: one segment read by one task. The session is
-started before anything is timed, and each side has run once before it counts.
+K1: the same runs of a sweep, stored the same way, by a pool of worker processes and by Spark with the same number of
+workers, in turns; the ratio is the pool's wall time over Spark's. K2: one segment read by one task. The session is
+started before the measurement, and each side has run once before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORKERS = 2
 PAIRS_MAX = 5
 WARM_UP = 3
 RECORDS = 600_000
-# The README's example with half its seeds; and runs that take hardly longer than a task of Spark does by itself.
+# The README's example with half its seeds; and runs that take hardly longer than Spark's overhead for a task.
 EXAMPLE: dict[str, Any] = {
     "seeds": 5,
     "fixed": {"brokers": 3, "failure_ms": 2000},
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @cache
 def spark() -> Any:
-    """Return the session of this process, with a tuple-yielding twin of the source for K2."""
+    """Return the session of this process, with a variant of the source that yields tuples, for K2."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     from kmirror.spark.sessions import session
 
@@ -48,7 +48,7 @@ def spark() -> Any:
 
 
 def _one(argument: tuple[str, Any]) -> str:
-    """Run one simulation and keep it; what a worker of the pool does."""
+    """Run one simulation and store it; the job of a worker of the pool."""
     from kmirror.experiments.results import run_all
 
     location, item = argument
@@ -56,7 +56,7 @@ def _one(argument: tuple[str, Any]) -> str:
 
 
 def k1(document: dict[str, Any], pairs_max: int) -> Callable[[int], list[float]]:
-    """Return what measures the pool's time over Spark's, a pair at a time."""
+    """Return a function that measures the pool's time over Spark's, a pair at a time."""
     return lambda pairs: _k1(document, min(pairs, pairs_max))
 
 
@@ -91,7 +91,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
 
 
 def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -> Iterator[float]:
-    """Yield the time of `one` over that of `other`; they take turns in going first."""
+    """Yield the time of `one` over that of `other`; their order alternates."""
     for turn in range(min(pairs, PAIRS_MAX)):
         order = [one, other] if turn % 2 else [other, one]
         spent = {}
@@ -147,7 +147,7 @@ def arrow_alone() -> None:
 
 def k2(other: Callable[[], None]) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
-        for _ in range(WARM_UP):  # The JVM compiles what moves rows.
+        for _ in range(WARM_UP):  # The JVM compiles the code that moves rows.
             arrow_in_spark()
             other()
         return [1 / ratio for ratio in _pairs(arrow_in_spark, other, pairs)]
@@ -156,7 +156,7 @@ def k2(other: Callable[[], None]) -> Callable[[int], list[float]]:
 
 
 def cases() -> list[Case]:
-    """Return K1 and K2, or nothing where there is no Spark."""
+    """Return K1 and K2, or nothing without Spark."""
     if find_spec("pyspark") is None:
         return []
     peers = f"vs {WORKERS} worker processes"

@@ -1,7 +1,7 @@
 """`python -m benchmarks.spark_scale [--gib 1]`: a large folder of real logs, read and compared, with and without Spark.
 
-The logs are the package's sample, laid down again and again with higher offsets until they have the size asked
-for. It prints rows and megabytes a second for each core, and how long it takes to find one flipped bit.
+The logs are the package's sample, written repeatedly with higher offsets until they have the requested size. The output
+is rows and megabytes per second for each core, and the time to find one flipped bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEGMENT_BYTES = 128 << 20
 
 
 def lay_down(top: Path, size: int) -> int:
-    """Write partitions of `size` bytes in all; returns the number of records."""
+    """Write partitions of `size` bytes in total; returns the number of records."""
     chosen = [(tp, files) for tp, files in read_sample().partitions.items() if files.size_in_bytes > 20_000]
     records = 0
     for tp, files in chosen:
@@ -62,7 +62,7 @@ def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
 
 
 def alone(path: Path) -> int:
-    """Read everything in this process; returns the rows."""
+    """Read all logs in this process; returns the number of rows."""
     pieces = [piece for segment in find_segments(str(path)) for piece in split(segment)]
     return sum(batch.num_rows for piece in pieces for batch in read_split(piece, RowQuery(), Committed()))
 

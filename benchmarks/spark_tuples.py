@@ -1,4 +1,4 @@
-"""The source as most Python sources are written: a tuple for each record. The peer of K2."""
+"""The source written like most Python sources, with a tuple for each record. The peer of K2."""
 
 from __future__ import annotations
 

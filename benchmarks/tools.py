@@ -1,14 +1,13 @@
-"""The log tools beside Kafka's own: `kmirror verify` and kafka-dump-log on the same files, on one core.
+"""The log tools compared with Kafka's: `kmirror verify` and kafka-dump-log on the same files, on one core.
 
-kafka-dump-log is what an operator has to verify a log with. By itself it checks each batch's checksum; whether offsets
-follow one another it looks at only with --deep-iteration, which prints each record. `verify` checks checksums, offsets,
-leader epochs, producers and indexes, and decodes nothing; `verify --deep` inflates and frames each record too.
+kafka-dump-log is an operator's tool to verify a log. By default it checks each batch's checksum; it checks that offsets
+are consecutive only with --deep-iteration, which prints each record. `verify` checks checksums, offsets, leader epochs,
+producers and indexes, and decodes nothing; `verify --deep` also decompresses and frames each record.
 
-Both sides are whole processes with their start, run in turns and bound to one core, over files that are in the page
-cache; what they print is thrown away. The JVM gets the options that Kafka's script gives it; the time of the shell
-script is not counted. Python has its modules compiled, as an installed package has. A line of its own leaves out
-the start: what one batch takes is taken off both sides. Compared is processor time, which no other process on the
-machine can take away.
+Both sides are whole processes including their start, run in turns and bound to one core, over files in the page cache;
+their output is discarded. The JVM gets the options of Kafka's script; the time of the shell script is not counted.
+Python's modules are compiled, like those of an installed package. A separate line excludes the start: the time for one
+batch is subtracted on both sides. Processor time is compared, which other processes on the machine do not change.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER = "kafka-dump-log"
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
 ONE_BATCH = 1
-FULL_PAIRS = 15  # Of cases within a process; processes take longer, and vary less.
-# What bin/kafka-run-class.sh sets where the environment does not.
+FULL_PAIRS = 15  # For cases within a process; processes take longer, and vary less.
+# The options that bin/kafka-run-class.sh sets if the environment does not.
 JVM_OPTIONS = [
     *("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"),
     *("-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true"),
     *("-Dcom.sun.management.jmxremote=true", "-Dcom.sun.management.jmxremote.authenticate=false"),
     "-Dcom.sun.management.jmxremote.ssl=false",
 ]
-# That script also names a file that says how tools log: warnings, to stderr.
+# That script also names a logging configuration for tools: warnings, to stderr.
 LOGGING = """Configuration:
   Appenders:
     Console:
@@ -61,8 +60,8 @@ SHAPES = (
     Shape("batches of 100 KiB", 100 * KIB),
     Shape("zstd batches of 16 KiB", 16 * KIB, Compression.ZSTD),
 )
-MIDDLE = SHAPES[1]  # What a producer sends by default, when it has much to send.
-GATES = (10.0, 15.0)  # Floor and reach from there on; the smallest batches are shown without a gate.
+MIDDLE = SHAPES[1]  # Batches of a producer with the default configs under load.
+GATES = (10.0, 15.0)  # Floor and reach from that shape on; the smallest batches are shown without a gate.
 
 
 # -- Kafka --------------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ GATES = (10.0, 15.0)  # Floor and reach from there on; the smallest batches are 
 
 @cache
 def class_path() -> str | None:
-    """Where Kafka's classes are: the folder in KMIRROR_KAFKA_JARS, else what Maven has of tests/interop."""
+    """Return Kafka's class path: the folder in KMIRROR_KAFKA_JARS, else the jars that Maven has for tests/interop."""
     if shutil.which("java") is None:
         return None
     folder = os.environ.get("KMIRROR_KAFKA_JARS")
@@ -81,7 +80,7 @@ def class_path() -> str | None:
 
 @cache
 def mirror_maker_class_path() -> str | None:
-    """Where MirrorMaker's classes are: the same folder, else what Maven has of benchmarks/poms."""
+    """Return MirrorMaker's class path: the same folder, else the jars that Maven has for benchmarks/poms."""
     path = class_path()
     if path is None or not path.endswith("/*"):
         return None if path is None else _resolved(ROOT / "benchmarks" / "poms" / "mirror-maker.xml")
@@ -89,7 +88,7 @@ def mirror_maker_class_path() -> str | None:
 
 
 def _resolved(pom: Path) -> str | None:
-    """Return the class path of what a pom names, as far as Maven has fetched it before."""
+    """Return the class path of a pom if Maven has fetched its jars before, else None."""
     if shutil.which("mvn") is None:
         return None
     out = scratch() / f"classpath-{pom.stem}"
@@ -114,7 +113,7 @@ def rounds(pairs: int) -> int:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Bind this process, and those that it starts, to one core where the system can."""
+    """Bind this process and its children to one core, if the system can."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -127,13 +126,13 @@ def one_core() -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """Python keeps compiled modules, as an installed package comes with them."""
+    """Return an environment in which Python keeps compiled modules, like those of an installed package."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(scratch() / "modules")}
 
 
 def seconds(command: Sequence[str]) -> float:
-    """Return a process's processor time, which is how long it takes alone on one core with its files in memory."""
+    """Return a process's processor time: its duration alone on one core with its files in memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -160,7 +159,7 @@ def dump_log(folder: Path, *options: str, suffixes: Sequence[str] = (".log",)) -
 
 
 def in_turns(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
-    """The peer's time over ours; both have run before, so that files and modules are warm."""
+    """Return the peer's time over kmirror's; both have run before, so that files and modules are warm."""
     ratios = []
     for turn in range(pairs):
         order = [ours, theirs] if turn % 2 else [theirs, ours]
@@ -185,7 +184,7 @@ def against_kafka(
 
 
 def with_indexes(shape: Shape, size: int) -> Callable[[int], list[float]]:
-    """Both look at the log, its offset index and its time index."""
+    """Both read the log, its offset index and its time index."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, size)
@@ -198,7 +197,7 @@ def with_indexes(shape: Shape, size: int) -> Callable[[int], list[float]]:
 
 
 def without_start(shape: Shape) -> Callable[[int], list[float]]:
-    """As above, with what both take for a single batch taken off."""
+    """Subtract the time for a single batch on both sides."""
 
     def measure(pairs: int) -> list[float]:
         large, small = partition(shape, GIB), partition(shape, ONE_BATCH)
@@ -215,7 +214,7 @@ def without_start(shape: Shape) -> Callable[[int], list[float]]:
 
 
 def dumps(shape: Shape) -> Callable[[int], list[float]]:
-    """Our dump-log beside Kafka's, which print the same text."""
+    """kmirror's dump-log and Kafka's, which print the same text."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB // 8)
@@ -243,7 +242,7 @@ with open(sys.argv[2], "rb") as file:
 
 
 def against_checksum(shape: Shape) -> Callable[[int], list[float]]:
-    """A process that maps the file and computes checksums of it, and does nothing else."""
+    """A process that maps the file and computes its checksums, and nothing else."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB)
@@ -257,7 +256,7 @@ def against_checksum(shape: Shape) -> Callable[[int], list[float]]:
 
 
 def difference(shape: Shape) -> Callable[[int], list[float]]:
-    """`kmirror diff` of two folders beside `cmp` of the two files, which knows nothing of batches."""
+    """`kmirror diff` of two folders and `cmp` of the two files, which ignores batches."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB)
@@ -275,7 +274,7 @@ def difference(shape: Shape) -> Callable[[int], list[float]]:
     return measure
 
 
-# The last line has the process's peak; `ru_maxrss` would begin with what its parent has.
+# The last line of the output is the process's peak; `ru_maxrss` would include its parent's.
 PEAK = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -290,7 +289,7 @@ finally:
 
 
 def memory(shape: Shape) -> Callable[[int], list[float]]:
-    """Peak memory of verify over 64 MiB beside that over 4 GiB."""
+    """Return the peak memory of verify over 64 MiB relative to that over 4 GiB."""
 
     def measure(pairs: int) -> list[float]:
         small, large = partition(shape, 64 * MIB), partition(shape, 4 * GIB)
@@ -350,7 +349,7 @@ def _beside_kafka(version: str) -> list[Case]:
         for shape in SHAPES
     ]
     found.append(case("T1", f"verify / dump, 1 GiB, without the start, {MIDDLE.name}", without_start(MIDDLE)))
-    title = f"verify / dump of log and indexes, 128 MiB, {MIDDLE.name}"  # A GiB would take Kafka's tool a quarter hour.
+    title = f"verify / dump of log and indexes, 128 MiB, {MIDDLE.name}"  # A GiB would take Kafka's tool 15 minutes.
     found.append(case("T1", title, with_indexes(MIDDLE, GIB // 8), 10.0, 100.0))
     found += [
         case(

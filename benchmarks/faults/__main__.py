@@ -1,12 +1,12 @@
-"""`python -m benchmarks.faults`: how many planted faults are found, and by what.
+"""`python -m benchmarks.faults`: number of planted faults that are found, and their finders.
 
-python -m benchmarks.faults run --jobs 2              ask histories and tests about every fault
+python -m benchmarks.faults run --jobs 2              run histories and tests for every fault
 python -m benchmarks.faults run --finders explorer fuzzer simulator --survivors
-                                                      ask others about what was not found yet
-python -m benchmarks.faults findings                  put old mistakes back, and ask histories made for them
+                                                      run others for faults that were not found yet
+python -m benchmarks.faults findings                  plant old mistakes, and run the histories made for them
 python -m benchmarks.faults report                    print the tables, and renew them in docs/faults.md
 python -m benchmarks.faults draw 50 --seed 7          draw other faults with cosmic-ray into drawn.toml
-python -m benchmarks.faults nightly --count 200       draw new faults, ask all finders, print who survived
+python -m benchmarks.faults nightly --count 200       draw new faults, run all finders, print the survivors
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _campaign(options: argparse.Namespace, results: Path) -> Campaign:
 
 
 def _wrong(campaign: Campaign, faults: Sequence[Fault], finders: Sequence[str], jobs: int) -> bool:
-    """Return whether a finder finds something where nothing is planted, and print it."""
+    """Return whether a finder reports a finding without a planted fault, and print it."""
     rows = controls(faults)
     others = [name for name in finders if name not in ("tests", "histories")]
     wrong = campaign.run(rows, [name for name in finders if name == "tests"], jobs=jobs, until_found=False)

@@ -1,7 +1,7 @@
-"""Plants faults one after the other into copies of the project, and keeps what the finders say in a file of JSON lines.
+"""Plants faults one by one into copies of the project, and stores the results of the finders in a file of JSON lines.
 
-A result is kept as soon as it is there, and is not asked for again: a campaign can be stopped at any time. With more
-histories than before, it goes on after those that found nothing.
+A result is stored immediately and is not computed again, so a campaign can be stopped at any time. If the number of
+histories is raised, faults that were not found get only the additional ones.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from benchmarks.faults.reach import by_fault, probed
 from benchmarks.faults.rows import ROOT, Fault
 
 SURE_OF_NEW_MTIME_S = 10
-"""Python compares the time of a source in whole seconds with that in its cached bytecode."""
+"""Python compares a source's time with that in its cached bytecode in whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one finder said of one fault."""
+    """Result of one finder for one fault."""
 
     fault: str
     finder: str
@@ -47,9 +47,9 @@ def read_results(path: Path) -> list[Result]:
 
 
 class Campaign:
-    """Faults, finders, and where the results go.
+    """Runs the finders on faults, and stores the results.
 
-    A history that never runs the statement that a fault changes is the same with the fault, and is not run again.
+    A history that never runs the changed statement of a fault is the same with the fault, and is not run again.
     """
 
     def __init__(self, results: Path, *, histories: int, tell: Callable[[str], None]) -> None:
@@ -62,10 +62,10 @@ class Campaign:
         self._seeds: dict[str, list[int]] = {}
 
     def measure_reach(self, faults: Sequence[Fault], *, jobs: int) -> list[Run]:
-        """Run all histories with nothing planted, and note which faults each of them reaches.
+        """Run all histories without a fault, and record which faults each of them reaches.
 
-        Returns the histories that are not clean; if there are any, nothing is noted. The notes of a commit are kept
-        next to the results.
+        Returns the histories that are not clean; if there are any, nothing is recorded. The records of a commit are
+        stored next to the results.
         """
         path = self._path.with_suffix(".reach.json")
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -83,7 +83,7 @@ class Campaign:
         return []
 
     def _run_probed(self, faults: Sequence[Fault], jobs: int) -> tuple[list[Run], list[str]]:
-        """Run all histories with probes; return them, and the names of the faults that each of them reaches."""
+        """Run all histories with probes; return them, and the names of the faults that all of them reach."""
         seeds = range(FIRST_SEED, FIRST_SEED + self._histories)
         always = []
         with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder, ExitStack() as probes:
@@ -100,7 +100,7 @@ class Campaign:
         return [run for part in parts for run in part], always
 
     def run(self, faults: Sequence[Fault], finders: Sequence[str], *, jobs: int, until_found: bool) -> list[Result]:
-        """Ask the finders about each fault; with `until_found` only up to the first that finds it.
+        """Run the finders on each fault; with `until_found` only up to the first that finds it.
 
         Returns the results that are findings.
         """
@@ -153,7 +153,7 @@ class Campaign:
 
 @contextmanager
 def planted(project: Path, fault: Fault) -> Iterator[None]:
-    """Put a fault into a copy of the project, and take it out again."""
+    """Plant a fault in a copy of the project, and remove it on exit."""
     path = project / fault.file
     with changed_file(path, fault.applied(path.read_text(encoding="utf-8"))):
         yield
@@ -161,7 +161,7 @@ def planted(project: Path, fault: Fault) -> Iterator[None]:
 
 @contextmanager
 def changed_file(path: Path, text: str) -> Iterator[None]:
-    """Give a file another text, and then its own again."""
+    """Replace a file's text, and restore it on exit."""
     source, stat = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(text, encoding="utf-8")
     os.utime(path, (stat.st_atime, stat.st_mtime + SURE_OF_NEW_MTIME_S))
@@ -181,7 +181,7 @@ def copy_project(to: Path) -> None:
 
 
 def commit() -> str:
-    """Return the short name of the commit that is checked out."""
+    """Return the abbreviated id of the current commit."""
     return _git("rev-parse", "--short", "HEAD").strip()
 
 

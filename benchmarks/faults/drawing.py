@@ -11,7 +11,7 @@ from benchmarks.faults.rows import ROOT, Fault
 
 PACKAGES = ("mirror", "log", "cluster", "client")
 
-# What cosmic-ray knows besides makes code that no type checker lets through (`<` to `is`), or that fails at import.
+# The other operators of cosmic-ray make code that type checkers refuse (`<` to `is`), or that fails at import.
 OPERATORS = (
     *(
         f"ReplaceComparisonOperator_{pair}"
@@ -34,7 +34,7 @@ TRIES_MAX = 10_000
 
 
 def draw_faults(count: int, seed: int, packages: Sequence[str] = PACKAGES) -> list[Fault]:
-    """Return faults, each of another file, spread evenly over the packages; the same seed draws the same ones."""
+    """Return faults in distinct files, spread evenly over the packages; the same seed draws the same faults."""
     rng = random.Random(seed)
     found: list[Fault] = []
     used: set[str] = set()
@@ -58,7 +58,7 @@ def _files(package: str) -> list[str]:
 
 
 def _drawn(file: str, operator_name: str, rng: random.Random, name: str) -> Fault | None:
-    """Return a fault by this operator somewhere in the file; None if it has no place there that matters."""
+    """Return a fault by this operator at a random place in the file; None if it has no effective place there."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
@@ -78,7 +78,7 @@ def _drawn(file: str, operator_name: str, rng: random.Random, name: str) -> Faul
 
 
 def _lines_of_functions(source: str) -> set[int]:
-    """Return the numbers of lines within bodies of functions: constants and signatures are left alone."""
+    """Return the line numbers within bodies of functions: constants and signatures are not changed."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef):
@@ -89,7 +89,7 @@ def _lines_of_functions(source: str) -> set[int]:
 
 
 def smallest_unique(source: str, mutated: str) -> tuple[str, str]:
-    """Return the changed lines of two texts, with as many lines around them as make them unique in the first."""
+    """Return the changed lines of two texts, with enough lines around them to be unique in the first."""
     one, other = source.splitlines(keepends=True), mutated.splitlines(keepends=True)
     blocks = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
     head = blocks[0].size if blocks[0].a == blocks[0].b == 0 else 0

@@ -1,4 +1,4 @@
-"""What may find a fault: histories, tests, scopes of the explorer, targets of the fuzzer. Each is a command to run."""
+"""Finders of faults: histories, tests, scopes of the explorer, targets of the fuzzer. Each runs a command."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one finder says of a fault."""
+    """Result of one finder for a fault."""
 
     found: str
     """Names of checkers, the test, the scope or the target; empty if the fault was not found."""
     after: int
-    """How many histories it took; if it was not found, how many ran the changed statement; 0 for other finders."""
+    """Histories run until it was found; otherwise the number that ran the changed statement; 0 for other finders."""
 
 
 Finder = Callable[[Path, Fault, Sequence[int]], Finding]
-"""(project with the fault in it, the fault, seeds of the histories that reach it) -> finding"""
+"""(project with the fault, the fault, seeds of the histories that reach it) -> finding"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Run:
 
     seed: int
     found: str
-    """Names of checkers, or how the history ended; empty if it is clean."""
+    """Names of checkers, or the way in which the history ended; empty if it is clean."""
     reached: list[str]
-    """Names of the faults whose probes it reached."""
+    """Names of the faults whose probes were reached."""
 
 
 def run_histories(project: Path, seeds: Sequence[int], profile: str = "full") -> list[Run]:
@@ -95,12 +95,12 @@ def _tests_of_file(project: Path, fault: Fault, folders: Sequence[str]) -> list[
 
 
 def simulator(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
-    """Run the tests in the simulator, but for histories, up to the first that fails."""
+    """Run the tests in the simulator except histories, up to the first that fails."""
     return _pytest(project, ["tests/sim", "--ignore=tests/sim/histories/test_history_seeds.py"])
 
 
 def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
-    """Search scopes that take seconds, up to the first with a counter-example."""
+    """Search scopes that take seconds, up to the first counter-example."""
     for scope in SCOPES:
         ended = _run(project, ["kmirror", "explore", "--scope", scope])
         if ended is None or ended.returncode:
@@ -109,7 +109,7 @@ def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
 
 
 def fuzzer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
-    """Put drawn frames to targets of the fuzzer, up to the first with a finding."""
+    """Send drawn frames to targets of the fuzzer, up to the first finding."""
     for target, frames in TARGETS:
         ended = _run(project, ["kmirror", "fuzz", target, "--seed", "1", "--frames", str(frames), "--no-shrink"])
         if ended is None or ended.returncode in FOUND_EXITS:
@@ -124,7 +124,7 @@ FINDERS: dict[str, Finder] = {
     "fuzzer": fuzzer,
     "simulator": simulator,
 }
-"""Name to finder; the first two are asked about every fault, the others about those that these did not find."""
+"""Name to finder; the first two run for every fault, the others for faults that these did not find."""
 
 
 def _pytest(project: Path, where: Sequence[str]) -> Finding:
@@ -142,7 +142,7 @@ def _pytest(project: Path, where: Sequence[str]) -> Finding:
 def _run(
     project: Path, command: list[str], *, seconds_max: float = SECONDS_MAX
 ) -> subprocess.CompletedProcess[str] | None:
-    """Run a module of the project; None if it had not ended in time."""
+    """Run a module of the project; return None if it exceeded its time."""
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(project)}
     try:
         return subprocess.run(

@@ -1,6 +1,6 @@
-"""Mistakes that kmirror once had: each is put back, and histories are run until one of them finds it.
+"""Mistakes that kmirror once had: each is planted again, and histories are run until one of them finds it.
 
-Rows of findings.toml name a profile that was made for them, which is asked beside `full`. Results are kept one by one.
+Rows of findings.toml name a profile made for them, which is run in addition to `full`. Results are stored one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FULL = "full"
 
 
 def ask(*, count: int, only: str = "", results: Path = RESULTS) -> None:
-    """Run up to `count` histories of each profile for each fault that was not found in as many before."""
+    """Run up to `count` histories of each profile for each fault, unless it was found or had that number already."""
     known = {(row.fault, row.finder): row for row in read_results(results)}
     with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder:
         copy = Path(folder)
@@ -43,7 +43,7 @@ def ask(*, count: int, only: str = "", results: Path = RESULTS) -> None:
 
 
 def table(results: Path = RESULTS) -> str:
-    """Return a table with a row for each fault: after how many histories it was found, and by which checkers."""
+    """Return a table with a row for each fault: the number of histories until it was found, and the checkers."""
     known = {(row.fault, row.finder): row for row in read_results(results)}
     lines = ["| mistake | its profile | found after | in `full` after | by |", "|---|---|--:|--:|---|"]
     for fault in read_faults((FINDINGS,)):

@@ -1,8 +1,8 @@
 """`python -m benchmarks.faults.histories PROFILE SEED...`: histories up to the first that is not clean.
 
-Prints lines of JSON: for each history its seed, what it found, and the probes that it reached (see reach.py). Each
-history runs in a process of its own, so that none finds what another one has cached. A history that spends more than
-`CPU_SECONDS_MAX` is found, too: something in it goes round in circles.
+Prints lines of JSON: for each history its seed, its findings, and the probes that it reached (see reach.py). Each
+history runs in a separate process, so that none uses caches of another. A history that takes more than
+`CPU_SECONDS_MAX` counts as found too: it contains an endless loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CPU_SECONDS_MAX = 100
 
 
 class EndlessError(BaseException):
-    """Not an Exception, so that no run takes it for a fault inside a node."""
+    """Not an Exception, so that a run does not treat it as a fault inside a node."""
 
 
 def _stop(signal_number: int, frame: FrameType | None) -> None:
@@ -30,7 +30,7 @@ def _stop(signal_number: int, frame: FrameType | None) -> None:
 
 
 def run(seed: int, profile: str) -> str:
-    """Run a history; return the names of checkers and rules, or how it ended, "" if it is clean."""
+    """Run a history; return the names of checkers and rules, or the way in which it ended, "" if it is clean."""
     from kmirror.histories import run_history
 
     signal.signal(signal.SIGVTALRM, _stop)
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     profile, *seeds = arguments
     reached: set[str] = set()
     setattr(builtins, REACHED, reached)
-    importlib.import_module("kmirror.sim")  # Probes that this reaches are reached by each history.
+    importlib.import_module("kmirror.sim")  # Every history reaches the probes that this import reaches.
     for seed in seeds:
         child = os.fork()
         if not child:

@@ -1,6 +1,6 @@
-"""Which histories run the statement that a fault changes. In all others the fault changes nothing.
+"""Histories that run the changed statement of a fault. In all others the fault has no effect.
 
-A probe stands before the changed statement of each fault, in one copy of the project; each history runs there once.
+A probe precedes the changed statement of each fault, in one copy of the project; each history runs there once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def probed(source: str, faults: Iterable[Fault]) -> tuple[str, list[str]]:
 
 
 def by_fault(reached: Mapping[int, Iterable[str]], always: Iterable[str]) -> dict[str, list[int]]:
-    """Return fault name to the seeds that reach it, in order, of seed to the names that it reached."""
+    """Return fault name to the sorted seeds that reach it, given seed to the names that it reached."""
     seeds: dict[str, list[int]] = {}
     for seed in sorted(reached):
         for name in {*reached[seed], *always}:
@@ -55,18 +55,18 @@ def _changed_lines(source: str, fault: Fault) -> tuple[int, int]:
 
 
 def _probe_at(tree: ast.Module, first: int, last: int) -> int | None:
-    """Return the line before which a probe sees that lines `first` to `last` are run; None outside of functions."""
+    """Return the line before which a probe detects that `first` to `last` are run; None outside of functions."""
     found = None
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and _covers(function, first, last):
             body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-            if first >= function.body[0].lineno:  # Not a decorator or a default: those are run with the definition.
+            if first >= function.body[0].lineno:  # No decorators or defaults: they are run with the definition.
                 found = _in_block(body, first, last) or body[0].lineno
     return found
 
 
 def _in_block(block: Sequence[ast.stmt], first: int, last: int) -> int | None:
-    """Return the line of the innermost statement that holds these lines and that a probe can precede."""
+    """Return the line of the innermost statement with these lines that a probe can precede."""
     for statement in block:
         if _covers(statement, first, last):
             return _in_statement(statement, first, last) or _first_line(statement)

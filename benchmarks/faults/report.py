@@ -1,4 +1,4 @@
-"""Tables of what found which fault, made of the recorded results alone."""
+"""Tables of the faults and their finders, generated from the recorded results alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKED = re.compile(r"(<!-- faults: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def summary(faults: Sequence[Fault], results: Sequence[Result]) -> str:
-    """Return a table: for each finder that was asked, about how many faults, and how many it found."""
+    """Return a table: for each finder, the number of faults that it ran on, and the number that it found."""
     lines = ["| found by | of written faults | of drawn faults | asked |", "|---|--:|--:|--:|"]
     judged = [fault for fault in faults if not fault.equivalent]
     for finder in FINDERS:
@@ -31,7 +31,7 @@ def summary(faults: Sequence[Fault], results: Sequence[Result]) -> str:
 
 
 def table(faults: Sequence[Fault], results: Sequence[Result]) -> str:
-    """Return a table with a row for each fault, and what each finder said of it."""
+    """Return a table with a row for each fault, and the result of each finder."""
     lines = ["| fault | file | mistake | " + " | ".join(FINDERS) + " |", "|---|---|---|" + "---|" * len(FINDERS)]
     known = {(row.fault, row.finder): row for row in results}
     for fault in faults:
@@ -50,7 +50,7 @@ def renew(faults: Sequence[Fault], results: Sequence[Result]) -> None:
 
 
 def _groups(faults: Sequence[Fault]) -> tuple[list[Fault], list[Fault]]:
-    """Return the faults written by hand, and those that were drawn."""
+    """Return the faults written by hand, and the drawn ones."""
     drawn = [fault for fault in faults if fault.name.startswith("drawn-")]
     return [fault for fault in faults if fault not in drawn], drawn
 

@@ -1,4 +1,4 @@
-"""Faults as rows: a file, the text that stands there, and the text that a mistake would leave instead."""
+"""Faults as rows: a file, its original text, and the text with the mistake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FILES = (HERE / "written.toml", HERE / "drawn.toml")
 FINDINGS = HERE / "findings.toml"
-"""Mistakes that kmirror once had, put back one by one; see findings.py."""
+"""Mistakes that kmirror once had, planted one by one; see findings.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,22 @@ class Fault:
     file: str
     """Relative to the project's root, such as kmirror/log/epochs.py."""
     about: str
-    """The mistake in one sentence; of a drawn fault the operator that made it."""
+    """The mistake in one sentence; for a drawn fault, the operator that made it."""
     before: str
-    """Text that stands exactly once in the file."""
+    """Text that occurs exactly once in the file."""
     after: str
     equivalent: str = ""
-    """Why no user, test or checker can tell this fault from the engine as it is; empty if one can."""
+    """Reason why no user, test or checker can detect this fault; empty if one can."""
     profile: str = ""
-    """The profile of histories that was made for such mistakes; empty if there is none."""
+    """Profile of histories made for such mistakes; empty if there is none."""
 
     @property
     def is_control(self) -> bool:
-        """Return whether nothing is changed, so that whoever finds something is wrong."""
+        """Return whether nothing is changed, so that any finding is false."""
         return not self.before
 
     def applied(self, source: str) -> str:
-        """Return the file's text with the fault in it; `ValueError` if its place is not there, or there twice."""
+        """Return the file's text with the fault; raises `ValueError` if its place does not occur exactly once."""
         if self.is_control:
             return source
         count = source.count(self.before)
@@ -47,13 +47,13 @@ class Fault:
 
 
 def controls(faults: Iterable[Fault]) -> list[Fault]:
-    """Return a row for each package of these faults with which nothing is planted."""
+    """Return a row without a planted fault for each package of these faults."""
     packages = dict.fromkeys(fault.file.split("/")[1] for fault in faults)
     return [Fault(f"control-{name}", f"kmirror/{name}/__init__.py", "Nothing is planted.", "", "") for name in packages]
 
 
 def read_faults(paths: tuple[Path, ...] = FILES) -> list[Fault]:
-    """Return the faults of TOML files; `ValueError` for a name that stands twice."""
+    """Return the faults of TOML files; raises `ValueError` for a duplicate name."""
     found: dict[str, Fault] = {}
     for path in paths:
         for row in tomllib.loads(path.read_text(encoding="utf-8")).get("fault", []):
