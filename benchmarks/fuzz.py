@@ -37,7 +37,7 @@ def made() -> tuple[Run, Run]:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
-    import kmirror.testing.strategies  # noqa: F401 tells Hypothesis of the messages.
+    import kmirror.testing.strategies  # noqa: F401  # registers the messages with Hypothesis
 
     stream, draw = all_messages(), random.Random(1)
     for block in range(2_000):
