@@ -1,4 +1,4 @@
-"""Errors are one tree, and cross from a worker process to its parent."""
+"""The tree of errors, which can be sent from a worker process to its parent."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_damaged_file_is_a_corrupt_batch_that_says_where() -> None:
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
-    """Read from the sources, for some of the modules need Spark."""
+    """Read from the sources, as some of the modules require Spark."""
     edges: list[tuple[str, str]] = []
     for path in sorted(Path(kmirror.__file__).parent.rglob("*.py")):
         classes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)]

@@ -1,4 +1,4 @@
-"""What a caller gives wrong is told as such, at once and in words: records, batches, messages, log configs, ids."""
+"""Wrong arguments raise errors immediately, with a clear text: records, batches, messages, log configs, ids."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def leader_append(data: Any) -> object:
 
 ANY: Any = None
 ROWS: dict[str, tuple[Callable[[], object], str]] = {
-    # records of a batch: which one, what it has and what is wanted
+    # records of a batch: index, actual and expected value
     "text for a value": (build(value="x"), r"record 1: the value is bytes or None, not 'x'; \.encode\(\)"),
     "text for a key": (build(key="k"), r"record 1: the key is bytes or None, not 'k'; \.encode\(\)"),
     "a number for a value": (build(value=5), "record 1: the value is bytes or None, not 5"),
@@ -124,7 +124,7 @@ def test_misuse_is_told(row: str) -> None:
 
 
 def test_what_the_wire_cannot_carry_is_the_callers_doing() -> None:
-    # One `except UsageError` takes everything that a caller gave wrong, and nothing that came from outside.
+    # One `except UsageError` catches all wrong arguments of a caller, and no external errors.
     assert issubclass(LocalProtocolError, UsageError)
     assert [kind for kind in UsageError.__mro__ if issubclass(kind, KmirrorError)] == [UsageError, KmirrorError]
 

@@ -1,4 +1,4 @@
-"""Folders, plans, seeds, profiles and sweeps that make no sense are told in words, and no file is a traceback."""
+"""Invalid folders, plans, seeds, profiles and sweeps raise errors with a clear text; no file causes a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader of a leader's log, before answers that no sound broker gives: it raises KafkaError, and ends."""
+"""The reader of a leader's log, given responses that no correct broker sends: it raises KafkaError, and ends."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fetched(*indexes: int) -> FetchResponse:
 
 
 class Leader:
-    """Answers each kind of request with one message, as often as it is asked; errors are raised."""
+    """Gives each response to any number of requests of its kind; errors are raised."""
 
     servers = "b:9"
 
@@ -111,7 +111,7 @@ def test_epochs_that_do_not_descend_are_refused_and_not_followed_for_ever() -> N
 
 
 class Epochs(Leader):
-    """Has epochs 3 and 5, which begin at 0 and at 4, as far as 9, and is led in a later one."""
+    """Has epochs 3 and 5, which begin at 0 and at 4, up to offset 9; its leader has a later epoch."""
 
     async def topics(self, names: list[str]) -> dict[str, TopicInfo]:
         return {"t": TopicInfo(Uuid(bytes(16)), {0: 1}, {0: 2**31 - 1}, False)}

@@ -1,4 +1,4 @@
-"""The operations of a mirror, run by hand: what they ask, how often, and what they say when it takes too long."""
+"""The operations of a mirror, run by hand: their requests, their repetitions, and their errors after a timeout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(error: ErrorCode) -> Message:
 
 
 class Scripted(MirrorScripts):
-    """Answers what it was given, one after the other; time passes when an operation sleeps."""
+    """Returns the given responses in order; time passes when an operation sleeps."""
 
     def __init__(self, *answers: Message, topics: Sequence[str] = ("t",)) -> None:
         super().__init__("m", "a:9092", cluster="cluster b", clusters="a to b", moment=lambda: " (then)")
@@ -79,7 +79,7 @@ class Scripted(MirrorScripts):
 
 
 class ByHand(BlockingMirror):
-    """Runs operations that never wait, and keeps what each is for."""
+    """Runs operations that never wait, and records their names."""
 
     def __init__(self, scripts: Scripted) -> None:
         self.name = scripts.name

@@ -1,4 +1,4 @@
-"""What both runners put together once."""
+"""Node assembly shared by both runners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases of a group: all gates are there, and both sides of a pair do what they say."""
+"""The cases of a group: all gates exist, and both sides of a pair do their work."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_both_sides_of_passing_through_work(codec: Compression) -> None:
 
 def test_a_cycle_copies_every_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pass_through, "RUN_BYTES", 1 << 18)
-    ours, theirs = pass_through.cycle(16 * KIB, 4)()  # It asserts that the bytes arrive.
+    ours, theirs = pass_through.cycle(16 * KIB, 4)()  # The cycle asserts that the bytes arrive.
     ours(), theirs()
 
 
@@ -104,7 +104,7 @@ def test_mirroring_has_a_gate_for_each_codec_and_is_left_out_without_mirror_make
     assert {case.id for case in found} == {"M1", "M2", "M3", "M4"}
     floors = {(case.id, case.floor) for case in found if case.id in ("M1", "M2")}
     assert floors == {("M1", 15), ("M1", 40), ("M2", 2), ("M1", None), ("M2", None)}
-    # Warm JVMs and small records are told; the gates are for the first bytes after the start, of each codec.
+    # Warm JVMs and small records have no gates; the gates are for the first bytes after the start, for each codec.
     compared = [case for case in found if case.id in ("M1", "M2")]
     told = {case.case for case in compared if "JVMs warm" in case.case or "100-byte" in case.case}
     assert {case.case for case in compared if case.floor is None} == told

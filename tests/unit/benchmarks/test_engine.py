@@ -1,4 +1,4 @@
-"""The group `engine`: every gate has cases, both sides do the same work, and what is timed is what is said."""
+"""The group `engine`: every gate has cases, both sides do the same work, and the right work is timed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_both_logs_grow_alike_and_are_emptied_before_they_are_large(
         assert served.log_end_offset == limit.log_end_offset
         assert served.size_in_bytes == limit.size_in_bytes < 40_000
         ends.append(served.log_end_offset)
-    # No batch was taken for a duplicate, also not in the second round.
+    # No batch was treated as a duplicate, including the second round.
     round_of = ends.index(10, 1)
     assert ends == [10 * (1 + number % round_of) for number in range(60)] and round_of < 30
 
@@ -88,7 +88,7 @@ def test_a_broker_is_asked_for_metadata_twice_and_says_the_same() -> None:
 def test_a_session_gets_what_is_new_and_waits_without_news(replica_id: int) -> None:
     session = Session(30, replica_id)
     for _ in range(40):
-        assert session.with_news() > 0  # Each answer had exactly one record: the step asserts it.
+        assert session.with_news() > 0  # The step asserts that each response had exactly one record.
     assert sum(session.offsets) == 41
     session.without_news()
     epoch = session.epoch
@@ -99,7 +99,7 @@ def test_a_session_gets_what_is_new_and_waits_without_news(replica_id: int) -> N
 def test_a_follower_asks_on_for_what_it_got() -> None:
     followed = Followed(30)
     for _ in range(40):
-        assert followed.with_news() > 0  # The next fetch names that partition alone: the step asserts it.
+        assert followed.with_news() > 0  # The step asserts that the next fetch names that partition alone.
     ends = [followed.broker.partition(engine_sessions.TOPIC, index).log.log_end_offset for index in range(30)]
     assert ends == followed.offsets and sum(ends) == 40
 
@@ -140,7 +140,7 @@ def test_lone_brokers_lead_or_follow_what_they_are_told() -> None:
     assert leads.now_ms == leads.now // 1000
 
 
-# -- Told without a gate ------------------------------------------------------------------------
+# -- Without a gate -----------------------------------------------------------------------------
 
 
 def test_partitions_are_mirrored_failed_over_and_back_and_each_part_is_told(

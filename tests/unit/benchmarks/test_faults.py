@@ -1,4 +1,4 @@
-"""The planted faults can be planted, drawn again, and reported."""
+"""Faults can be planted, drawn again, and reported."""
 
 from __future__ import annotations
 

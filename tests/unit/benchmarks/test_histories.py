@@ -1,4 +1,4 @@
-"""The row for histories: the loop that they are measured against, and what is measured."""
+"""The row for histories: the reference loop, and the measurement."""
 
 from __future__ import annotations
 

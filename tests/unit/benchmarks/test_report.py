@@ -1,4 +1,4 @@
-"""Recorded rows: the tables of the docs are made of them, and a ratio that has fallen is noticed."""
+"""Recorded rows: the tables of the docs are generated from them, and a fallen ratio is detected."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     ("ratio", "low", "high", "fallen"),
     [
         (0.8, 0.79, 0.81, True),
-        (0.8, 0.7, 0.895, False),  # The quarters overlap.
+        (0.8, 0.7, 0.895, False),  # The quartiles overlap.
         (0.88, 0.87, 0.885, False),  # Less than the noise between two runs.
         (1.2, 1.1, 1.3, False),
     ],

@@ -1,4 +1,4 @@
-"""The benchmark suite: rows, verdicts, and that all sides of a case do the same work."""
+"""The benchmark suite: rows and verdicts, and all sides of a case do the same work."""
 
 from __future__ import annotations
 

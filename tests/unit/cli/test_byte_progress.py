@@ -1,4 +1,4 @@
-"""The bar on stderr: there for people, and in the units of what is printed in the end."""
+"""The progress bar on stderr: shown only to people, in the units of the final output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kmirror cat`: formats, bounds, and logs that end badly."""
+"""`kmirror cat`: formats, bounds, and logs with a damaged end."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_formats(folder: Path) -> None:
     stamped = cat(folder, "-f", "%T %I").stdout
     assert stamped == "10 1970-01-01T00:00:00.010Z"
     assert cat(folder, "--format", "%R").stdout_bytes == b"\xff\xff\xff\xff"
-    assert cat(folder, "--format", os.fsdecode(b"\xff%o")).stdout_bytes == b"\xff0"  # As a shell hands on any byte.
+    assert cat(folder, "--format", os.fsdecode(b"\xff%o")).stdout_bytes == b"\xff0"  # A shell passes any byte.
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_timestamp_is_where_reading_begins_not_a_filter(folder: Path) -> None:
         marker(offset=1, pid=1, commit=False, timestamp=30),
         data(2, timestamp=5),
     )
-    assert offsets(folder, "--timestamp", "30") == [2]  # The marker is the first that is not older.
+    assert offsets(folder, "--timestamp", "30") == [2]  # The marker is the first batch that is not older.
     assert offsets(folder, "--timestamp", "10", "--read-committed") == [2]
 
 

@@ -1,4 +1,4 @@
-"""`kmirror cat`: several partitions, the ends that are asked for, what is hidden, and JSON that people read."""
+"""`kmirror cat`: several partitions, the requested ends, hidden records, and readable JSON."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_log_folders_of_one_broker_are_read_together(top: Path, tmp_path_fac
     other = tmp_path_factory.mktemp("disk-2")
     (other / "a-1").mkdir()
     write_segment(other / "a-1", batch_of(b"x"))
-    (other / "a-3").mkdir()  # A broker was killed right after it made the folder.
+    (other / "a-3").mkdir()  # The broker was killed right after it made the folder.
     assert cat(other, top, "-t", "a", "-f", "%p ").stdout == "0 0 1 2 2 10 10 "
 
 
@@ -136,7 +136,7 @@ def test_where_it_ends_changes_nothing_of_what_is_committed(top: Path) -> None:
     assert cat(top / "a-0", "--read-committed", "--until-offset", "2").stdout == "plain\n"
 
 
-# -- what is hidden ---------------------------------------------------------------------------
+# -- hidden records ----------------------------------------------------------------------------
 
 
 def test_what_the_high_watermark_hides_is_told(top: Path) -> None:
@@ -195,8 +195,8 @@ def test_text_is_text_in_json_and_other_bytes_are_base64_under_a_name_that_says_
     "value",
     [
         b"a\nb\r\x00\x1b[31m\x7f",
-        "\x9b31m\x85".encode(),  # C1 controls: a terminal takes the first for an escape sequence.
-        "\u2028\u2029\ufeff".encode(),  # Some readers end a line here, or take it for a mark of the encoding.
+        "\x9b31m\x85".encode(),  # C1 controls: a terminal treats the first as an escape sequence.
+        "\u2028\u2029\ufeff".encode(),  # Some readers treat these as the end of a line, or as a byte order mark.
         "\U0001f600 \ufffd".encode(),
         b"\xed\xa0\x80",  # A surrogate has no UTF-8.
         b"\xc0\x80",

@@ -1,6 +1,6 @@
-"""`kmirror configs`: what is shown and altered at a cluster of ours, and command lines in Kafka's words.
+"""`kmirror configs`: output and changes against a kmirror cluster, and command lines as in Kafka.
 
-tests/interop/admin/test_tools.py compares it with Kafka's own tool, quotas and credentials included.
+tests/interop/admin/test_tools.py compares it with Kafka's own tool, including quotas and credentials.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmirror.net.cluster import TcpCluster
 
 
 class Stage(NamedTuple):
-    """A cluster of two brokers, and the command as it is called for it."""
+    """A cluster of two brokers, and the command that is run against it."""
 
     cluster: TcpCluster
 

@@ -22,7 +22,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def kmirror(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line; exit code, stdout, stderr."""
+    """Runs a command line; returns exit code, stdout, stderr."""
 
     def go(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
@@ -100,7 +100,7 @@ def test_byte_ranges_cover_the_frame(kmirror: Run) -> None:
     for row in rows:
         covered |= set(range(row["start"], row["end"]))
     assert covered == set(range(len(FRAME)))
-    # What holds others comes before them.
+    # A structure comes before its fields.
     assert list(by_path)[:2] == ["header", "header.request_api_key"]
     code, out, _ = kmirror("decode", "--bytes", FRAME.hex())
     assert "8       12  header.client_id" in out
@@ -126,7 +126,7 @@ def test_malformed_bytes_are_explained_without_a_traceback(kmirror: Run) -> None
     code, out, err = kmirror("decode", FRAME[:40].hex())
     assert (code, out) == (1, "")
     assert err == "kmirror: 16 bytes wanted, 5 left (at field topics[0].topic_id, byte 35)\n"
-    # With --bytes what can be read is shown all the same.
+    # With --bytes the readable part is shown nevertheless.
     code, out, err = kmirror("decode", "--bytes", FRAME[:40].hex())
     assert code == 1
     assert "body.session_epoch" in out

@@ -1,4 +1,4 @@
-"""`kmirror decode` opens the records in Produce, Fetch and ShareFetch."""
+"""`kmirror decode` decodes the records in Produce, Fetch and ShareFetch."""
 
 from __future__ import annotations
 

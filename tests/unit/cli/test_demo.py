@@ -1,4 +1,4 @@
-"""`kmirror demo`: exit codes, the JSON it promises, and what it says of folders that it cannot take."""
+"""`kmirror demo`: exit codes, its JSON, and its messages about folders that it cannot use."""
 
 from __future__ import annotations
 

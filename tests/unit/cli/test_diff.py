@@ -1,4 +1,4 @@
-"""`kmirror diff`: every kind of difference is put in words, and what may differ is none."""
+"""`kmirror diff`: every kind of difference has a message, and permitted differences are none."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_fields(logs: Logs, left: bytes, right: bytes, field: str, one: Any, oth
 
 def test_a_byte_that_no_field_has(logs: Logs) -> None:
     data = bytearray(keyed(0))
-    data[21] ^= 0x80  # The upper byte of the attributes means nothing.
+    data[21] ^= 0x80  # The upper byte of the attributes is unused.
     logs.write(keyed(0), bytes(data))
     (row,) = logs.diff()
     assert (row["field"], row["left"], row["right"]) == ("byte 21 of the batch", "0x00", "0x80")
@@ -195,7 +195,7 @@ def test_two_log_folders(logs: Logs) -> None:
 
 
 def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
-    """A broker that is killed when it makes a partition leaves one; the next one begins a log in it."""
+    """A broker leaves such a folder if it is killed while it makes a partition; the next start begins a log in it."""
     logs.write(keyed(0), keyed(0))
     for top in (logs.left.parent, logs.right.parent):
         for name in ("u-0", "v-0", "w-0"):
@@ -222,7 +222,7 @@ def test_text(logs: Logs) -> None:
     assert logs.text() == [f"equal: 1 partition, 1 equal batch, {len(keyed(0))} bytes"]
 
 
-# -- where values part ------------------------------------------------------------------------
+# -- differing values -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
@@ -278,7 +278,7 @@ def test_the_byte_of_a_header_field_is_told(logs: Logs) -> None:
     assert (row["left_bytes"], row["right_bytes"]) == ("0000", "0102"), "no more than the field's own"
 
 
-# -- how much is where ------------------------------------------------------------------------
+# -- counts -----------------------------------------------------------------------------------
 
 
 def test_counts_go_on_behind_the_first_difference(logs: Logs) -> None:
@@ -346,7 +346,7 @@ def test_every_partition_has_its_object(logs: Logs) -> None:
 
 
 def test_folders_of_folders_are_refused_with_what_was_meant(logs: Logs, tmp_path: Path) -> None:
-    """`broker-1` could be a partition's folder, and an empty one at that."""
+    """`broker-1` could be the empty folder of a partition."""
     logs.write(keyed(0), keyed(0))
     for name in "xy":
         data = tmp_path / name / "broker-1" / "data"

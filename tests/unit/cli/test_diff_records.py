@@ -1,4 +1,4 @@
-"""`kmirror diff --logical`: the same records in other batches, and at other offsets, are the same."""
+"""`kmirror diff --logical`: the same records in other batches, and at other offsets, are equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def logs(tmp_path: Path) -> Logs:
 
 
 def stamped(offset: int, *values: bytes, **fields: Any) -> bytes:
-    """Return a batch in which each record has its value's length as timestamp."""
+    """Return a batch in which the timestamp of each record is the length of its value."""
     rows = [RecordData(b"k", value, (("h", b"1"),), len(value)) for value in values]
     return build_batch(rows, base_offset=offset, timestamp_ms=0, **fields)
 
@@ -86,7 +86,7 @@ def test_a_copy_that_ends_earlier(logs: Logs, turned: bool) -> None:
 
 
 def test_a_copy_of_many_records_that_shares_none(logs: Logs) -> None:
-    """Records are looked at a thousand ahead, and no more are kept."""
+    """Up to a thousand records are read ahead, and no more are kept."""
     left = stamped(0, *(b"%d" % number for number in range(2_500)))
     logs.write(left, stamped(0, *(b"x%d" % number for number in range(2_600))))
     (row,) = logs.diff("--logical")
@@ -97,7 +97,7 @@ def test_a_copy_of_many_records_that_shares_none(logs: Logs) -> None:
 
 def test_equal_batches_before_the_first_that_differs_are_not_read(logs: Logs) -> None:
     damaged = bytearray(keyed(0, values=(LONG,), compression=Compression.GZIP))
-    damaged[-1] ^= 1  # It cannot be inflated, and need not be.
+    damaged[-1] ^= 1  # It cannot be decompressed, and need not be.
     logs.write(bytes(damaged) + keyed(1, epoch=1), bytes(damaged) + keyed(1, epoch=2))
     assert logs.diff("--logical") == []
     assert logs.partitions["t-0"]["common"] == {"batches": 1, "offsets": 1, "records": 1}
@@ -112,7 +112,7 @@ def test_logs_that_start_elsewhere_are_compared_from_where_both_have_records(log
 
 
 def test_records_below_the_log_start_are_not_part_of_the_log(logs: Logs) -> None:
-    """Though they stand in a batch that is, and whose bytes are those of the other side's."""
+    """Although their batch is part of it, and its bytes equal those of the other side."""
     logs.write(keyed(0, values=(b"a", b"b"), epoch=1), keyed(0, values=(b"a", b"b"), epoch=2))
     (logs.left.parent / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
     (row,) = logs.diff("--logical")

@@ -1,4 +1,4 @@
-"""`kmirror dump-log`: what the recorded runs do not show, its JSON, and files that no broker would write."""
+"""`kmirror dump-log`: cases that the recorded runs lack, its JSON, and files that no broker would write."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def objects(result: Result) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def segment(tmp_path: Path) -> Path:
-    """Where a test writes a segment that begins with offset 0."""
+    """Return the path of a segment that begins at offset 0."""
     return tmp_path / SEGMENT
 
 

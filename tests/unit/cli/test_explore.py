@@ -1,4 +1,4 @@
-"""`kmirror explore`: exit codes, stories, and what the JSON promises."""
+"""`kmirror explore`: exit codes, stories, and the JSON."""
 
 from __future__ import annotations
 

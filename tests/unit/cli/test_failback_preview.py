@@ -1,4 +1,4 @@
-"""`kmirror failback-preview`: live clusters and their folders tell the same, and the failback then does it."""
+"""`kmirror failback-preview`: live clusters and their folders give the same result, and the failback matches it."""
 
 from __future__ import annotations
 
@@ -44,36 +44,36 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
     [
         # Nothing was written after the failover.
         (FailbackFacts(log(0, 9, (0, 0)), log(0, 12, (0, 0), (1, 9)), 0), Cut(9, 0, "")),
-        # Ours went on in the epoch that was mirrored: the fetch finds where it ends over there.
+        # The destination continued in the mirrored epoch: the fetch finds where that ends at the source.
         (
             FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3),
             Cut(7, 0, "epoch 3 ends at offset 7 at the source"),
         ),
-        # Ours went on in a later epoch.
+        # The destination continued in a later epoch.
         (
             FailbackFacts(log(0, 9, (3, 0), (5, 6)), log(0, 8, (3, 0), (4, 6)), 3),
             Cut(6, 0, "the last mirrored epoch, 3, ends at offset 6"),
         ),
-        # Both clusters used epoch 4 for themselves.
+        # Both clusters used epoch 4 for their own records.
         (
             FailbackFacts(log(0, 9, (3, 0), (4, 6)), log(0, 9, (3, 0), (4, 6)), 4, shared_epoch=3),
             Cut(6, 0, "the last epoch that the same clusters wrote, 3, ends at offset 6"),
         ),
-        # The source knows nothing of us.
+        # The source has no mirroring state of the destination.
         (
             FailbackFacts(log(2, 9, (3, 2)), log(0, 8, (3, 0)), None),
             Cut(2, 2, "the source knows nothing of this log, so it is mirrored from scratch"),
         ),
-        # ... but we mirrored this very topic from it before.
+        # ... but the destination mirrored this same topic from it before.
         (FailbackFacts(log(2, 9, (3, 2)), log(0, 9, (3, 0)), None, own_epoch=3), Cut(9, 2, "")),
-        # Retention over there went beyond all that we have.
+        # Retention at the source went beyond all of the destination's records.
         (
             FailbackFacts(log(0, 9, (3, 0)), log(20, 30, (3, 20), (4, 25)), 3),
             Cut(0, 0, "the source's log begins at offset 20, and ours would end at 9"),
         ),
-        # Retention over there went beyond some of it.
+        # Retention at the source went beyond some of them.
         (FailbackFacts(log(0, 9, (3, 0)), log(5, 12, (3, 5), (4, 9)), 3), Cut(9, 5, "")),
-        # The cleaner has passed the cut, or has not, or removed nothing below it.
+        # The cleaner has passed the truncation offset, or has not, or removed nothing below it.
         (
             FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=8, first_hole=6),
             Cut(0, 0, "epoch 3 ends at offset 7 at the source, and the cleaner has passed that: all is copied again"),
@@ -86,7 +86,7 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
             FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=8, first_hole=7),
             Cut(7, 0, "epoch 3 ends at offset 7 at the source"),
         ),
-        # It has passed the first of two cuts; a hole between the two decides, and only for that one.
+        # It has passed the first of two truncation offsets; a hole between the two decides, and only for that one.
         (
             FailbackFacts(log(0, 9, (3, 0), (5, 8)), log(0, 8, (3, 0), (4, 6)), 3, cleaned_offset=9, first_hole=7),
             Cut(
@@ -102,7 +102,7 @@ def test_what_is_cut_and_why(facts: FailbackFacts, cut: Cut) -> None:
 
 
 class Reader:
-    """A leader's log that is at hand."""
+    """A leader's log in memory."""
 
     def __init__(self, *batches: bytes) -> None:
         self._data = b"".join(batches)
@@ -123,7 +123,7 @@ MAY_GO = "all would go, and be copied again, if the log cleaner has passed offse
     [
         # Nothing is missing anywhere.
         ([ONE, TWO], [ONE], "compact", 0, "plain", ""),
-        # Ours lacks an offset below the cut: whether its cleaner was above is not known.
+        # The destination lacks an offset below the truncation: whether its cleaner was above is unknown.
         (
             [TWO, HOLE],
             [TWO],
@@ -133,10 +133,10 @@ MAY_GO = "all would go, and be copied again, if the log cleaner has passed offse
             MAY_GO,
         ),
         ([TWO, HOLE], [TWO], "delete", 1 << 60, "plain", ""),
-        # Theirs lacks one above it, and tombstones may have gone meanwhile, or cannot have.
+        # The source lacks one above it, and tombstones may have been removed since then, or cannot have been.
         ([ONE, TWO], [ONE, HOLE], "compact", 0, "deletions", ""),
         ([ONE, TWO], [ONE, HOLE], "compact", 1 << 60, "plain", ""),
-        # A topic may have been compacted before: its mirror does not ask for the policy either.
+        # A topic may have been compacted before: its mirror ignores the policy too.
         ([ONE, TWO], [ONE, HOLE], "delete", 0, "deletions", ""),
         ([ONE, TWO], [ONE, HOLE], "delete", 1 << 60, "plain", ""),
     ],
@@ -164,7 +164,7 @@ def test_of_a_log_that_was_cleaned_all_goes_or_may_go(
 
 
 def test_of_a_folder_only_segments_are_read_of_which_something_may_go(tmp_path: Path) -> None:
-    """Cuts near the edges of four segments, against the whole log; and a segment between two cuts may be torn."""
+    """Truncations near the edges of four segments equal those of the whole log; a segment between two may be torn."""
     path = tmp_path / "orders-0"
     path.mkdir()
     for base_offset in range(0, 24, 6):
@@ -180,7 +180,7 @@ def test_of_a_folder_only_segments_are_read_of_which_something_may_go(tmp_path: 
 
 
 class Stage:
-    """Two clusters on disks: A wrote three records that B never mirrored, one of them a tombstone."""
+    """Two clusters on disk: A wrote three records that B never mirrored, one of them a tombstone."""
 
     def __init__(self, folder: Path) -> None:
         self.folders = [folder / "a", folder / "b"]
@@ -290,7 +290,7 @@ def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) ->
 
 
 def check_cleaned_folders(folders: list[Path]) -> None:
-    """Preview from folders in which the cleaner has been at offset 5 of orders-0, and has removed the first batch."""
+    """Preview from folders in which the cleaner has reached offset 5 of orders-0, and has removed the first batch."""
     cleaned = folders[0].with_name("cleaned")
     shutil.copytree(folders[0], cleaned)
     words = [str(cleaned), str(folders[1]), "--mirror", "dr", "--topic", "orders"]
@@ -339,7 +339,7 @@ ONLY_COPY = (
 
 @pytest.mark.decision("D25")
 def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
-    """The source's mirror never got anything of it; the way back did, and is begun a second time."""
+    """The source's mirror never copied any of it; the failback did, and is started a second time."""
     folders = [tmp_path / "a", tmp_path / "b"]
     with (
         TcpCluster(name="a", brokers=1, data=folders[0], mirror_version=1) as a,
@@ -375,7 +375,7 @@ def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
     ],
 )
 def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it takes long, what would go cannot be told yet: no user has to act, and no script may go on."""
+    """While it takes long, the loss cannot be reported yet: no user has to act, and no script may continue."""
     ask, left = FailbackPreview._ask, [asked]
 
     async def stopping(self: FailbackPreview, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:

@@ -1,4 +1,4 @@
-"""`kmirror features`: what is shown and changed at a cluster of ours, and command lines in Kafka's words.
+"""`kmirror features`: output and changes against a kmirror cluster, and command lines as in Kafka.
 
 tests/interop/admin/test_tools.py compares it with Kafka's own tool.
 """

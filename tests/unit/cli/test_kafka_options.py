@@ -1,4 +1,4 @@
-"""Kafka's way with a command line, on options made up for it; what comes of Kafka's own is in tests/golden/cli."""
+"""Kafka's parsing of command lines, with options made up for it; results of Kafka's tools are in tests/golden/cli."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = (
 
 @click.command("tool", cls=KafkaCommand, rows=ROWS, required="size", version="1.2.3")
 def tool(given: ParsedOptions) -> None:
-    """Do it."""
+    """Print the parsed size."""
     click.echo(given.number("size", 5))
 
 

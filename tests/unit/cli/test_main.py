@@ -1,4 +1,4 @@
-"""The frame of the command line: exit codes, no tracebacks, nothing imported before it is needed."""
+"""The frame of the command line: exit codes, no tracebacks, no imports before they are needed."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
 
 @pytest.mark.parametrize("command", ["mirrors", "configs", "features", "dump_log"])
 def test_a_command_that_serves_nothing_starts_without_the_broker(command: str) -> None:
-    """To load all that a broker needs takes as long as the command itself."""
+    """Loading the broker's modules takes as long as the command itself."""
     program = f"import sys, kmirror.cli.{command}; print('kmirror.cluster.broker.broker' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout == "False\n"

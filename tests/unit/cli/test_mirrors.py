@@ -1,4 +1,4 @@
-"""`kmirror mirrors`: every action, table and text, against clusters of one broker; exit codes as of Kafka's tools."""
+"""`kmirror mirrors`: every action, table and text, against clusters of one broker; exit codes like Kafka's tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LISTINGS = [
 
 
 def described(*rows: MirrorRow, others: tuple[str, ...] = (), **reasons: str) -> Description:
-    """Return what brokers say, with topics that nobody leads; reasons of brokers by `b` and their id."""
+    """Return the brokers' descriptions, with topics without a leader; reasons of brokers by `b` and their id."""
     names = dict.fromkeys([*(row.tp.topic for row in rows), *others])
     return Description({row.tp: row for row in rows}, names, reasons={int(b[1:]): why for b, why in reasons.items()})
 
@@ -121,7 +121,7 @@ def test_the_table_of_partitions() -> None:
 
 
 class Stage(NamedTuple):
-    """Two clusters, and the command as it is called for the second."""
+    """Two clusters, and the command that is run against the second."""
 
     source: TcpCluster
     destination: TcpCluster

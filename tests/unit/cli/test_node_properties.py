@@ -1,4 +1,4 @@
-"""A `server.properties` with `process.roles` describes one node; what kmirror does not have is refused."""
+"""A `server.properties` with `process.roles` describes one node; features that kmirror lacks are refused."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_options_go_before_the_file() -> None:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, dict[str, object]]]:
-    """What `serve` would have served, each with what it would have said; it ends at once."""
+    """The clusters and nodes that `serve` starts, each with its description; all stop at once."""
     found: list[tuple[TcpCluster | TcpNode, dict[str, object]]] = []
 
     def start_and_stop(served: TcpCluster | TcpNode, *_: object) -> None:

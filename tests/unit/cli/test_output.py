@@ -1,4 +1,4 @@
-"""Stdout of the tools: what they have found reaches it however they end."""
+"""Stdout of the tools: their results are written however they end."""
 
 from __future__ import annotations
 

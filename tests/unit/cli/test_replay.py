@@ -18,7 +18,7 @@ from kmirror.sim.simulation import Simulation
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the journals of a cluster, whose broker was killed once."""
+    """A folder with the journals of a cluster whose broker was killed once."""
     found = tmp_path_factory.mktemp("journals")
     files = JournalFiles(found)
     with Simulation(3) as simulation, Cluster(simulation, "a", brokers=1, interpose=Journals(files.open)) as a:

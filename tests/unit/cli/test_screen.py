@@ -1,4 +1,4 @@
-"""What is printed fits a screen of 80 columns with every number whole, and is not wrapped where it is piped."""
+"""Output fits a screen of 80 columns with every number complete, and is not wrapped in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kmirror serve`: one line when clients can connect, an end in order, a broker's properties."""
+"""`kmirror serve`: one line when clients can connect, an orderly end, a broker's properties."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_metrics_are_served_where_the_command_says() -> None:
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    # A broker alone hands over to nobody and ends quickly; so the second signal comes from within the first's end.
+    # A single broker hands over nothing and ends quickly; so the second signal is sent while the first is handled.
     script = (
         "import os, signal\n"
         "from kmirror.net.cluster import TcpCluster\n"
@@ -191,7 +191,7 @@ def test_properties_are_read_as_java_reads_them(text: str, pairs: dict[str, str]
 
 
 def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At most its last entry is torn; and another process, with other hashes, does the same."""
+    """At most its last entry is torn; another process, with other hashes, gives the same result."""
     folder = tmp_path / "journals"
     with serving("--journal", str(folder)) as process:
         server = line(process).strip().partition("=")[2]

@@ -1,4 +1,4 @@
-"""`kmirror serve --data`: where logs are kept, what is refused, and what is shown while they are opened."""
+"""`kmirror serve --data`: location of logs, refusals, and output while logs are opened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDERS = TopicPartition("orders", 0)
 
 @pytest.fixture
 def clusters(monkeypatch: pytest.MonkeyPatch) -> list[TcpCluster]:
-    """The clusters that `serve` would have started; each ends at once."""
+    """The clusters that `serve` starts; each stops at once."""
     made: list[TcpCluster] = []
 
     def start_and_stop(cluster: TcpCluster, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""`kmirror sim`: what it prints, its exit codes, plans kept and run again, Ctrl-C. The histories are made up."""
+"""`kmirror sim`: its output, its exit codes, plans stored and run again, Ctrl-C. The histories are made up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Told:
-    """What a call of the command did."""
+    """Result of a call of the command."""
 
     def __init__(self, code: object, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -137,7 +137,7 @@ def test_the_page_shows_the_smallest(sim: Any, tmp_path: Path) -> None:
     assert "kmirror sim --seed 7 --profile full" in text
 
 
-# -- what cannot be run -----------------------------------------------------------------------
+# -- invalid plans ----------------------------------------------------------------------------
 
 WRONG_PLANS = [
     ("", "is not a plan: Expecting value"),
@@ -280,7 +280,7 @@ PROGRAM = """if True:
 
 
 def interrupted(tmp_path: Path, jobs: int, *words: str) -> tuple[int, list[str], str, list[int]]:
-    """Press Ctrl-C after the second line; returns exit code, lines, stderr and the processes that are left."""
+    """Press Ctrl-C after the second line; return exit code, lines, stderr and the remaining processes."""
     command = [sys.executable, "-c", PROGRAM, "--seeds", "500", "--profile", "slow", "--jobs", str(jobs), *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -288,11 +288,11 @@ def interrupted(tmp_path: Path, jobs: int, *words: str) -> tuple[int, list[str],
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         lines = [process.stdout.readline(), process.stdout.readline()]
-        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: every process of the group gets it.
+        os.killpg(process.pid, signal.SIGINT)  # Like a terminal: every process of the group gets it.
         lines += process.stdout.readlines()
         errors = process.stderr.read()
         code = process.wait(timeout=30)
-    # The resource tracker of multiprocessing sees its parent gone, and goes.
+    # The resource tracker of multiprocessing detects the end of its parent, and exits.
     deadline = time.monotonic() + 10
     while group(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)

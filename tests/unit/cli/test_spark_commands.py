@@ -1,4 +1,4 @@
-"""Commands that use Spark: what cannot be done is told before a JVM is started, and each end is one line."""
+"""Commands that use Spark: errors are reported before a JVM is started, and each command ends with one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SWEEP = "seeds = 2\n[fixed]\nfailure_ms = 300\n"
 
 @pytest.fixture
 def kmirror(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command line where no session can be had; exit code, stdout, stderr."""
+    """Runs a command line where no session is available; returns exit code, stdout, stderr."""
 
     def no_session(*_: object, **__: object) -> NoReturn:
         raise AssertionError("a JVM would have been started")

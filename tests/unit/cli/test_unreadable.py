@@ -1,4 +1,4 @@
-"""Files and folders that the system refuses, that are no files, or that are not what was meant."""
+"""Files and folders that the system refuses, that are no files, or that are not the expected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG = f"{0:020d}.log"
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A copy of a log folder that a broker left clean."""
+    """A copy of a log folder after a clean shutdown of its broker."""
     return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
 
 
@@ -37,7 +37,7 @@ def ended(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, l
 def test_verify_goes_on_after_a_file_that_cannot_be_read(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Permissions are refused by patching: a test that runs as root would be let in anyway."""
+    """Permission errors are patched in, as root ignores permissions."""
     closed = [next((top / "txn-2").glob("*.log")), top / "replication-offset-checkpoint"]
     opens = builtins.open, Path.read_bytes
 
@@ -73,7 +73,7 @@ def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: 
     new = top.parent / "new"
     new.mkdir()
     (new / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
-    code, lines, err = ended(capsys, "verify", new)  # As `kafka-storage format` leaves it.
+    code, lines, err = ended(capsys, "verify", new)  # The result of `kafka-storage format`.
     assert (code, lines) == (1, [])
     assert err == f"kmirror: {new}: holds no partition yet, so there was no log to verify\n"
     (new / "t-0.0123456789abcdef-delete").mkdir()
@@ -117,7 +117,7 @@ def test_what_the_system_refuses_is_no_question_of_the_command_line(
 ) -> None:
     path = tmp_path / LOG
     path.mkdir()
-    monkeypatch.setattr(os, "access", lambda *_: False)  # What click asks by itself.
+    monkeypatch.setattr(os, "access", lambda *_: False)  # The check that click itself makes.
     code, _, err = ended(capsys, *words, path)
     assert (code, err[:8]) == (2 if words[0] == "diff" else 1, "kmirror:")
     assert err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`kmirror verify`: each fault that can be planted is found, and named with file, position and reason."""
+"""`kmirror verify`: each planted fault is found, and named with file, position and reason."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Damage = Callable[[Path], None]
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A copy of a log folder that a broker left clean."""
+    """A copy of a log folder after a clean shutdown of its broker."""
     return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
 
 
@@ -71,7 +71,7 @@ def put(path: Path, position: int, new: bytes) -> None:
     path.write_bytes(data)
 
 
-# Partition, damaged file, what is done to it, where the fault is, and what is said.
+# Partition, damaged file, damage, position of the fault, and message.
 PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
     ("txn-2", f"{2:020d}.log", lambda path: flip(path, 100), 78, "the batch says its checksum is"),
     ("txn-2", f"{2:020d}.log", lambda path: flip(path, 15, 1), 0, "leader-epoch-checkpoint says 0"),
@@ -120,7 +120,7 @@ def test_planted_faults(top: Path, partition: str, name: str, damage: Damage, po
 
 
 def test_every_bit_of_a_segment_counts(top: Path) -> None:
-    """But for the base offset of the log's last batch: a gap may be the cleaner's."""
+    """Except in the base offset of the log's last batch: a gap may be the cleaner's."""
     for partition in ("txn-2", "clients-2"):
         paths = sorted((top / partition).glob("*.log"))
         for path in paths:
@@ -139,7 +139,7 @@ def test_each_row_of_an_index_counts(top: Path) -> None:
         whole = path.read_bytes()
         for position in range(0, len(whole), 5):
             if path.suffix == ".txnindex" and position % _ABORTED.size >= 26:
-                continue  # The last stable offset depends on what the cleaner may have taken away.
+                continue  # The last stable offset depends on records that the cleaner may have removed.
             flip(path, position, 1 << position % 8)
             assert verify(top / "txn-2")[0] == 1, (path, position)
             path.write_bytes(whole)
@@ -175,7 +175,7 @@ def test_snapshots_are_compared_with_the_log(top: Path) -> None:
 def test_deep_looks_into_the_records(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
-    # A batch whose checksum is right and whose records are not: the count says one more.
+    # A batch with a right checksum and wrong records: the count is one too high.
     batch = bytearray(build_batch([RecordData(b"k", b"v", (), 1)] * 2))
     batch[60], batch[26] = 3, 2
     from kmirror.records.crc32c import crc32c
@@ -313,7 +313,7 @@ def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> Non
     folder = top / "txn-2"
     last, other = max(folder.glob("*.index")), segment(folder, 2, ".index")
     rows, known = last.read_bytes(), verify(folder)[2]["index_entries"]
-    for count in (10, 8_192 - len(rows) // 8, 8_192, 20_000):  # The zeros are looked at in blocks.
+    for count in (10, 8_192 - len(rows) // 8, 8_192, 20_000):  # The zeros are checked in blocks.
         last.write_bytes(rows + bytes(8 * count))
         code, _, summary = verify(folder)
         assert (code, summary["index_entries"]) == (0, known)
@@ -338,7 +338,7 @@ def test_folders_that_a_broker_has_set_aside_are_named(top: Path) -> None:
 
 
 def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
-    """Kafka renames its files one by one, and before that the old segment's are there under the plain names."""
+    """Kafka renames its files one by one, and until then the old segment's exist under the plain names."""
     folder, suffixes = top / "txn-2", (".log", ".index", ".timeindex", ".txnindex")
     paths = [segment(folder, 2, suffix) for suffix in suffixes]
     for path in paths:
@@ -352,7 +352,7 @@ def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
     for path in paths:
         assert verify(folder)[:2] == (0, [])
         path.unlink()
-        assert verify(folder)[:2] == (0, [])  # Now the old one is gone.
+        assert verify(folder)[:2] == (0, [])  # Now the old one is deleted.
     for path in paths[:-1]:
         Path(f"{path}.swap").rename(path)
         assert verify(folder)[:2] == (0, [])
@@ -371,7 +371,7 @@ def test_a_swap_that_does_not_count_has_no_say(top: Path) -> None:
 
 
 def test_a_kill_in_a_recovery_leaves_indexes_that_are_not_finished(top: Path) -> None:
-    """What a broker recovers once more lies above the recovery point; it began the indexes of such a segment anew."""
+    """Records above the recovery point are recovered again; the broker has started to rebuild these indexes."""
     folder = top / "txn-2"
     (top / ".kafka_cleanshutdown").unlink()
     points = top / "recovery-point-offset-checkpoint"
@@ -412,7 +412,7 @@ def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
 
 
 def test_no_bar_is_loaded_where_stderr_is_no_terminal(top: Path) -> None:
-    """What a start takes counts, with logs of ordinary size."""
+    """With logs of ordinary size the start of the process matters."""
     program = "import sys; from kmirror.cli.main import run\ntry: run(sys.argv[1:])\nfinally: print(*sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     arguments = [sys.executable, "-c", program, "verify", str(top)]

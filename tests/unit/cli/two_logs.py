@@ -1,4 +1,4 @@
-"""Two log folders with a partition each, and what `kmirror diff` says of them."""
+"""Two log folders with a partition each, and the output of `kmirror diff` for them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Logs:
         return rows
 
     def refused(self, *options: str) -> str:
-        """Return what is said where nothing can be compared; the exit code is 2 then."""
+        """Return the message if nothing can be compared; checks that the exit code is 2."""
         result = CliRunner().invoke(command, [str(self.left), str(self.right), *options], standalone_mode=False)
         assert isinstance(result.exception, Refusal), result.stdout
         assert result.exception.exit_code == 2

@@ -1,4 +1,4 @@
-"""Leaders of partitions with Kafka's rules for producer ids, epochs and sequence numbers; a test says what happens."""
+"""Leaders of partitions with Kafka's rules for producer ids, epochs and sequence numbers; a test decides the events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.client.script import BOOTSTRAP, BROKERS, OTHER, TP, Asked, Scrip
 
 NONE = ErrorCode.NONE
 BATCHES_KNOWN = 5
-"""How many of a producer's last batches a leader recognises as duplicates."""
+"""Number of a producer's last batches that a leader recognises as duplicates."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,23 @@ class Written:
 
 @dataclass
 class Leader:
-    """One partition: its log, and what its leader knows of the producer."""
+    """One partition: its log, and its leader's state of the producer."""
 
     broker_id: int
     epoch: int = 0
     log: list[Written] = field(default_factory=list)
     forgotten: int = 0
-    """Where the part of the log begins that producer state is derived from."""
+    """Start of the part of the log from which producer state is derived."""
     committed: int = 0
-    """Length of the part of the log that no change of leader takes away."""
+    """Length of the part of the log that no change of leader removes."""
 
     def known(self) -> list[Written]:
-        """Return the last batches in the producer's last epoch; none if nothing is known of the producer."""
+        """Return the last batches in the producer's last epoch; none if the producer is unknown."""
         rows = self.log[self.forgotten :]
         return [row for row in rows if row.identity == rows[-1].identity][-BATCHES_KNOWN:]
 
     def append(self, name: str, batch: Batch) -> tuple[ErrorCode, int]:
-        """Append a batch, or find out why not; return the error and the offset."""
+        """Append a batch or reject it; return the error and the offset."""
         identity = batch.producer_id, batch.producer_epoch
         new = Written(name, identity, batch.base_sequence, batch.base_sequence + batch.record_count - 1)
         known = self.known()
@@ -69,7 +69,7 @@ class Leader:
 
 
 class Site:
-    """A producer, the leaders it writes to, and what it was told of each batch."""
+    """A producer, the leaders it writes to, and the outcome of each batch."""
 
     def __init__(self, configs: ProducerConfigs | None = None, *, epoch: int = 0) -> None:
         self.script = Script()
@@ -77,11 +77,11 @@ class Site:
         self.sent: dict[TopicPartition, list[str]] = {TP: [], OTHER: []}
         self.told: dict[str, ErrorCode] = {}
         self.unclear: set[str] = set()
-        """Batches of which an answer was lost, or that were written and answered with an error."""
+        """Batches whose response was lost, or that were written and answered with an error."""
         self.seen: set[str] = set()
-        """Batches that a leader has looked at."""
+        """Batches that a leader has processed."""
         self.held: list[tuple[Asked, ProduceResponse]] = []
-        """Answers on their way, the oldest first."""
+        """Responses in flight, the oldest first."""
         self.now: Instant = 0
         self.ids = 7
         self.producer = Producer("producer", self.script.requester, (BOOTSTRAP,), configs)
@@ -103,7 +103,7 @@ class Site:
         return name
 
     def answer_easy(self) -> None:
-        """Answer everything but Produce: versions, leaders, producer ids."""
+        """Answer every request except Produce: versions, leaders, producer ids."""
         while (
             one := next((row for row in self.script.look() if not isinstance(row.body, ProduceRequest)), None)
         ) is not None:
@@ -119,16 +119,16 @@ class Site:
                 self.script.answer(InitProducerIdResponse(producer_id=self.ids, producer_epoch=0), self.now)
                 self.ids += 1
 
-    # -- what happens at a broker ---------------------------------------------------------------
+    # -- events at a broker ---------------------------------------------------------------------
 
     def unserved(self, broker_id: int) -> list[Asked]:
-        """Return the Produce requests that a broker has not looked at."""
+        """Return the Produce requests that a broker has not processed."""
         self.answer_easy()
         served = [asked for asked, _ in self.held]
         return [one for one in self.script.look() if one.peer == BROKERS[broker_id] and one not in served]
 
     def serve(self, broker_id: int, error: ErrorCode = NONE, *, written: bool = False) -> bool:
-        """Let a broker carry out its oldest request; with `error` it refuses, with `written` after it has appended.
+        """Let a broker process its oldest request; with `error` it refuses, with `written` it does so after the append.
 
         Returns whether there was a request.
         """
@@ -168,7 +168,7 @@ class Site:
         return code, offset
 
     def answer(self, broker_id: int) -> bool:
-        """Let the oldest answer of a broker arrive; return whether there was one."""
+        """Deliver the oldest response of a broker; return whether there was one."""
         found = next((row for row in self.held if row[0].peer == BROKERS[broker_id]), None)
         if found is None:
             return False
@@ -180,7 +180,7 @@ class Site:
         return True
 
     def break_link(self, broker_id: int) -> bool:
-        """Lose the link to a broker, with the requests and the answers on it."""
+        """Close the link to a broker, with the requests and the responses on it."""
         self.answer_easy()
         peer: Endpoint = BROKERS[broker_id]
         mine = [one for one in self.script.look() if one.peer == peer]
@@ -206,20 +206,20 @@ class Site:
             self.producer.on_timer(self.now, key)
             self.answer_easy()
 
-    # -- what happens to a partition --------------------------------------------------------------
+    # -- events at a partition ----------------------------------------------------------------------
 
     def move(self, tp: TopicPartition, *, lose: bool) -> None:
-        """Give a partition to the other broker; with `lose` what was not committed is gone."""
+        """Move a partition to the other broker; with `lose` uncommitted records are lost."""
         leader = self.leaders[tp]
         leader.broker_id, leader.epoch = 3 - leader.broker_id, leader.epoch + 1
         if lose:
             del leader.log[leader.committed :]
 
     def forget(self, tp: TopicPartition) -> bool:
-        """Let the leader lose its producer state, as when `producer.id.expiration.ms` is over.
+        """Let the leader lose its producer state, as after `producer.id.expiration.ms`.
 
-        Does nothing, and returns False, where no client could then know what to do: a batch is in the log and its
-        producer has not been told, or a batch was acknowledged before an earlier one.
+        Does nothing and returns False where no client could then recover: a batch is in the log and its producer has no
+        response, or a batch was acknowledged before an earlier one.
         """
         leader = self.leaders[tp]
         if any(row.name not in self.told for row in leader.log):
@@ -231,10 +231,10 @@ class Site:
         leader.forgotten = len(leader.log)
         return True
 
-    # -- how it ends ------------------------------------------------------------------------------
+    # -- the end --------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Let everything be carried out and answered until each batch has an outcome."""
+        """Let every request be processed and answered until each batch has an outcome."""
         for _ in range(2_000):
             if len(self.told) == sum(map(len, self.sent.values())):
                 return
@@ -244,7 +244,7 @@ class Site:
         raise AssertionError(f"no end: {self.told}, {self.sent}")
 
     def check(self) -> None:
-        """Each acknowledged batch is in the log once and in order; what failed is only there if that was unclear."""
+        """Acknowledged batches are in the log once, in order; failed ones only if their outcome was unclear."""
         for tp, leader in self.leaders.items():
             logged = [row.name for row in leader.log]
             assert len(set(logged)) == len(logged), f"written twice: {logged}"

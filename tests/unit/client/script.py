@@ -1,4 +1,4 @@
-"""What stands at the other end in tests of clients: what was asked, and the answers that the test gives."""
+"""The remote end in tests of clients: the requests of the client, and the responses of the test."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class Script:
         self.requester = Requester("client", self.outbox)
         self.asked: list[Asked] = []
         self.timers: dict[TimerKey, Instant] = {}
-        """Those of the machine; what the requester sets is left out."""
+        """Timers of the client; those of the requester are left out."""
         self.notes: list[str] = []
         self.closed: list[tuple[Endpoint, str]] = []
 
     @property
     def versions(self) -> list[int]:
-        """Return the versions of the requests that wait."""
+        """Return the versions of the pending requests."""
         return [one.version for one in self.look()]
 
     def look(self) -> list[Asked]:
-        """Return the requests that wait for an answer, the oldest first."""
+        """Return the pending requests, the oldest first."""
         for effect in self.outbox.drain():
             self._take(effect)
         return self.asked
@@ -100,7 +100,7 @@ class Script:
         return asked
 
     def answer_versions(self, now: Instant = 0, **limits: Range) -> None:
-        """Answer ApiVersions, the oldest request: all that we serve, but for `limits` by name of an API."""
+        """Answer ApiVersions, the oldest request, with kmirror's APIs, changed by `limits` (by API name)."""
         self.next(ApiVersionsRequest)
         self.answer(versions(**limits), now)
 
@@ -114,7 +114,7 @@ class Script:
 
 
 def versions(**limits: Range) -> ApiVersionsResponse:
-    """Return the answer of a broker of ours, but for the APIs that `limits` names; an empty range leaves one out."""
+    """Return a kmirror broker's response, changed by `limits` (by API name); an empty range removes the API."""
     served = {**versions_served("broker", mirror=True), **{API_KEYS[name]: limit for name, limit in limits.items()}}
     return ApiVersionsResponse(
         api_keys=[
@@ -128,7 +128,7 @@ def versions(**limits: Range) -> ApiVersionsResponse:
 def metadata(
     leaders: Mapping[TopicPartition, tuple[int, int]], *, topic_id: Uuid = TOPIC_ID, error: ErrorCode = ErrorCode.NONE
 ) -> MetadataResponse:
-    """Return an answer that names (leader, leader epoch) of partitions; all topics have the same id and error."""
+    """Return a response with the (leader, leader epoch) of partitions; all topics have the same id and error."""
     topics: dict[str, MetadataResponseTopic] = {}
     for tp, (leader, epoch) in leaders.items():
         row = MetadataResponsePartition(partition_index=tp.partition, leader_id=leader, leader_epoch=epoch)

@@ -1,4 +1,4 @@
-"""An order is repeated while nothing was done, and answered once."""
+"""A request is repeated while it was not carried out, and answered once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stage:
         self.script.answer_versions(now)
 
     def fire(self) -> Instant:
-        """Let the admin's timer fire; returns when that was."""
+        """Let the admin's timer fire; return its time."""
         self.script.look()
         ((key, at),) = self.script.timers.items()
         self.script.timers.clear()

@@ -1,4 +1,4 @@
-"""An answer need not be read if it is, behind its correlation id, the newest one that was read and had no news."""
+"""Responses whose bytes after the correlation id equal the last decoded one without news, and are not decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link is secured before anything goes over it: the steps, renewed sessions, refusals, and the pause after them."""
+"""A link is authenticated before other requests: the steps, renewed sessions, failures, and the pause after them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ S = 1000 * MILLISECOND
 
 @dataclass
 class Talk:
-    """A requester whose links are secured, and what came of it."""
+    """A requester whose links are authenticated, and its results."""
 
     security: Security
     answers: list[Message | None] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Talk:
         self.authenticator = Authenticator(self.security, Rng(1), 5000)
         self.effects: list[Effect] = []
         self.asked: list[tuple[OutboundLink, int, int, Message]] = []
-        """(link, version, correlation id, body) of what was sent and not answered."""
+        """(link, version, correlation id, body) of the pending requests."""
         self.timers: dict[int, Instant] = {}
         self.requester.count(LINK)
         for link in (LINK, OTHER, ELSEWHERE):
@@ -71,7 +71,7 @@ class Talk:
         return self.asked
 
     def kinds(self) -> list[type[Message]]:
-        """Return what was sent and is not answered."""
+        """Return the types of the pending requests."""
         return [type(body) for *_, body in self.look()]
 
     def answer(self, reply: Message, now: Instant = 0) -> Message:
@@ -82,7 +82,7 @@ class Talk:
         return body
 
     def shake(self, now: Instant = 0) -> None:
-        """Answer all up to the first message of the mechanism."""
+        """Answer all requests up to the first message of the mechanism."""
         self.answer(ApiVersionsResponse(api_keys=ALL), now)
         shaken = self.answer(SaslHandshakeResponse(), now)
         assert isinstance(shaken, SaslHandshakeRequest) and self.security.credentials is not None
@@ -95,7 +95,7 @@ class Talk:
         return self.authenticator.why(ONE)
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return what was counted of `LINK`: how often, and the sum."""
+        """Return the counters of `LINK`: count and sum."""
         counts = self.requester.counts(LINK)
         assert counts is not None
         names = ("requests", "responses", "authenticated", "refused", "reauthenticated", "refused_again")
@@ -284,7 +284,7 @@ def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None
             talk.ask(now)
             if talk.kinds():
                 break
-            # It ends without an answer as soon as its timer fires, which is at once.
+            # It ends without a response when its timer fires, which is immediately.
             newest = max(talk.timers)
             assert talk.timers[newest] == now
             talk.requester.on_timeout(now, newest)

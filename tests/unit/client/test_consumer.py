@@ -1,4 +1,4 @@
-"""One round of a consumer: who leads, where to begin, what came; brokers that are old, wrong or gone."""
+"""One round of a consumer: leaders, start positions, records; brokers that are old, wrong or down."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Stage:
         self.consumer.poll(0, partitions or (TP,), lambda _, found: self.rounds.append(found))
 
     def know(self, *, topic_id: Uuid = TOPIC_ID, other: tuple[int, int] | None = None) -> None:
-        """Answer Metadata: that broker 1 leads TP in epoch 4, and who leads the other partition if there is one."""
+        """Answer Metadata: broker 1 leads TP in epoch 4; `other` is the leader and epoch of the other partition."""
         if not isinstance(self.script.look()[0].body, MetadataRequest):
             self.script.answer_versions()
         self.script.answer(metadata({TP: (1, 4)} if other is None else {TP: (1, 4), OTHER: other}, topic_id=topic_id))
 
     def begin(self, offset: int = 0, epoch: int = -1, *, topic_id: Uuid = TOPIC_ID) -> None:
-        """Begin a round with a known position, as far as the fetch."""
+        """Begin a round with a known position, up to the fetch."""
         self.consumer.positions[TP] = Position(offset, epoch)
         self.poll()
         while not isinstance(self.script.look()[0].body, FetchRequest):
@@ -64,7 +64,7 @@ class Stage:
                 self.script.answer_versions()
 
     def fetched(self) -> list[tuple[int, str]]:
-        """Return offset and value of what the last round brought for TP."""
+        """Return offset and value of the records of TP in the last round."""
         found = self.rounds[-1].fetched.get(TP)
         return [] if found is None else [(r.offset, (r.value or b"").decode()) for r in found.records]
 
@@ -180,7 +180,7 @@ def test_a_broker_without_topic_ids_is_asked_by_name() -> None:
 
 
 def test_a_broker_that_takes_no_epoch_with_a_position_is_asked_without_one() -> None:
-    """Kafka before 2.7 has no such field: one round is lost in finding that out, and no further one."""
+    """Kafka before 2.7 has no such field: one round is lost to find that out, and no further one."""
     stage = Stage()
     stage.consumer.positions[TP] = Position(0, 4)
     answers = [batch(0, "a", "b"), batch(2, "c")]
@@ -261,7 +261,7 @@ def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> No
 
 @pytest.mark.parametrize("moved", [0, 3])
 def test_a_round_costs_what_moved_since_the_last_one(moved: int) -> None:
-    """However many partitions are read."""
+    """Independent of the number of partitions."""
 
     def cost(count: int) -> int:
         partitions = tuple(TopicPartition("t", number) for number in range(count))

@@ -1,4 +1,4 @@
-"""The loop in which logs follow others: sessions, pauses, leaders that change, and where a log ends."""
+"""The fetch loop: sessions, pauses, leaders that change, and truncated logs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class State:
 
 @dataclass
 class Log:
-    """An owner that writes down what it is told, and cuts nothing but a number."""
+    """An owner that records its calls, and truncates only a number."""
 
     script: Script = field(default_factory=Script)
     heard: list[tuple[object, ...]] = field(default_factory=list)
@@ -155,30 +155,30 @@ class Log:
         self.loop.assign(now, (key,), endpoint, state)
 
     def told(self) -> list[tuple[object, ...]]:
-        """Return what was heard since the last call, but for that a fetch was made."""
+        """Return the calls since the last check, without those to build a fetch."""
         heard = [one for one in self.heard if one[0] != "want"]
         self.heard.clear()
         return heard
 
     def looked(self) -> list[int]:
-        """Return the partitions of which was asked what is wanted since the last call."""
+        """Return the partitions whose wanted fetch was requested since the last check."""
         looked = [one[1] for one in self.heard if one[0] == "want"]
         self.heard = [one for one in self.heard if one[0] != "want"]
         return [tp.partition for tp in looked if isinstance(tp, TopicPartition)]
 
     def forgets(self) -> list[int]:
-        """Return the partitions that the fetch that waits has forgotten."""
+        """Return the partitions that the pending fetch forgets."""
         body = self.script.next(FetchRequest)
         return [partition for topic in body.forgotten_topics_data for partition in topic.partitions]
 
     def named(self) -> list[tuple[int, int, list[int]]]:
-        """Return session id, session epoch and named partitions of the fetches that wait."""
+        """Return session id, session epoch and named partitions of the pending fetches."""
         fetches = [one.body for one in self.script.look() if isinstance(one.body, FetchRequest)]
         return [(f.session_id, f.session_epoch, [p.partition for t in f.topics for p in t.partitions]) for f in fetches]
 
 
 def many(count: int) -> tuple[Log, list[State]]:
-    """Return an owner whose session has so many partitions and was told of all; its next fetch is under way."""
+    """Return an owner whose session has `count` partitions with a response for each; its next fetch is in flight."""
     log, states = Log(), [State(TopicPartition("t", number)) for number in range(count)]
     for state in states:
         log.assign(state)
@@ -196,7 +196,7 @@ def answer(
 
 
 def throttled(span_ms: int) -> FetchResponse:
-    """Return what Kafka answers to a fetch above its quota: nothing, in the same session."""
+    """Return Kafka's response to a fetch above its quota: nothing, in the same session."""
     return FetchResponse(session_id=9, throttle_time_ms=span_ms)
 
 
@@ -289,7 +289,7 @@ def test_new_configs_are_a_reason_to_look_at_all() -> None:
 
 @pytest.mark.parametrize("news", [0, 3])
 def test_a_poll_costs_what_is_new_in_it(news: int) -> None:
-    """Whatever else is in the session."""
+    """Independent of the other partitions in the session."""
 
     def cost(partitions: int) -> int:
         log, states = many(partitions)
@@ -330,7 +330,7 @@ def test_a_leader_that_throttles_is_not_asked_before_its_time_is_over() -> None:
 
 @pytest.mark.kip("219", "throttled clients")
 def test_an_answer_that_throttles_is_none_without_news() -> None:
-    """The same bytes come again: each of them is waited for."""
+    """The same bytes arrive again: each throttle time is waited for."""
     log = Log()
     log.assign(State(TP))
     now = 0
@@ -393,7 +393,7 @@ def test_fetches_and_the_bytes_of_their_records_are_counted() -> None:
     full = row()
     full.records = build_batch([RecordData(value=b"x")], base_offset=10)
     log.script.answer(answer(full))
-    for _ in range(3):  # One is read, two are the same without news.
+    for _ in range(3):  # One response is decoded, two are the same without news.
         log.script.answer(answer())
     log.script.break_link()
     (fetcher,) = log.loop.fetchers()
@@ -411,7 +411,7 @@ def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
 
 
 def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothing_yet() -> None:
-    """The leader answered its offsets to the former state, and repeats them only in a new session."""
+    """The leader sent its offsets to the former state, and repeats them only in a new session."""
     log, states = many(2)
     log.told()
     log.loop.remove(states[0].tp)
@@ -545,7 +545,7 @@ def test_out_of_range_is_resolved_by_where_the_leader_ends_and_begins(
     specs = []
     for offset in (latest, earliest):
         if offset is not None:
-            # The fetch that forgets the partition goes on beside the question.
+            # The fetch that forgets the partition continues beside ListOffsets.
             log.script.asked.sort(key=lambda one: isinstance(one.body, FetchRequest))
             asked = log.script.next(ListOffsetsRequest).topics[0].partitions[0]
             specs.append((asked.timestamp, asked.current_leader_epoch))

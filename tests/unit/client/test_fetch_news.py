@@ -1,4 +1,4 @@
-"""What answers say of partitions that they do not name: up to when did they have nothing new?"""
+"""Time up to which partitions that a response does not name had no news."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.client.test_fetch_loop import BACKOFF, State, answer, many, row,
 
 
 def test_answers_without_a_partition_say_that_it_has_nothing_new_until_one_names_it() -> None:
-    log, _ = many(2)  # The fetch under way was sent at 0.
+    log, _ = many(2)  # The fetch in flight was sent at 0.
     log.names.clear()
     for now in (10, 20):
         log.script.answer(answer(), now)

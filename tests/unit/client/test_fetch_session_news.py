@@ -1,4 +1,4 @@
-"""Fetch sessions: what counts as news, which partition is served first, and when a session is no more."""
+"""Fetch sessions: the definition of news, the order of partitions, and the end of a session."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
 
 
 def test_a_topic_that_was_made_anew_begins_a_session_anew() -> None:
-    """Up to Fetch v12 one request could not forget the former topic and name the new one: a broker forgets last."""
+    """Up to Fetch v12 one request could not forget the old topic and name the new one: a broker forgets last."""
     session = FetchSession()
     session.want(TP, WANTED)
     session.fill(FetchRequest(), [TP], [])

@@ -1,4 +1,4 @@
-"""A JAAS config is cut as Kafka's JaasConfig cuts it; no error shows what may be the password."""
+"""A JAAS config is parsed like in Kafka's JaasConfig; no error shows a possible password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets in answers to ListOffsets."""
+"""Offsets in ListOffsets responses."""
 
 from __future__ import annotations
 

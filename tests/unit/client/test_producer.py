@@ -1,4 +1,4 @@
-"""Batches, once and in order: numbers, retries, leaders that move, what is refused and what nobody knows."""
+"""Batches, once and in order: sequence numbers, retries, moved leaders, refusals and unknown outcomes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 class Stage:
-    """A producer with the id 7, two leaders that are known, and what was delivered."""
+    """A producer with the id 7, two known leaders, and the deliveries."""
 
     def __init__(self, configs: ProducerConfigs | None = None) -> None:
         self.script = Script()
@@ -43,7 +43,7 @@ class Stage:
             self.answer_easy()
 
     def send(self, name: str, tp: TopicPartition = TP, *, records: int = 1) -> None:
-        """Send one batch, as far as Produce."""
+        """Send one batch, up to Produce."""
 
         def on_delivery(_: Instant, delivery: Delivery) -> None:
             self.delivered.append((name, delivery.error, delivery.base_offset))
@@ -52,7 +52,7 @@ class Stage:
         self.answer_easy()
 
     def answer_easy(self) -> None:
-        """Answer what comes before Produce: versions, leaders, the producer id."""
+        """Answer the requests before Produce: versions, leaders, the producer id."""
         while (asked := self.first_but_produce()) is not None:
             self.script.asked.remove(asked)
             self.script.asked.insert(0, asked)
@@ -68,7 +68,7 @@ class Stage:
         return next((one for one in self.script.look() if not isinstance(one.body, ProduceRequest)), None)
 
     def batches(self) -> list[tuple[TopicPartition, str, int, int]]:
-        """Return (partition, first value, epoch, sequence) of each batch under way."""
+        """Return (partition, first value, epoch, sequence) of each batch in flight."""
         self.answer_easy()
         found = []
         for one in self.script.look():
@@ -157,7 +157,7 @@ def test_a_retry_keeps_its_number_and_goes_before_what_is_later() -> None:
 
 
 def test_a_retry_that_waits_for_an_answer_sets_no_timer_over_and_over() -> None:
-    """Nobody leads the partition, and another batch is under way: only its answer, or the end of its time, helps."""
+    """The partition has no leader, and another batch is in flight: only its response, or its timeout, helps."""
     stage = Stage()
     stage.send("a")
     stage.send("b")

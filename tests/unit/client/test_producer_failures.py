@@ -1,4 +1,4 @@
-"""A batch fails for good while later ones are under way: none is lost, doubled, or acknowledged and not written."""
+"""A batch fails for good while later ones are in flight: none is lost, duplicated, or acknowledged and not written."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FOR_GOOD = (ErrorCode.READ_ONLY_TOPIC, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.TO
 @pytest.mark.parametrize("served", [0, 1, 2, 3])
 @pytest.mark.parametrize("error", FOR_GOOD)
 def test_of_three_batches_the_first_is_refused(error: ErrorCode, served: int, answered: int, *, forgets: bool) -> None:
-    """The leader looks at `served` of them, and the link breaks after `answered` of the answers have arrived.
+    """The leader processes `served` of them, and the link breaks after `answered` of the responses have arrived.
 
-    One that knows the producer finds the later two out of order, one that has forgotten it takes them as they are.
+    A leader that knows the producer finds the later two out of order, one that has forgotten it accepts them.
     """
     site = Site()
     before = site.send()
@@ -47,12 +47,12 @@ def test_of_three_batches_the_first_is_refused(error: ErrorCode, served: int, an
         assert [site.told[name] for name in (first, second, third)] == [error, NONE, NONE]
         assert [row.name for row in site.leaders[TP].log] == [before, second, third, fourth]
     else:
-        # It was repeated, or could only have been written after the others, which the leader had taken.
+        # It was repeated, or could only have been written after the others, which the leader had accepted.
         assert site.told[first] in (NONE, OUT_OF_ORDER)
 
 
 def test_what_gets_a_number_after_a_refusal_is_no_duplicate_of_what_was_under_way() -> None:
-    """A leader that knows nothing of the producer takes "b" as number 1; "c" must not be number 1 as well."""
+    """A leader that does not know the producer accepts "b" as number 1; "c" must not be number 1 as well."""
     site = Site()
     first, second = site.send(), site.send()
     site.serve(1, ErrorCode.READ_ONLY_TOPIC)
@@ -102,7 +102,7 @@ def test_an_earlier_batch_fails_when_a_later_one_turns_out_to_be_written() -> No
 
 
 def test_the_next_leader_gets_nothing_before_the_former_has_answered() -> None:
-    """It may know nothing of the producer, and take what comes later first."""
+    """It may not know the producer, and would accept a later batch first."""
     stage = Stage()
     stage.send("a")
     stage.send("x", OTHER)
@@ -137,7 +137,7 @@ def test_after_the_last_epoch_comes_a_new_producer_id_and_old_batches_keep_their
 
 
 def at_the_last_epoch() -> Stage:
-    """Return a producer whose batch "a" was refused in its last epoch, and that asks for a new id; "b" waits."""
+    """Return a producer whose batch "a" was refused in its last epoch, and that requests a new id; "b" waits."""
     stage = Stage(ProducerConfigs(max_block_ms=1_000))
     stage.producer.transactions.epoch = EPOCH_MAX
     stage.send("a")

@@ -1,4 +1,4 @@
-"""A consumer with a rack: which replica is fetched from, until when, and what its errors do (KIP-392)."""
+"""A consumer with a rack: the replica that it fetches from, for how long, and the effects of its errors (KIP-392)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Racks(Stage):
         self.looked_up = 0
 
     def asked(self) -> Asked:
-        """Begin a round if none is under way, and return its fetch."""
+        """Begin a round if none is in progress, and return its fetch."""
         if not self.script.look():
             self.consumer.poll(self.now, (TP,), lambda _, found: self.rounds.append(found))
         while not isinstance((one := self.script.look()[0]).body, FetchRequest):
@@ -74,14 +74,14 @@ class Racks(Stage):
         self.script.answer(FetchResponse(session_id=9) if row is None else fetch(row), self.now)
 
     def refresh(self) -> None:
-        """Let the consumer's metadata be what it is now."""
+        """Refresh the consumer's metadata with the current leader."""
         self.consumer.cluster.refresh(self.now, ["t"])
         if isinstance(self.script.look()[0].body, ApiVersionsRequest):
             self.script.answer_versions(self.now)
         self.script.answer(metadata({TP: self.leader}), self.now)
 
     def go_to_follower(self) -> None:
-        """Let the leader name broker 2."""
+        """Let the leader name broker 2 as preferred read replica."""
         self.reply(prefers(2))
         assert self.peer() == TWO
         self.looked_up = 0
@@ -212,7 +212,7 @@ def test_a_replica_that_is_not_in_the_metadata_makes_the_next_round_look_it_up(
 
 
 class TestPositionsThatTheLeaderHasToKnow:
-    """A follower may be behind, so the leader alone can tell that the log was cut."""
+    """A follower may lag, so only the leader can detect that the log was truncated."""
 
     def test_the_leader_answers_for_a_position_with_an_epoch_before_it_is_told_the_rack(self) -> None:
         stage = Racks(Position(10, 3))

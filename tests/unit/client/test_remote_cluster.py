@@ -1,4 +1,4 @@
-"""What a client learns of a cluster, and in which version it asks: brokers that change, lag, or serve little."""
+"""A client's metadata of a cluster, and its request versions: brokers that change, lag, or support few APIs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REFUSED = ErrorCode.UNSUPPORTED_VERSION
 
 
 class Stage:
-    """A cluster as a client sees it, and what the client was answered."""
+    """A client's view of a cluster, and the results of its requests."""
 
     def __init__(self) -> None:
         self.script = Script()
@@ -48,14 +48,14 @@ class Stage:
         self.told.append(reply)
 
     def refresh(self, reply: MetadataResponse, topics: Sequence[str] = ("t",)) -> None:
-        """Have the cluster look at topics and be answered."""
+        """Refresh topics with this response."""
         self.cluster.refresh(0, topics)
         if isinstance(self.script.look()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.answer(reply)
 
     def told_of(self, reply: MetadataResponse) -> tuple[bool, list[str], list[TopicPartition]]:
-        """Refresh, and return what is said to have changed: the cluster id, topics, partitions."""
+        """Refresh, and return the reported changes: the cluster id, topics, partitions."""
         self.refresh(reply)
         changes = self.refreshed[-1]
         assert changes is not None
@@ -304,7 +304,7 @@ def test_servers_without_a_possible_port_are_left_out() -> None:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
-    """The answers to Metadata that were read."""
+    """The Metadata responses that were decoded."""
     found: list[Message] = []
 
     def reading(frame: Chunk, api_key: int, version: int) -> Message:

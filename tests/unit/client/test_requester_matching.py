@@ -1,4 +1,4 @@
-"""Every request ends in one call, whatever other links answer or close."""
+"""Every request ends in one call, regardless of responses and closes of other links."""
 
 from __future__ import annotations
 

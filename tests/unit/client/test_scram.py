@@ -1,4 +1,4 @@
-"""SCRAM: the vectors of the RFC, what a server may not say, and any name and password against a server written anew."""
+"""SCRAM: the RFC's vectors, invalid server messages, and any name and password against an independent server."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_server_that_does_not_know_the_password_is_not_believed(server_final: 
 
 @given(st.data(), st.sampled_from(sorted(HASHES)), st.booleans())
 def test_any_name_and_password_are_proved(data: Any, mechanism: str, is_token: bool) -> None:
-    """The other side is RFC 5802, section 3, read by one who stores only StoredKey and ServerKey."""
+    """The server follows RFC 5802, section 3, and stores only StoredKey and ServerKey."""
     text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
     username, password, salt = data.draw(text), data.draw(text), data.draw(st.binary(min_size=1))
     digest = HASHES[mechanism]

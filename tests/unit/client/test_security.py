@@ -1,4 +1,4 @@
-"""Which configs secure a connection, which are refused, and that nothing shows a secret."""
+"""Configs that secure a connection, configs that are refused, and no output of secrets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_tls() -> None:
 
 
 def test_values_are_read_as_by_kafka() -> None:
-    """Without the blanks around them, passwords too; the protocol in any case; what is the default may be named."""
+    """Without surrounding blanks, even in passwords; the protocol in any case; defaults may be given explicitly."""
     package = "org.apache.kafka.common.security"
     found = security_of(
         {
@@ -93,7 +93,7 @@ def test_values_are_read_as_by_kafka() -> None:
     ],
 )
 def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: str | None, spoken: tuple[str]) -> None:
-    """What is expected is what the ClientHello of kafka-clients 4.3.1 on Java 17 names."""
+    """Expected are the versions in the ClientHello of kafka-clients 4.3.1 on Java 17."""
     values = {"ssl.protocol": protocol, "ssl.enabled.protocols": enabled}
     found = security_of(SSL | {name: value for name, value in values.items() if value is not None})
     assert found is not None and found.tls is not None and found.tls.protocols == spoken

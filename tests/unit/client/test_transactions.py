@@ -1,4 +1,4 @@
-"""A transactional producer and its coordinator: fenced, moved, silent; what may be committed and what only aborted."""
+"""A transactional producer and its coordinator: fenced, moved, silent; transactions that can only be aborted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Stage:
         return done
 
     def asked(self) -> Message | None:
-        """Return what is asked next, after versions and leaders were told; None if nothing is."""
+        """Return the next request, after versions and leaders were answered; None if there is none."""
         while self.script.look():
             body = self.script.look()[0].body
             if isinstance(body, ApiVersionsRequest):
@@ -83,7 +83,7 @@ class Stage:
         self.producer.on_timer(self.now, key)
 
     def begin(self) -> None:
-        """Begin a transaction and write one batch, as far as Produce."""
+        """Begin a transaction and write one batch, up to Produce."""
         self.producer.begin()
         self.send()
         self.answer(added(NONE))

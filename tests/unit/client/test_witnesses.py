@@ -1,4 +1,4 @@
-"""Which brokers are believed: one that proves to be up to date, or all of those that cannot prove it (D60)."""
+"""Brokers whose metadata counts: one that proves to be up to date, or all of those that cannot prove it (D60)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.decision("D60")
 
 
 class Stage:
-    """A cluster of two brokers, and which of them were found."""
+    """A cluster of two brokers, and the witnesses that were found."""
 
     def __init__(self) -> None:
         self.script = Script()
@@ -36,7 +36,7 @@ class Stage:
     def tell_quorum(
         self, committed: int, *, error: ErrorCode = ErrorCode.NONE, row: ErrorCode = ErrorCode.NONE
     ) -> None:
-        """Answer the oldest request, before it ApiVersions if that is what is asked, with how much is committed."""
+        """Answer DescribeQuorum, after ApiVersions if that was sent, with the committed offset."""
         if isinstance(self.script.look()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.next(DescribeQuorumRequest)
@@ -44,7 +44,7 @@ class Stage:
         self.script.answer(DescribeQuorumResponse(error_code=error, topics=[topic]))
 
     def tell_replayed(self, offset: int) -> None:
-        """Answer ApiVersions with the offset through which a broker has replayed the metadata log."""
+        """Answer ApiVersions with the offset up to which a broker has replayed the metadata log."""
         self.script.next(ApiVersionsRequest)
         answer = versions()
         answer.finalized_features_epoch = offset

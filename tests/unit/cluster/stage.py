@@ -1,4 +1,4 @@
-"""A controller by itself, and partitions by themselves."""
+"""Single controllers and single partitions for tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def controller(
     eligible_version: int = 0,
     topic: Sequence[int] = (),
 ) -> Controller:
-    """Return a started controller with living brokers, and topic `orders` on `topic` if that names brokers."""
+    """Return a started controller with live brokers, and with topic `orders` if `topic` names brokers for it."""
     bootstrap: list[Message] = [
         FeatureLevelRecord(name="metadata.version", feature_level=30),
         FeatureLevelRecord(name="mirror.version", feature_level=mirror_version),
@@ -82,7 +82,7 @@ def controller(
 
 
 def fence(target: Controller, broker_id: int) -> None:
-    """Mark a broker as fenced and nothing else: its partitions stay as they are."""
+    """Mark a broker as fenced without changing its partitions."""
     epoch = target.image.brokers[broker_id].epoch
     target.commit(0, [BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=epoch, fenced=1)])
 
@@ -95,7 +95,7 @@ def partition(
     leader: int = 1,
     leader_epoch: int = 0,
 ) -> Partition:
-    """Return a partition as one broker sees it."""
+    """Return a partition from the view of one broker."""
     log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
     made = Partition(broker_id, TP, TOPIC_ID, log)
     made.apply(0, PartitionImage(tuple(replicas), tuple(isr or replicas), leader, leader_epoch, 0))

@@ -1,4 +1,4 @@
-"""Components are asked and notified in the order in which they were plugged in."""
+"""Components are called and notified in the order in which they were plugged in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DescribeConfigs tells of a key: its value, where it comes from, and what is not to be seen."""
+"""DescribeConfigs entries of a key: its value, its source, and hidden values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An unexpected exception inside a node: the simulator raises it, a server goes on."""
+"""An unexpected exception inside a node: the simulator raises it, a server continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that refuses names what was asked, in every version, and nothing that a client could take for a value."""
+"""An error response names the requested resources, in every version, and has nothing that looks like a value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def refused(request: Any, version: int, *, in_rows: bool = True) -> Any:
 
 @pytest.mark.parametrize("version", [4, 7, 12, 13, 17])
 def test_a_fetch_is_refused_by_the_numbers_of_its_partitions(version: int) -> None:
-    """Fetch calls them `partition` in the request and `partition_index` in the answer."""
+    """The field is `partition` in the Fetch request and `partition_index` in the response."""
     topic = {"topic_id": Uuid.from_ints(1, 2)} if version >= 13 else {"topic": "orders"}
     rows = [FetchPartition(partition=3), FetchPartition(partition=5)]
     forgotten = [ForgottenTopic(partitions=[9], **topic)] if version >= 7 else []
@@ -62,7 +62,7 @@ def test_a_refused_write_has_no_offset() -> None:
 @settings(max_examples=8)
 @given(st.data())
 def test_any_request_can_be_refused_in_its_own_version(api: Api, data: st.DataObject) -> None:
-    """What the schema of the answer does not allow is not said: a null, a number where an array must be."""
+    """The response contains nothing that its schema forbids, such as a null, or a number for an array."""
     request, version = data.draw(versioned(api.request))
     refused(request, version)
     refused(request, version, in_rows=False)
@@ -87,7 +87,7 @@ def test_a_topic_is_named_although_the_answer_calls_its_name_otherwise() -> None
 
 @pytest.mark.parametrize("version", [10, 11, 12, 13])
 def test_a_topic_that_was_asked_for_by_its_id_has_no_name(version: int) -> None:
-    """Metadata may ask without a name from version 10 on, and answer without one from version 12 on."""
+    """A Metadata request may omit the name from version 10 on, a response from version 12 on."""
     topic_id = Uuid.from_ints(1, 2)
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=None)])
     (row,) = refused(request, version).topics

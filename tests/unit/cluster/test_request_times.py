@@ -1,4 +1,4 @@
-"""The times of KIP-1279's requests in Kafka's parts: waiting, at work, waiting for others, and those of the answer."""
+"""Times of KIP-1279's requests, divided like Kafka's: queue, local, remote, and response times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSIONS = {key_of(ListMirrorsRequest): (0, 0), key_of(BumpLeaderEpochsRequest):
 
 
 class DenyAll:
-    """Whoever asks may do nothing."""
+    """Denies every operation."""
 
     def authorize(self, *_: object) -> bool:
         return False
@@ -30,7 +30,7 @@ class DenyAll:
 
 
 class Stage:
-    """A server, a link to it, and two clocks: that of events, and the one that goes on within them."""
+    """A server, a link to it, and two clocks: that of events, and one that runs within them."""
 
     def __init__(self, authorizer: Authorizer = ALLOW_ALL, *, is_on: bool = True) -> None:
         self.now: Instant = 0
@@ -45,7 +45,7 @@ class Stage:
         self.server.serve({ListMirrorsRequest: self._keep, BumpLeaderEpochsRequest: self._keep})
 
     def _keep(self, now: Instant, inbound: Inbound) -> None:
-        self.clock += 7  # What the handler does before it waits for others.
+        self.clock += 7  # Processing time of the handler before it waits for others.
         self.kept.append(inbound)
 
     def serve(self, handler: Handler) -> None:
@@ -94,7 +94,7 @@ def test_work_that_ends_with_the_answer_waits_for_nobody() -> None:
     def at_once(now: Instant, inbound: Inbound) -> None:
         stage.clock += 5
         inbound.reply(ListMirrorsResponse())
-        stage.clock += 1000  # What the node does after that is not the request's.
+        stage.clock += 1000  # The node's later work is not counted for the request.
 
     stage.serve(at_once)
     stage.server.accept()

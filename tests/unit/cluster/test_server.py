@@ -1,4 +1,4 @@
-"""The serving half of a node, with handlers of the test."""
+"""The server of a node, with handlers of the test."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_link_on_which_too_many_requests_wait_is_read_again_when_the_last_is_t
     kept = Waiting()
     s = server(kept)
     client = connect(s, "c")
-    for number in range(WAITING_MAX):  # One of them is in work.
+    for number in range(WAITING_MAX):  # One of them is being processed.
         s.on_frame(0, client.link, frame(number=number))
     assert reading(s.outbox.drain()) == []
     s.on_frame(0, client.link, frame(number=WAITING_MAX))

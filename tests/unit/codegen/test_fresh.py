@@ -1,4 +1,4 @@
-"""Is what is committed what the generator writes, and is a difference noticed?"""
+"""Generated files in the repository equal the generator's output, and differences are detected."""
 
 from __future__ import annotations
 

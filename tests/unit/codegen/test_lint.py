@@ -1,4 +1,4 @@
-"""Does the linter find every fault of a draft at once?"""
+"""The linter finds every fault of a draft at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from codegen.lint import blocks, lint_file, lint_text
 from codegen.main import main
 
-# A page as drafts are: prose, a key to be decided, an empty name, a missing quote, and a fragment.
+# A page like a draft: prose, an undecided key, an empty name, a missing quote, and a fragment.
 PAGE = """\
 SampleMirrors
 Asks for "samples", { or so.

@@ -1,4 +1,4 @@
-"""Does the generator refuse what Kafka's refuses, naming message and field?"""
+"""The generator refuses the same schemas as Kafka's, and names message and field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kmirror.protocol import Uuid
 
 
 def message(*fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A legal request with these fields, and changes: None takes a key away."""
+    """Return a legal request with these fields and changes: None removes a key."""
     raw: dict[str, Any] = {
         "apiKey": 900, "type": "request", "listeners": ["broker"], "name": "SampleRequest",
         "validVersions": "0-4", "flexibleVersions": "2+", "fields": list(fields),
@@ -47,7 +47,7 @@ LEGAL = [
     message(field(type="Inner", fields=[field()], nullableVersions="1+")),
     message(field(default=-1)),
     message(field(type="string", flexibleVersions="none")),
-    # What is nearly refused.
+    # Schemas that are just accepted.
     message(apiKey=32767),
     message(apiKey=-32768),
     message(type="data", apiKey=None, listeners=None),
@@ -86,7 +86,7 @@ REFUSED = {
     "first letter's case": (message(field("Foo"), field("foo")), "foo", "first letter"),
     "small struct": (message(field("A", "[]small", fields=[field()])), "A", "not known"),
     "small message": (message(name="sKey"), "", "capital"),
-    # Keys and words.
+    # Keys and types.
     "unknown key of a message": (message(colour="red"), "", "'colour' is not known"),
     "unknown key of a field": (message(field(colour="red")), "Foo", "'colour' is not known"),
     "unknown type of message": (message(type="question"), "", "type 'question'"),
@@ -250,7 +250,7 @@ def test_illegal_schemas_are_refused(case: tuple[dict[str, Any], str, str]) -> N
 
 @pytest.mark.parametrize("value", [None, True, -1, 10**30, 0.5, "", "Foo", [], ["x"], [[]], {}, {"name": []}])
 def test_whatever_stands_for_a_value_is_taken_or_refused(value: Any) -> None:
-    """And nothing else ends a look at it."""
+    """No other exception is raised."""
     raw = message(
         struct("A", taggedVersions="2+", tag=0, default="", ignorable=True, entityType="unknown"),
         field("B", "Common", zeroCopy=False, mapKey=False, nullableVersions="0+", flexibleVersions="none"),

@@ -1,4 +1,4 @@
-"""Every difference between a release and our schemas is reported, and nothing else."""
+"""Every difference between a release and the schemas is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAKEN = mirroring_keys(SCHEMAS)["CreateMirror"]
 
 
 def release() -> dict[str, Any]:
-    """Our own schemas, as a release that is equal to the locked one would have them."""
+    """Return schemas/ in the form of a release that equals the locked one."""
     return {f.raw["name"]: copy.deepcopy(f.raw) for f in read_files(SCHEMAS, RELEASE_FOLDERS)}
 
 
@@ -140,7 +140,7 @@ def test_a_jar_a_folder_of_jars_and_a_source_tree(tmp_path: Path, capsys: pytest
         _jar(jars / f"{folder}.jar", of_folder, inner.get(folder, "common/message"))
     assert set(read_upstream(jars)) == set(messages)
     assert main(["upstream", str(jars)]) == 0
-    # What is in other jars is not missed.
+    # Messages of other jars are not reported as missing.
     assert main(["upstream", str(jars / "kafka.jar")]) == 0
     tree = tmp_path / "kafka" / "clients" / "src" / "main" / "resources" / "common" / "message"
     tree.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Version ranges and their algebra."""
+"""Version ranges and their operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An estimate says how sure a mean is, and percentiles lie between neighbours."""
+"""Confidence intervals of means, and percentiles, which are between adjacent values."""
 
 from __future__ import annotations
 

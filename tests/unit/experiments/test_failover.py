@@ -1,4 +1,4 @@
-"""One run of a sweep: the same seed is the same run, worse networks lose more, and broken rules are reported."""
+"""One run of a sweep: equal seeds give equal runs, worse networks lose more, and broken rules are reported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_latency_loss_and_a_narrow_line_each_cost_records() -> None:
 
 
 def means_within_a_cycle(failure_spread_ms: int) -> tuple[list[Estimate], float]:
-    """Return the RPO of six seeds at each of ten instants within one cycle of fetches, and the mean of all."""
+    """Return the RPO of six seeds at each of ten times within one cycle of fetches, and the mean of all."""
     options = {
         "brokers": 1, "partitions": 1, "producers": 1, "latency_ms": 100, "jitter_ms": 1, "refresh_ms": 100,
         "detect_ms": 1, "after_ms": 1, "failure_spread_ms": failure_spread_ms,
@@ -90,7 +90,7 @@ def means_within_a_cycle(failure_spread_ms: int) -> tuple[list[Estimate], float]
 
 
 def test_an_interval_covers_every_instant_of_the_fetch_cycle() -> None:
-    """Were the instant of the failure the same for all seeds, no interval would hold the mean over the cycle."""
+    """If all seeds had the same time of failure, no interval would contain the mean over the cycle."""
     told, mean = means_within_a_cycle(failure_spread_ms=400)
     assert all(e.half is not None and abs(e.mean - mean) <= e.half for e in told)
     fixed, mean = means_within_a_cycle(failure_spread_ms=0)
@@ -98,7 +98,7 @@ def test_an_interval_covers_every_instant_of_the_fetch_cycle() -> None:
 
 
 def test_no_figure_comes_in_steps_of_the_script() -> None:
-    """RTO came in steps of the load's pause once, the failback in steps of the half second between two looks."""
+    """RTO once had steps of the load's pause, the failback steps of the half second between two checks."""
     found = [outcome(seed=seed, latency_ms=40).figures for seed in range(6)]
     assert len({figures.rto_ms for figures in found}) > 3
     steps = sorted(figures.failback_ms for figures in found)
@@ -111,7 +111,7 @@ TRANSACTIONS = {**QUICK, "failure_ms": 2500, "transaction_ms": 800}
 
 
 def test_an_open_transaction_holds_back_what_others_wrote() -> None:
-    """One of four producers has transactions, and what the others wrote above them is lost."""
+    """One of four producers has transactions, and records of the others above them are lost."""
     for seed in range(4):
         found = outcome(**{**TRANSACTIONS, "seed": seed, "transactional_percent": 25})
         figures = found.figures

@@ -22,7 +22,7 @@ def acked(tp: TopicPartition, offset: int, transaction: str | None = None) -> Ac
 
 
 def holds(present: list[int], hidden: tuple[int, ...] = ()) -> Content:
-    """Return a log that has batches at these offsets, of which a committed reader does not get the `hidden` ones."""
+    """Return a log with batches at these offsets; a read_committed consumer does not get the `hidden` ones."""
     keys = {b"%d" % offset: offset for offset in present}
     return Content(keys, frozenset(key for key, offset in keys.items() if offset not in hidden))
 

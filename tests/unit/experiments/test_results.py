@@ -58,7 +58,7 @@ def test_what_this_version_wrote_is_read(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_after_the_results_were_gathered_adds_no_second_row(tmp_path: Path) -> None:
-    # The Python worker of a killed executor goes on with its run, which another executor has repeated.
+    # The Python worker of a killed executor continues its run, which another executor has repeated.
     where = folder(tmp_path, SCHEMA)
     late = Results(where)
     assert Results(where).gather() == 1

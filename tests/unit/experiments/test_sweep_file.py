@@ -1,4 +1,4 @@
-"""A sweep file asks for exactly the runs it describes, and a mistake in it is named."""
+"""A sweep file gives exactly the runs it describes, and a mistake in it is named."""
 
 from __future__ import annotations
 

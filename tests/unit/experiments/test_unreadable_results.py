@@ -1,4 +1,4 @@
-"""Results that cannot be written or read are told in one line that names the file."""
+"""Results that cannot be written or read give one line that names the file."""
 
 from __future__ import annotations
 

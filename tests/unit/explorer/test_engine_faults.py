@@ -1,4 +1,4 @@
-"""The search runs the engine's own functions for D30 and D35: with one of their statements wrong, it finds the loss."""
+"""The search runs the engine's own functions for D30 and D35: with a wrong statement in them, it finds the loss."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ FAULTS = (
 
 @contextmanager
 def planted(fault: EngineFault) -> Iterator[None]:
-    """Have the function of a fault do what its wrong source says."""
+    """Replace the code of the fault's function by that of its wrong source."""
     function, kept = fault.function, fault.function.__code__
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(fault.right) == 1, f"{function.__qualname__} is not what {fault.name!r} was written for"

@@ -1,4 +1,4 @@
-"""Does a model log answer, and become, what the engine's own log does?"""
+"""Responses and changes of a model log equal those of the engine's log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.builders import batch
 from tests.unit.log.partitions import open_log
 
 Shape = tuple[tuple[int, ...], int | None]
-"""The epochs of a log's records, and one that was begun after them."""
+"""The epochs of a log's records, and one that started after them."""
 
 
 def shapes() -> Iterator[Shape]:
@@ -39,7 +39,7 @@ def model_log(logs: Logs, shape: Shape) -> int:
 
 
 def exchange(follower: PartitionLog, leader: PartitionLog, *, foreign: bool) -> Answer:
-    """Do with engine logs what a follower's fetcher and its leader do."""
+    """Exchange one fetch between engine logs, like a follower's fetcher and its leader."""
     end, named = follower.log_end_offset, last_epoch(follower)
     told = divergence(leader, named, end, foreign=foreign) if named >= 0 else None
     if told is not None and told.epoch >= 0:

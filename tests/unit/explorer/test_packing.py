@@ -1,4 +1,4 @@
-"""Packed states are equal exactly where the states are, whichever process packed them."""
+"""Packed states are equal exactly if the states are, in any process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCOPES = [
 
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
 def test_a_search_over_packed_states_meets_the_same_states(scope: Scope) -> None:
-    """Two models take turns; each has filled its tables in an order of its own."""
+    """Two models take turns; each has filled its tables in another order."""
     models = [Model(scope, rules_named("decided")) for _ in range(2)]
     first = pack(models[0], models[0].first())
     known, frontier, turns = {first: None}, [first], 0

@@ -1,4 +1,4 @@
-"""What do the rules say, one question at a time?"""
+"""The rules, one at a time."""
 
 from __future__ import annotations
 

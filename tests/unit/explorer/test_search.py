@@ -1,4 +1,4 @@
-"""What does the search say of each set of rules, and does it say it of every history within the bounds?"""
+"""The verdict of the search on each set of rules, for every history within the bounds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_rules_hold_in_every_history_of_a_scope(scope: str) -> None:
 def test_the_kips_own_counter_example_is_found() -> None:
     anomaly, texts = story("kip", "kip")
     assert anomaly.startswith("divergence: the destination has caught up")
-    # The KIP's three unclean elections, the last of them after the cut to the last mirrored epoch.
+    # The KIP's three unclean elections, the last of them after the truncation to the last mirrored epoch.
     assert sum("unclean election" in text for text in texts) == 3
     assert "unclean election" in texts[-1]
     asked = texts.index("A1 asks B: cut to epoch 0; its log has nothing to cut")

@@ -1,4 +1,4 @@
-"""Is a story complete: sentences, names, and every replica's log?"""
+"""A story is complete: sentences, names, and every replica's log."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_drawing_has_a_line_for_each_replica_and_a_column_for_each_offset() ->
 
 
 def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[State]]]:
-    """A way to each kind of step, depth-first."""
+    """Yield a path to each kind of step, depth-first."""
     model = Model(scope, rules_named("decided"))
     parents: dict[State, State] = {model.first(): -1}
     waiting, kinds = [model.first()], {}
@@ -72,7 +72,7 @@ def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[Stat
 
 
 def test_every_kind_of_step_has_a_sentence() -> None:
-    """Each has its sentence once, names and cells included."""
+    """Each has its sentence once, including names and cells."""
     cut_by_source = Scope("source", "the source loses records", (2, 1), (1, 0), (0, 1), unclean=(1, 0))
     missed = scope_named("missed-two-unclean")
     scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))

@@ -1,4 +1,4 @@
-"""Faults that are planted in our own code, one function each, for the fuzzer to find."""
+"""Faults planted in kmirror's code, one function each, for the fuzzer to find."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Patch = AbstractContextManager[object]
 
 
 class Planted(NamedTuple):
-    """A fault: in which target it is found, in requests of which names, within how many frames, and as what."""
+    """A fault: the target that finds it, the names of the requests, the maximum number of frames, and the finding."""
 
     name: str
     target: str
@@ -63,12 +63,12 @@ def _uvarint(limit: int = 0x80, *, longest: int = 5) -> Callable[[wire.Buffer, i
 
 
 def varint_off_by_one() -> Patch:
-    """127 is taken for the first byte of two."""
+    """127 is read as the first byte of two."""
     return patch.object(wire, "read_uvarint", _uvarint(0x7F))
 
 
 def varint_of_three_bytes() -> Patch:
-    """Of three bytes the third does not count: lengths from 16 KiB on are others."""
+    """The third of three bytes is ignored: lengths from 16 KiB on are wrong."""
     read = wire.read_uvarint
 
     def short(buf: wire.Buffer, pos: int) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def varint_of_three_bytes() -> Patch:
 
 
 def long_text_cut_off() -> Patch:
-    """A text loses what it has beyond 8 KiB."""
+    """A text is cut after 8 KiB."""
     read = wire.read_string
 
     def short(buf: wire.Buffer, pos: int) -> tuple[str, int]:
@@ -95,7 +95,7 @@ def varint_without_bound() -> Patch:
 
 
 def null_text_taken() -> Patch:
-    """A null is taken for an empty string where none may be; the slow reader refuses it."""
+    """A null is read as an empty string where it is forbidden; the slow reader refuses it."""
     read = wire.read_nullable_string
 
     def lax(buf: wire.Buffer, pos: int) -> tuple[str, int]:
@@ -106,7 +106,7 @@ def null_text_taken() -> Patch:
 
 
 def null_array_taken() -> Patch:
-    """Both readers take a null for an array."""
+    """Both readers accept a null for an array."""
     count = careful.MessageReader.count
 
     def lax(self: careful.MessageReader, path: str, flexible: bool, nullable: bool) -> int:
@@ -116,7 +116,7 @@ def null_array_taken() -> Patch:
 
 
 def length_unchecked() -> Patch:
-    """Bytes that are not there are left out."""
+    """Missing bytes are ignored."""
 
     def take(self: careful.MessageReader, n: int, path: str) -> memoryview:
         found = self.view[self.position : self.position + n]
@@ -127,7 +127,7 @@ def length_unchecked() -> Patch:
 
 
 def index_error() -> Patch:
-    """The end of the bytes within a varint is told as an IndexError."""
+    """The end of the bytes within a varint raises an IndexError."""
 
     def uvarint(self: careful.MessageReader, path: str) -> int:
         value, self.position = wire.read_uvarint(self.view, self.position)
@@ -137,7 +137,7 @@ def index_error() -> Patch:
 
 
 def tag_taken_twice_differently() -> Patch:
-    """Of two unknown tags of the same number the quick reader keeps the last only."""
+    """The fast reader keeps only the last of two unknown tags with the same number."""
     read = wire.read_unknown_tags
 
     def last_wins(buf: wire.Buffer, pos: int) -> tuple[tuple[wire.UnknownTag, ...], int]:
@@ -148,7 +148,7 @@ def tag_taken_twice_differently() -> Patch:
 
 
 def allocated_first() -> Patch:
-    """As many places as a count claims are made before it is compared with what is left."""
+    """Memory for a count is allocated before it is compared with the remaining bytes."""
     length = careful.MessageReader.length
 
     def eager(self: careful.MessageReader, flexible: bool, width: int, path: str) -> int:
@@ -160,7 +160,7 @@ def allocated_first() -> Patch:
 
 
 def null_written_as_empty() -> Patch:
-    """A string that is null is written as an empty one."""
+    """A null string is written as an empty one."""
     return patch.object(wire, "compact_nullable_string", lambda value: wire.compact_string(value or ""))
 
 
@@ -175,7 +175,7 @@ def wrong_position() -> Patch:
 
 
 def lenient_is_stricter() -> Patch:
-    """Leniently, text has to be UTF-8, which even the strict reader does not ask."""
+    """The lenient reader requires UTF-8 for text, although even the strict reader does not."""
     variable = careful.MessageReader.variable
 
     def picky(self: careful.MessageReader, type_: str, path: str, flexible: bool, nullable: bool) -> object:
@@ -191,12 +191,12 @@ def lenient_is_stricter() -> Patch:
 
 
 def header_tags_not_skipped() -> Patch:
-    """The quick reader of the header takes its tags for the beginning of the body."""
+    """The fast reader of the header reads its tags as the beginning of the body."""
     return patch.object(headers, "_skip_tags", lambda frame, position: position + 1)
 
 
 def version_without_a_field() -> Patch:
-    """A version that is not known is told without the field and the byte of the header."""
+    """The error for an unknown version lacks the field and the byte of the header."""
 
     def bare(frame: wire.Buffer, head: headers.RequestHead) -> Message:
         request = headers.find_request(head.api_key)
@@ -210,7 +210,7 @@ def version_without_a_field() -> Patch:
 
 
 def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
-    """Return what has `check` called with each request of this class before its handler is."""
+    """Return a patch that calls `check` with each request of this class before its handler."""
     serve = Server.serve
 
     def checked(handler: Handler) -> Handler:
@@ -227,7 +227,7 @@ def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
 
 
 def _answered(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
-    """Return what has answers of this class changed before they are sent; None sends nothing."""
+    """Return a patch that changes responses of this class before they are sent; None sends nothing."""
     reply = Inbound.reply
 
     def planted(self: Inbound, body: Message) -> None:
@@ -239,20 +239,20 @@ def _answered(response: type[Message], change: Callable[[Any], Message | None]) 
 
 
 def answer_of_another_version() -> Patch:
-    """Answers are written in the version before."""
+    """Responses are written in the previous version."""
     encode = inbound.encode_response_chunks
 
     def older(body: Message, version: int, **options: Any) -> Any:
         try:
             return encode(body, max(body.MIN_VERSION, version - 1), **options)
-        except LocalProtocolError:  # It cannot be told in that version.
+        except LocalProtocolError:  # That version cannot express it.
             return encode(body, version, **options)
 
     return patch.object(inbound, "encode_response_chunks", older)
 
 
 def byte_behind_the_answer() -> Patch:
-    """Each answer has one byte more than its schema says."""
+    """Each response has one byte more than its schema allows."""
     encode = inbound.encode_response_chunks
 
     def longer(body: Message, version: int, **options: Any) -> Any:
@@ -262,7 +262,7 @@ def byte_behind_the_answer() -> Patch:
 
 
 def closes_over_a_valid_request() -> Patch:
-    """The link is closed over what should have been answered with an error."""
+    """The link is closed instead of an error response."""
     reply = Inbound.reply
 
     def closing(self: Inbound, body: Message) -> None:
@@ -295,7 +295,7 @@ def produce_never_answered() -> Patch:
 
 
 def answers_acks_0() -> Patch:
-    """A Produce that wants no answer has one."""
+    """A Produce with acks=0 is answered."""
     return patch.object(Inbound, "no_reply", lambda inbound: inbound.reply(ProduceResponse()))
 
 
@@ -304,7 +304,7 @@ def _refused(body: ProduceResponse) -> bool:
 
 
 def no_such_error_code() -> Patch:
-    """A code is answered that means nothing."""
+    """The response has an undefined error code."""
 
     def wrong(body: HeartbeatResponse) -> HeartbeatResponse:
         body.error_code = -body.error_code
@@ -332,7 +332,7 @@ def refused_create_topics_writes() -> Patch:
 
     def refused(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
         describe(context, result, made, is_described=is_described)
-        if result.name != TOPIC:  # That one is there from the beginning.
+        if result.name != TOPIC:  # That topic exists from the beginning.
             result.error_code = ErrorCode.POLICY_VIOLATION
 
     return patch.object(create_topics, "_describe", refused)
@@ -351,7 +351,7 @@ def refused_offset_commit_writes() -> Patch:
 
 
 def refused_producer_has_its_epoch() -> Patch:
-    """A producer is told that it is fenced, and its transactional id has the next epoch all the same."""
+    """A producer gets the error that it is fenced, but its transactional id has the next epoch nevertheless."""
 
     def persist(coordinator: Any, inbound: Inbound, before: Any, transaction: Any) -> None:
         def on_done(now: Instant, error: ErrorCode) -> None:
@@ -363,7 +363,7 @@ def refused_producer_has_its_epoch() -> Patch:
 
 
 def refused_member_stays() -> Patch:
-    """Who is told to come again with its member id is a member already."""
+    """A client that must join again with its member id is a member already."""
     join_new = requests._join_new
 
     def both(group: ClassicGroup, now_ms: int, asked: requests.Join) -> None:
@@ -377,7 +377,7 @@ def refused_member_stays() -> Patch:
 
 
 def handler_raises_on_null() -> Patch:
-    """Nobody thought of a Metadata about all topics."""
+    """The handler ignores that Metadata may request all topics."""
     return _before(MetadataRequest, lambda inbound: len(inbound.body.topics))
 
 

@@ -1,4 +1,4 @@
-"""Faults planted in what reads record batches, one function each."""
+"""Faults planted in the readers of record batches, one function each."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Patch = AbstractContextManager[object]
 
 
 def crc_not_verified() -> Patch:
-    """No checksum is wrong."""
+    """Every checksum is accepted."""
     return patch.object(batches.Batch, "verify_crc", lambda self: None)
 
 
 def crc_of_legacy_not_verified() -> Patch:
-    """No checksum of a message of format 0 or 1 is wrong."""
+    """Every checksum of a message of format 0 or 1 is accepted."""
     return patch.object(legacy.LegacyBatch, "verify_crc", lambda self: None)
 
 
 def crc_of_other_bytes() -> Patch:
-    """The checksum is computed of one byte less."""
+    """The checksum covers one byte less."""
     crc32c = batches.crc32c
     return patch.object(batches, "crc32c", lambda data: crc32c(data[:-1]))
 
 
 def header_key_wrong() -> Patch:
-    """The key of a header loses its first letter, in all that read records."""
+    """The key of a header loses its first letter, in all readers of records."""
     read = record.read_headers
 
     def shifted(data: bytes, at: int, end: int) -> tuple[list[record.Header], int]:
@@ -44,7 +44,7 @@ def header_key_wrong() -> Patch:
 
 
 def views_differ() -> Patch:
-    """Views have the time of the producer where the broker's counts."""
+    """Views have the time of the producer where the broker's applies."""
     decode = views.decode_records
 
     def of_producer(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
@@ -65,7 +65,7 @@ def outline_without_keys() -> Patch:
 
 
 def outline_time_too_high() -> Patch:
-    """The outline says a greatest timestamp that no record has."""
+    """The outline has a maximum timestamp that no record has."""
     outline = batch_target.outline
 
     def wrong(data: bytes, at: int, count: int) -> object:
@@ -76,13 +76,13 @@ def outline_time_too_high() -> Patch:
 
 
 def long_ends_at_its_edge() -> Patch:
-    """Offsets and timestamps beyond a Java long are its greatest or least one; only broken batches have them."""
+    """Offsets and timestamps beyond a Java long are its maximum or minimum; only broken batches have them."""
     edge = 2**63
     return patch.object(record, "wrap_int64", lambda number: max(-edge, min(number, edge - 1)))
 
 
 def length_of_three_bytes_in_record() -> Patch:
-    """Of a length that takes three bytes the third does not count: contents from 8 KiB on."""
+    """The third byte of a length is ignored: contents from 8 KiB on are wrong."""
     read = record.read_raw_varint
 
     def short(data: Sequence[int], at: int) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def length_of_three_bytes_in_record() -> Patch:
 
 
 def index_error_of_record() -> Patch:
-    """A record that runs past its batch is told as an IndexError."""
+    """A record that exceeds its batch raises an IndexError."""
 
     def untyped(error: Exception, *_: object) -> Exception:
         return error
@@ -102,7 +102,7 @@ def index_error_of_record() -> Patch:
 
 
 def zlib_error() -> Patch:
-    """What cannot be inflated is told as zlib tells it."""
+    """A decompression failure raises zlib's own error."""
     decompress = batches.decompress
 
     def untyped(codec: object, data: bytes, **options: Any) -> bytes:
@@ -112,7 +112,7 @@ def zlib_error() -> Patch:
 
 
 def long_varint_of_record() -> Patch:
-    """The length of a record may take as many bytes as it likes."""
+    """The length of a record may have any number of bytes."""
 
     def endless(data: Sequence[int], at: int) -> tuple[int, int]:
         raw = shift = 0
@@ -128,7 +128,7 @@ def long_varint_of_record() -> Patch:
 
 
 def key_for_value() -> Patch:
-    """Key and value of a message of format 0 or 1 change places."""
+    """Key and value of a message of format 0 or 1 are swapped."""
     body = legacy.LegacyBatch._body
     return patch.object(legacy.LegacyBatch, "_body", lambda self: body(self)[::-1])
 

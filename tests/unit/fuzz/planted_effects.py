@@ -1,4 +1,4 @@
-"""Faults planted in a broker that answers with NONE and does nothing, or something else; one function each."""
+"""Faults planted in a broker that responds with NONE and does nothing, or something else; one function each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Patch = AbstractContextManager[object]
 
 
 def _not_persisted(is_meant: Callable[[Sequence[Message]], bool]) -> Patch:
-    """Return what has the controller answer, and persist nothing of what is meant."""
+    """Return a patch: the controller responds, but does not persist the records for which `is_meant` is true."""
     commit = Controller.commit
 
     def forgetful(self: Controller, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
@@ -36,7 +36,7 @@ def _not_persisted(is_meant: Callable[[Sequence[Message]], bool]) -> Patch:
 
 
 def _answered(response: type[Message], change: Callable[[Any], object]) -> Patch:
-    """Return what has answers of this class changed before they are sent."""
+    """Return a patch that changes responses of this class before they are sent."""
     reply = Inbound.reply
 
     def changed(self: Inbound, body: Message) -> None:
@@ -62,7 +62,7 @@ def topic_not_deleted() -> Patch:
 
 
 def partitions_not_added() -> Patch:
-    """A topic is answered to have more partitions, and has as many as before."""
+    """The response says that a topic has more partitions, but none are added."""
     return _not_persisted(lambda records: bool(records) and all(isinstance(row, PartitionRecord) for row in records))
 
 
@@ -83,7 +83,7 @@ def commit_refused_without_a_word() -> Patch:
 
 
 def offset_above_the_batch() -> Patch:
-    """A Produce is told an offset behind its batch."""
+    """The response to a Produce has an offset above its batch."""
 
     def change(body: ProduceResponse) -> None:
         for topic in body.responses:
@@ -94,7 +94,7 @@ def offset_above_the_batch() -> Patch:
 
 
 def log_start_as_asked() -> Patch:
-    """A DeleteRecords that is refused says that the log begins at offset 5."""
+    """The response to a refused DeleteRecords says that the log begins at offset 5."""
 
     def change(body: DeleteRecordsResponse) -> None:
         for topic in body.topics:
@@ -105,7 +105,7 @@ def log_start_as_asked() -> Patch:
 
 
 def producer_of_another_epoch() -> Patch:
-    """A transactional producer is given the epoch before its own."""
+    """A transactional producer gets the epoch before its own."""
 
     def change(body: InitProducerIdResponse) -> None:
         body.producer_epoch -= body.producer_epoch > 0

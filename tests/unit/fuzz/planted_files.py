@@ -1,4 +1,4 @@
-"""Faults planted in what reads files and internal topics, one function each."""
+"""Faults planted in the readers of files and internal topics, one function each."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Patch = AbstractContextManager[object]
 
 
 def cut_not_made() -> Patch:
-    """What a repair cuts away stays in the segment."""
+    """The part that a repair truncates stays in the segment."""
     return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
 
 
 def index_error_of_recovery() -> Patch:
-    """A segment that ends inside a batch is told as an IndexError."""
+    """A segment that ends inside a batch raises an IndexError."""
     placed = recovery.placed
 
     def untyped(error: Any, segment: Any) -> Any:
@@ -47,17 +47,17 @@ def index_error_of_recovery() -> Patch:
 
 
 def changes_of_a_segment_not_seen() -> Patch:
-    """The walk over a log believes every checksum: what was never written is loaded."""
+    """The scan of a log accepts every checksum: records that were never written are loaded."""
     return patch.object(batches.Batch, "verify_crc", lambda self: None)
 
 
 def damaged_snapshot_not_told() -> Patch:
-    """A producer snapshot that cannot be read is passed over by verify."""
+    """verify ignores an unreadable producer snapshot."""
     return patch.object(verify_producers, "_read", lambda path: ([], None))
 
 
 def index_error_of_snapshot() -> Patch:
-    """A producer snapshot that is cut is told as an IndexError."""
+    """A truncated producer snapshot raises an IndexError."""
     decode = verify_producers.decode_snapshot
 
     def untyped(data: bytes) -> Any:
@@ -70,12 +70,12 @@ def index_error_of_snapshot() -> Patch:
 
 
 def cut_not_made_on_disk() -> Patch:
-    """What a repair cuts away stays in the file."""
+    """The part that a repair truncates stays in the file."""
     return patch.object(FileStore, "truncate", lambda self, base_offset, size: None)
 
 
 def topic_id_believed() -> Patch:
-    """A partition.metadata that loading refuses is none to verify."""
+    """verify accepts a partition.metadata that loading refuses."""
     parse = verify_folders.parse_topic_id
 
     def lax(data: bytes, path: Any) -> Any:
@@ -91,17 +91,17 @@ def topic_id_believed() -> Patch:
 
 
 def type_not_checked() -> Patch:
-    """A key that is too short for its type is told as struct tells it."""
+    """A key that is too short for its type raises struct's own error."""
     return patch.object(group_state, "record_type", lambda key: wire.unpack_int16(key, 0)[0])
 
 
 def unknown_types_read() -> Patch:
-    """Records of the consumer protocol are taken for offsets."""
+    """Records of the consumer protocol are read as offsets."""
     return patch.object(group_state, "OFFSET_KEYS", range(9))
 
 
 def tombstone_ignored() -> Patch:
-    """A transactional id stays although a tombstone came."""
+    """A transactional id stays despite a tombstone."""
     replay = TransactionShard.replay
 
     def lax(self: TransactionShard, logged: LoggedRecord) -> None:
@@ -112,12 +112,12 @@ def tombstone_ignored() -> Patch:
 
 
 def removed_topic_is_led() -> Patch:
-    """A broker still leads the partitions of a topic that was removed."""
+    """A broker still leads the partitions of a removed topic."""
     return patch.object(Topics, "_forget_leader", lambda self, tp, before: None)
 
 
 def version_not_known() -> Patch:
-    """A record of a version that a later Kafka may write is told as an AssertionError."""
+    """A record of a version from a later Kafka raises an AssertionError."""
 
     decode = metadata_batches.decode_metadata_record
 

@@ -1,4 +1,4 @@
-"""Faults that are planted in our coordinators and logs, one function each, for sessions to find."""
+"""Faults planted in kmirror's coordinators and logs, one function each, for sessions to find."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Planted(NamedTuple):
 
 
 def generation_of_heartbeat_unchecked() -> Patch:
-    """A Heartbeat of any generation is taken for one of the present."""
+    """A Heartbeat of any generation counts as one of the current generation."""
 
     def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
         error = group.members.error(request.member_id, request.group_instance_id)
@@ -58,7 +58,7 @@ def old_generation_commits() -> Patch:
 
 
 def rebalance_forgets_a_member() -> Patch:
-    """Of two members that have joined, one is not in the list that the leader is given."""
+    """One of two members that have joined is missing in the list for the leader."""
     joined = ClassicGroup.joined
 
     def lacking(self: ClassicGroup, member: Member, **options: Any) -> Any:
@@ -70,13 +70,13 @@ def rebalance_forgets_a_member() -> Patch:
 
 
 def rebalance_waits_for_nobody() -> Patch:
-    """A rebalance ends with the first that joins, although somebody is to come with a member id."""
+    """A rebalance ends with the first that joins, although a member has yet to join with its member id."""
     all_have_joined = property(lambda self: self.members.awaiting_join == len(self.members) or self.pending_joins)
     return patch.object(ClassicGroup, "all_have_joined", all_have_joined)
 
 
 def join_is_never_answered() -> Patch:
-    """Who is not the leader is never told that the rebalance is over."""
+    """Members other than the leader never get the response to their JoinGroup."""
     answer_join = ClassicGroup.answer_join
 
     def answer(self: ClassicGroup, member: Member, body: Any) -> None:
@@ -87,7 +87,7 @@ def join_is_never_answered() -> Patch:
 
 
 def static_member_is_not_fenced() -> Patch:
-    """The former owner of an instance id is told that it is not known, and not that it is fenced."""
+    """The former owner of an instance id gets the error for unknown instead of fenced members."""
     member_error = Members.error
 
     def lax(self: Members, member_id: str, instance: str | None) -> ErrorCode:
@@ -98,18 +98,18 @@ def static_member_is_not_fenced() -> Patch:
 
 
 def member_id_is_not_required() -> Patch:
-    """A new member joins at once, in versions that are to come again."""
+    """A new member joins immediately, in versions that require a second request."""
     return patch.object(requests, "MEMBER_ID_REQUIRED_FROM", 99)
 
 
 def another_members_assignment() -> Patch:
-    """Each member is given what the first was assigned."""
+    """Each member gets the assignment of the first."""
     synced = ClassicGroup.synced
     return patch.object(ClassicGroup, "synced", lambda self, member: synced(self, next(iter(self.members.values()))))
 
 
 def sessions_never_end() -> Patch:
-    """Who is not heard of stays a member for ever."""
+    """A silent member stays for ever."""
     return patch.object(kind, "_on_session_end", lambda group, now_ms, member_id: None)
 
 
@@ -122,7 +122,7 @@ def deleted_although_it_has_members() -> Patch:
 
 
 def epoch_is_not_fenced() -> Patch:
-    """The coordinator looks at the producer id alone."""
+    """The coordinator checks only the producer id."""
     producer_error = add_partitions_to_txn.producer_error
 
     def lax(known: Any, producer_id: int, epoch: int, version: int) -> ErrorCode:
@@ -132,7 +132,7 @@ def epoch_is_not_fenced() -> Patch:
 
 
 def sequence_is_not_checked() -> Patch:
-    """A batch may be missing before the next."""
+    """Batches may be missing before the next one."""
     return patch.object(producers, "_check_sequence", lambda update, batch: None)
 
 
@@ -147,7 +147,7 @@ def aborted_is_committed() -> Patch:
 
 
 def repeated_end_is_fenced() -> Patch:
-    """A client that asks for the same end again, as it has not heard the answer, is taken for a former one."""
+    """A client that repeats a request for the same end, as it has no response yet, is fenced."""
     judged = end_txn._judged_with_bumps
 
     def strict(known: Any, request: Any) -> Any:
@@ -157,7 +157,7 @@ def repeated_end_is_fenced() -> Patch:
 
 
 def ongoing_transaction_is_not_aborted() -> Patch:
-    """InitProducerId says that a transaction is ending, and does not end it."""
+    """InitProducerId responds that a transaction is ending, but does not end it."""
     return patch.object(TransactionCoordinator, "abort_and_fence", lambda self, now, transaction: None)
 
 

@@ -1,4 +1,4 @@
-"""Faults that are planted in fetch sessions and in mirroring, one function each, for the rule machines to find."""
+"""Faults planted in fetch sessions and in mirroring, one function each, for the rule machines to find."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_LEADER_EPOCH = -1
 
 
 def _resolving(change: Callable[[FetchSessions, FetchRequest, dict[str, bool]], None]) -> Patch:
-    """Return what changes requests before their sessions are looked up."""
+    """Return a patch that changes requests before their sessions are looked up."""
     resolve = FetchSessions.resolve
 
     def changed(self: FetchSessions, request: FetchRequest, **how: bool) -> Any:
@@ -43,7 +43,7 @@ def _resolving(change: Callable[[FetchSessions, FetchRequest, dict[str, bool]], 
 
 
 def session_epoch_not_compared() -> Patch:
-    """A session takes a request of any epoch."""
+    """A session accepts a request of any epoch."""
 
     def lax(sessions: FetchSessions, request: FetchRequest, how: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
@@ -54,7 +54,7 @@ def session_epoch_not_compared() -> Patch:
 
 
 def names_in_a_session_of_ids() -> Patch:
-    """A session that was begun with topic ids goes on with names, and the other way round."""
+    """A session that was opened with topic ids continues with names, and vice versa."""
 
     def lax(sessions: FetchSessions, request: FetchRequest, how: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
@@ -75,12 +75,12 @@ def closed_session_goes_on() -> Patch:
 
 
 def forgotten_partition_still_told() -> Patch:
-    """A partition that is to be forgotten stays in the session."""
+    """A forgotten partition stays in the session."""
     return patch.object(Session, "forget", lambda self, key: None)
 
 
 def news_left_out() -> Patch:
-    """A partition is told only with records or an error: that its log begins elsewhere is not."""
+    """A partition is returned only with records or an error: a changed log start is not reported."""
 
     def has_news(self: CachedPartition, data: PartitionData) -> bool:
         return bool(data.records or data.error_code)
@@ -89,7 +89,7 @@ def news_left_out() -> Patch:
 
 
 def recovery_not_told() -> Patch:
-    """After an error the session takes for told what was told before it."""
+    """After an error the session assumes that the earlier values are still known."""
     remember = CachedPartition.remember
 
     def remembering(self: CachedPartition, data: PartitionData) -> None:
@@ -129,7 +129,7 @@ def last_batch_not_read() -> Patch:
 
 
 def paused_mirror_goes_on() -> Patch:
-    """A partition that is paused is fetched again."""
+    """A paused partition is fetched again."""
     do_next = PartitionDriver._do_next
 
     def going_on(self: PartitionDriver, now: Instant, mp: Any, state: MirrorState, partition: Any) -> None:
@@ -141,12 +141,12 @@ def paused_mirror_goes_on() -> Patch:
 
 
 def read_only_topic_takes_records() -> Patch:
-    """A topic that is mirrored takes a Produce."""
+    """A mirrored topic accepts a Produce."""
     return patch.object(access, "produce_error", lambda context, tp: None)
 
 
 def stop_cuts_below_the_mark() -> Patch:
-    """A failover cuts the last batch that was mirrored."""
+    """A failover truncates the last mirrored batch."""
     decided_offset = stopping.decided_offset
     return patch.object(stopping, "decided_offset", lambda log, markers: max(0, decided_offset(log, markers) - 1))
 
@@ -158,7 +158,7 @@ def removed_topic_is_paused() -> Patch:
 
 
 def mirror_with_topics_is_deleted() -> Patch:
-    """The controller does not look for topics that are in a mirror, or for what became of them."""
+    """The controller ignores the topics of a mirror and their state."""
     return patch.object(delete_mirror, "_topic_records", lambda context, mirror, stopped: [])
 
 
@@ -171,7 +171,7 @@ def former_leader_is_not_fenced() -> Patch:
 
 
 def leader_epoch_not_persisted() -> Patch:
-    """A coordinator keeps no leader epoch that it could compare with."""
+    """A coordinator stores no leader epoch to compare with."""
     decide = coordinator.decide
     return patch.object(
         coordinator, "decide", lambda known, write: decide(known, replace(write, leader_epoch=NO_LEADER_EPOCH))
@@ -179,7 +179,7 @@ def leader_epoch_not_persisted() -> Patch:
 
 
 def former_leader_writes_the_same_state() -> Patch:
-    """A coordinator compares leader epochs only where a write changes the state."""
+    """A coordinator compares leader epochs only if a write changes the state."""
     decide = coordinator.decide
 
     def lax(known: PartitionState, write: coordinator.StateWrite) -> Any:
@@ -190,7 +190,7 @@ def former_leader_writes_the_same_state() -> Patch:
 
 
 def own_epoch_counts_as_mirrored() -> Patch:
-    """The last mirrored epoch is that of what the stop itself writes, one above the one before it."""
+    """The last mirrored epoch is that of the stop's own record, one too high."""
     epoch_below = stopping.epoch_below
     return patch.object(stopping, "epoch_below", lambda log, offset: epoch_below(log, offset) + 1)
 
@@ -201,7 +201,7 @@ def no_epoch_counts_as_mirrored() -> Patch:
 
 
 def deleted_mirror_leaves_configs() -> Patch:
-    """A config of a mirror outlives it."""
+    """One config of a mirror is not deleted with it."""
     mirror_configs = delete_mirror.mirror_configs
 
     def some(context: Any, mirror: str) -> list[str]:
@@ -211,7 +211,7 @@ def deleted_mirror_leaves_configs() -> Patch:
 
 
 def described_as_it_was_before() -> Patch:
-    """DescribeMirrors tells the state that was found when it was asked the time before."""
+    """DescribeMirrors returns the state at the time of the previous request."""
     detail, found = describe_mirrors._detail, dict[int, tuple[MirrorPartition, str]]()
 
     def late(context: Any, mp: MirrorPartition) -> Any:
@@ -226,7 +226,7 @@ def described_as_it_was_before() -> Patch:
 
 @contextmanager
 def resume_leaves_a_batch_out() -> Iterator[None]:
-    """The first batch that comes after a pause is not appended."""
+    """The first batch after a pause is not appended."""
     enter, on_records, were_paused = MirrorPartition.enter, MirrorFetchers._on_records, dict[int, MirrorPartition]()
 
     def entering(self: MirrorPartition, state: MirrorState) -> None:

@@ -1,4 +1,4 @@
-"""Two answers beside each other: which rows belong together, what parts them, and what does not count."""
+"""Comparison of two responses: matching of rows, differences, and ignored differences."""
 
 from __future__ import annotations
 

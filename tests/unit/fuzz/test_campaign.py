@@ -1,4 +1,4 @@
-"""A campaign: frames by their seed, findings by their cause, smaller frames, files that are tried again."""
+"""A campaign: frames by their seed, findings by their cause, smaller frames, files that are run again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stream(seed: int = 1, *messages: str) -> Stream:
 
 
 class Stumbling(Stateless):
-    """A target that does not bear a byte."""
+    """A target that fails on one byte value."""
 
     name = "stumbling"
 
@@ -73,7 +73,7 @@ def test_a_cause_is_found_once_and_counted() -> None:
     assert told == [finding]
     assert campaign.tally.counts == {"raised IndexError": campaign.tally.counts["raised IndexError"]}
     assert campaign.tally.counts["raised IndexError"] > 10
-    assert finding.frame == b"\xff"  # Nothing else of the frame is needed.
+    assert finding.frame == b"\xff"  # The rest of the frame is not needed.
     assert finding.story
     assert finding.line == f"raised: {finding.message} v{finding.version}: IndexError: 255"
 
@@ -88,7 +88,7 @@ def test_feedback_breaks_further_what_did_something_new() -> None:
 
 
 class WithoutAByte(HeartbeatRequest):
-    """A reader with a fault: it reads beyond what there is, and says so with an IndexError."""
+    """A reader with a fault: it reads beyond the end, and raises an IndexError."""
 
     @classmethod
     def decode(cls, buffer: object, version: int, **options: object) -> HeartbeatRequest:  # type: ignore[override]
@@ -113,7 +113,7 @@ def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
     assert load(path) == kept
     assert keep(kept, tmp_path / "corpus") == path
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert try_again(load(path)) is None  # Our decoder refuses that byte as it has to.
+    assert try_again(load(path)) is None  # kmirror's decoder refuses that byte correctly.
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"kmirror_fuzz": 2}', '{"kmirror_fuzz": 1, "kind": "raised"}'])
@@ -158,7 +158,7 @@ def test_batches_of_a_seed_are_the_same_in_any_order() -> None:
 
 
 def strict(data: bytes, name: str, version: int) -> object:
-    """A decoder as somebody else may have it, told what comes."""
+    """A decoder of another project, adapted for the comparison."""
     try:
         return by_name(name).decode(data, version)
     except ProtocolError as error:
@@ -166,7 +166,7 @@ def strict(data: bytes, name: str, version: int) -> object:
 
 
 def careless(data: bytes) -> object:
-    """A decoder that forgets that bytes end."""
+    """A decoder that ignores the end of the bytes."""
     return data[7]
 
 
@@ -215,7 +215,7 @@ def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Slow(Stumbling):
-    """A target with a state that bears no byte, and takes its time."""
+    """A slow target with state that fails on one byte value."""
 
     def __init__(self) -> None:
         self.given: list[bytes] = []
@@ -240,5 +240,5 @@ def test_what_is_found_is_shrunk_within_the_time_of_the_campaign() -> None:
     began = time.monotonic()
     for _ in campaign.run(seconds=0.5):
         pass
-    assert time.monotonic() - began < 2  # A hundred tries with 20 frames before each take half a minute.
+    assert time.monotonic() - began < 2  # A hundred attempts with 20 frames before each take half a minute.
     assert campaign.tally.findings

@@ -1,4 +1,4 @@
-"""Answers to clients: which are broken and how, how they are kept and given again, what a client did next."""
+"""Responses to clients: their mutations, their storage and replay, and the client's next requests."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_broken_too(data: bytes) -> None:
         broken(random, data, RequestHead(9_999, 0, 5, None, 0), LATE_MS)
 
 
-# -- what is kept -----------------------------------------------------------------------------------
+# -- storage ----------------------------------------------------------------------------------------
 
 
 def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> None:
@@ -106,7 +106,7 @@ def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> Non
     second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
     data = METADATA + b"a" * 16
     kept = first.kept(xored(data, METADATA[:4]))
-    assert len(kept) == len(data)  # Names are as long as what they stand for.
+    assert len(kept) == len(data)  # Placeholders are as long as the values that they replace.
     assert kept[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in kept
     given = xored(second.given(kept), (77).to_bytes(4, "big"))
     assert given == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)
@@ -115,7 +115,7 @@ def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> Non
 
 def test_an_answer_without_the_clients_id_is_kept_by_the_difference() -> None:
     assert xored(xored(b"\0\0\0\7rest", b"\0\0\0\5"), b"\0\0\1\5") == b"\0\0\1\7rest"
-    assert xored(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was cut within.
+    assert xored(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was truncated inside the mask.
 
 
 def test_an_entry_is_read_back() -> None:
@@ -171,7 +171,7 @@ def test_a_session_is_drawn_from_its_seed_and_number() -> None:
     assert sessions == [play(Drawn(1, number, seen)) for number in range(60)]
     assert sessions != [play(Drawn(2, number, seen)) for number in range(60)]
     sizes = [len(each) for each in sessions]
-    assert sizes.count(1) > 15 and max(sizes) > 10  # One answer alone, or many.
+    assert sizes.count(1) > 15 and max(sizes) > 10  # Single responses, and long series.
     assert sum(len({key for key, _ in each}) == 1 for each in sessions) > 30
 
 
@@ -228,7 +228,7 @@ def test_a_door_breaks_answers_to_clients_and_tells_when_a_link_ends() -> None:
         return [b"".join(each.chunks) for each in effects if isinstance(each, Reply)]
 
     whole = answer(HeartbeatResponse(), 4)[4:]
-    assert given(OTHER, ask("broker-1", 7)) == [(7).to_bytes(4, "big") + whole]  # Brokers are none of the sessions.
+    assert given(OTHER, ask("broker-1", 7)) == [(7).to_bytes(4, "big") + whole]  # Brokers' links have no session.
     assert given(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
     assert given(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
     assert given(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]

@@ -1,4 +1,4 @@
-"""Ways in which an answer gets to a client: what is drawn for each, and what goes over a link, when."""
+"""Delivery of a response to a client: the drawn faults, and the bytes on a link over time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROWS = {row.name: row for row in WAYS}
 
 
 def drawn(name: str) -> list[Broken]:
-    """Return what a row makes of the answer, as often as it does not pass."""
+    """Return the results of a row for the response, without those that pass it on."""
     random = Random(1).random
     found = [ROWS[name].make(random, FRAME, HEAD, 700) for _ in range(200)]
     return [each for each in found if each is not None]
@@ -102,11 +102,11 @@ def test_what_cannot_be_written_in_another_version_is_left() -> None:
         row.make(random, b"\1\2", RequestHead(9_999, 0, 5, None, 0), 700)
 
 
-# -- what goes over a link ------------------------------------------------------------------------
+# -- bytes on a link ------------------------------------------------------------------------------
 
 
 class Wires:
-    """Carries out effects; what clients are given stands in `streams`, with the time in `times`."""
+    """Carries out effects; `streams` has the bytes for clients, `times` their times."""
 
     def __init__(self) -> None:
         self.now: Instant = 0
@@ -142,7 +142,7 @@ class Wires:
 
 
 class Links(Wires):
-    """The same of a `Sending`."""
+    """The same for a `Sending`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -253,7 +253,7 @@ KEY = key_of(HeartbeatResponse)
 
 
 class Broker:
-    """A node that answers each request with a Heartbeat, and notes the links that it is told to be gone."""
+    """A node that answers each request with a Heartbeat, and records the links that were closed."""
 
     def __init__(self) -> None:
         self.gone: list[InboundLink] = []
@@ -271,7 +271,7 @@ class Broker:
 
 
 class Doors(Wires):
-    """A door before that broker, and a session for all links."""
+    """A door in front of that broker, and a session for all links."""
 
     def __init__(self, *entries: Entry) -> None:
         super().__init__()

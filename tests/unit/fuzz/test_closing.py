@@ -1,4 +1,4 @@
-"""Over which valid requests may a broker close the link?"""
+"""Valid requests for which a broker may close the link."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def test_only_a_version_that_is_not_supported_is_answered_in_version_0() -> None
     request = frame(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 4).data
     refused = ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=18, min_version=0, max_version=3)])
     assert judged(request, encode_response(refused, 0, correlation_id=7)) == "codes 35"
-    with pytest.raises(Fault):  # The version was known, so it is answered in that.
+    with pytest.raises(Fault):  # The version was known, so the response uses it.
         judged(request, encode_response(ApiVersionsResponse(), 0, correlation_id=7))

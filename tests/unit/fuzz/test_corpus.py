@@ -1,4 +1,4 @@
-"""Findings of the past: each frame was once too much for its target, and is judged again."""
+"""Past findings: each frame once broke its target, and is judged again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an input of libFuzzer is, and what the grammar makes of it. Atheris itself need not be there."""
+"""Inputs of libFuzzer, and their conversion by the grammar. Atheris itself is not required."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers beside each other: what differs is found, grouped by cause, and made small."""
+"""Differential readers: differences are found, grouped by cause, and shrunk."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def stream(*names: str) -> Stream:
 
 
 class Other(OurReader):
-    """Reads as we do."""
+    """Reads like kmirror."""
 
     name = "other"
 
 
 class NullForNone(Other):
-    """Takes an empty text for null, wherever it stands."""
+    """Reads every empty text as null."""
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
@@ -79,7 +79,7 @@ def without_empty(value: object) -> object:
 
 
 class Careless(Other):
-    """Forgets that bytes end."""
+    """Ignores the end of the bytes."""
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
@@ -87,7 +87,7 @@ class Careless(Other):
 
 
 class Lenient(Other):
-    """Takes whatever is refused."""
+    """Accepts every refused frame."""
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
@@ -202,11 +202,11 @@ def test_a_run_of_all_that_are_installed() -> None:
     assert all(not cause.startswith("raised ours") for cause in tally.findings)
 
 
-# -- apart ---------------------------------------------------------------------------------------
+# -- separate processes --------------------------------------------------------------------------
 
 
 class Deadly:
-    """Does what its bytes say, to itself."""
+    """Ends its process in the way that its bytes name."""
 
     version = "deadly"
 
@@ -264,7 +264,7 @@ def test_what_does_not_come_back_is_a_verdict(deadly: ApartReader, monkeypatch: 
 def test_a_message_that_is_not_known_is_asked_about_once(deadly: ApartReader) -> None:
     assert deadly.read(given(b"")) is None
     deadly.close()
-    assert deadly.read(given(b"crash")) is None  # Nothing is started for it.
+    assert deadly.read(given(b"crash")) is None  # No process is started for it.
 
 
 # -- values, reasons, options ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is answered with NONE is asked for: rows of which the effect is rare in a small cluster, by hand."""
+"""Checks of responses with NONE: rows whose effect is rare in a small cluster, written by hand."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ROWS: list[tuple[Message, Message, Message, Message]] = [
     ),
     (DELETES, DELETED, committed(-1), committed(4)),
 ]
-"""A request, its answer, and another answer after it that shows the effect, and one that does not."""
+"""A request, its response, and a later response that shows the effect, and one that does not."""
 
 
 def answering(answer: Message) -> Callable[[Message, int], Any]:

@@ -1,4 +1,4 @@
-"""What the grammar writes is valid, and its spots say what stands where."""
+"""The grammar writes valid frames, and its spots describe their parts."""
 
 from __future__ import annotations
 

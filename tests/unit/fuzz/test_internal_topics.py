@@ -1,4 +1,4 @@
-"""The grammar of internal topics: what it calls valid is loaded, what a seed names is the same in any order."""
+"""The grammar of internal topics: valid records are loaded, and a seed gives the same ones in any order."""
 
 from __future__ import annotations
 

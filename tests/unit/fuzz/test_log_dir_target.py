@@ -1,4 +1,4 @@
-"""The target `log-dir`: what it takes, what it may not miss, and that it leaves nothing behind."""
+"""The target `log-dir`: inputs that it accepts, faults that it must detect, and no files left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target `log`: what it takes, and how its findings are kept."""
+"""The target `log`: inputs that it accepts, and storage of its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a frame that somebody else wrote are those that the grammar notes as it writes one."""
+"""The parts of a recorded frame equal those that the grammar records while it writes one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmirror.protocol.registry import by_name
 LENGTHS = (Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COUNT, Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT)
 SEEN = (Kind.BOOL, Kind.UUID, Kind.TEXT, *LENGTHS)
 SAME = {Kind.COUNT: Kind.LENGTH, Kind.COMPACT_COUNT: Kind.COMPACT_LENGTH}
-"""What stands for null cannot be told apart, and need not: every way to break the one breaks the other."""
+"""The forms of null are equal in both, and every way to break one also breaks the other."""
 
 
 def places(spots: Iterable[RawSpot]) -> set[tuple[Kind, int, int]]:

@@ -1,4 +1,4 @@
-"""Faults planted in our own code: each is found by its target, within a bounded number of frames of a fixed seed."""
+"""Faults planted in kmirror's code: each is found by its target, within a bounded number of frames of a fixed seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.fuzz.planted import FRAMES, PLANTED, SEED, Planted
 
 @contextmanager
 def wanted(row: Planted) -> Iterator[Wanted]:
-    """Yield what the campaign is asked for, a broker behind a port among it, which has the fault."""
+    """Yield the options of the campaign, with a broker behind a port that has the fault if the target needs one."""
     asked = Wanted(seed=SEED, messages=row.messages)
     if row.target == "bootstrap-server":
         with cluster() as made:
@@ -27,7 +27,7 @@ def wanted(row: Planted) -> Iterator[Wanted]:
 
 
 def found(row: Planted) -> tuple[int, Finding | None]:
-    """Return after how many frames something was found, and what."""
+    """Return the number of frames until the finding, and the finding."""
     with wanted(row) as asked, ExitStack() as stack:
         target, source = open_target(row.target, asked)
         stack.callback(target.close)

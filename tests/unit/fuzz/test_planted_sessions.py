@@ -1,4 +1,4 @@
-"""Faults planted in our code: sessions find each, within a bounded number of a fixed seed."""
+"""Faults planted in kmirror's code: each is found within a bounded number of sessions of a fixed seed."""
 
 from __future__ import annotations
 

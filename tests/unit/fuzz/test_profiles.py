@@ -1,4 +1,4 @@
-"""What a profile makes of a stream: other weights, the same grammar, and the default as it was."""
+"""Effects of a profile on a stream: other weights, the same grammar, and an unchanged default."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_rows_name_what_there_is() -> None:
 
 
 def test_a_seed_names_the_same_stream_as_ever() -> None:
-    """Findings are told by seed and number: whoever changes what a seed names has to know it."""
+    """Findings are named by seed and number: a change of the frames of a seed must be deliberate."""
     _, source = open_target("decoder", Wanted(seed=2, messages=("HeartbeatRequest", "SyncGroupResponse")))
     told = hashlib.sha256(b"".join(frame.data for number in range(40) for frame in source.block(number))).hexdigest()
     assert told.startswith("26da0eb87e87e21d")

@@ -1,4 +1,4 @@
-"""Requests that were recorded are the valid frames, and are broken where their parts stand."""
+"""Recorded requests are valid frames, and are mutated at their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: what is possible, what disorder does, and that ours do what the models allow."""
+"""Sessions: possible responses, the effect of disorder, and kmirror's agreement with the models."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kmirror.testing.machines import state_machine
 
 
 class Counter:
-    """A machine of one number: a Heartbeat adds one, and is answered with the sum; at 3 and above it waits."""
+    """A machine with one number: a Heartbeat adds one, and returns the sum; at 3 and above it waits."""
 
     name = "counter"
     aged = frozenset({"generation_id"})
@@ -80,7 +80,7 @@ def beat(generation: int) -> Step:
 
 
 class Scripted:
-    """A broker that answers what the test says, request by request; None is no answer."""
+    """A broker with the test's responses, request by request; None is no response."""
 
     moves_time = False
     short_s = long_s = 0.0

@@ -1,4 +1,4 @@
-"""Which requests may have no answer? A Produce with acks=0, and what waits for others as long as it says."""
+"""Requests that may have no response: a Produce with acks=0, and requests that wait for others, up to their timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory is watched in one process for all frames of a campaign, and told for each of them alone."""
+"""Memory is watched in one process for all frames of a campaign, and reported for each of them separately."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class Large(HeartbeatResponse):
-    """Takes as many MiB as its first byte says, and refuses what begins with 0 after taking one."""
+    """Allocates the number of MiB in its first byte, and refuses frames that begin with 0 after allocating one."""
 
     @classmethod
     def decode(cls, data: Any, version: int, **options: Any) -> Any:
@@ -85,7 +85,7 @@ def test_a_campaign_watches_memory_in_one_process_that_ends_with_it(monkeypatch:
     monkeypatch.setattr(Watched, "peak_bytes", counted)
     target, source = open_target(Wanted(seed=1))
     with closing(target):
-        # The one that is forked first has begun to trace by itself, and is no part of this.
+        # The first forked process has started to trace by itself, and is excluded.
         target.memory(next(iter(source.block(0))))
         monkeypatch.setattr(tracemalloc, "start", started)
         *_, tally = Campaign(target, source).run(frames=6_000)

@@ -1,4 +1,4 @@
-"""The models of fetch sessions and of mirrors say what Kafka does, and what our decisions say."""
+"""The models of fetch sessions and of mirrors agree with Kafka and with kmirror's decisions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class NoNames(Names):
     """The session's id is 7."""
 
     def symbol(self, value: object) -> Symbol | None:
-        """Return the session for its id."""
+        """Return the session if this is its id."""
         return SESSION if value == 7 else None
 
 
@@ -149,7 +149,7 @@ FIRST, SECOND = Batch(0, 1, 5), Batch(1, 1, 6)
 
 
 def pair(wish: Wish, *states: str, log: Content = (), **of_b: object) -> Pair:
-    """Return cluster b with this wish and these states, and a with two batches."""
+    """Return cluster b with this wish and these states, and cluster a with two batches."""
     fields: dict[str, object] = {"exists": True, "is_settled": False, "has_own": bool(log), "was_free": True, **of_b}
     b = Side(mirrors=frozenset({"m"}), wish=wish, states=frozenset(states), log=log, **fields)  # type: ignore[arg-type]
     return Pair(Side(exists=True, log=(FIRST, SECOND)), b)

@@ -1,7 +1,7 @@
-"""A history that fails for known reasons, without any cluster: `run_history` as the shell around it sees it.
+"""A history that fails for known reasons, without any cluster: `run_history` for tests of its callers.
 
 It fails if orders is removed from its mirror (`remove`) after a broker was killed (`kill_broker`), and the producer
-`p1` is there. Profile `crash` crashes, `stuck` never comes to rest, `clean` is clean, `slow` waits.
+`p1` exists. Profile `crash` crashes, `stuck` never converges, `clean` is clean, `slow` waits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TRACE = 'Traceback (most recent call last):\n  File "broker.py", line 7, in hand
 
 
 def draw(seed: int, profile: str) -> Plan:
-    """Return a plan of twenty steps; the two that matter lie between others that come in pairs."""
+    """Return a plan of twenty steps; the two relevant ones are between others that come in pairs."""
     noise = [
         Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at, unit: 5})
         for at in range(9)
@@ -56,7 +56,7 @@ def draw(seed: int, profile: str) -> Plan:
 
 
 def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full", coverage: bool = False) -> Outcome:
-    """Return the outcome of the fake history; `UsageError` for an action that it does not know."""
+    """Return the outcome of the fake history; raises `UsageError` for an unknown action."""
     plan = plan or draw(seed, profile)
     digest = hashlib.sha256(plan.to_json().encode()).hexdigest()
     outcome = Outcome(plan, digest, events=1000, virtual_seconds=12.5, account=account())
@@ -86,7 +86,7 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
 
 
 def judged(outcome: Outcome, profile: str) -> Outcome:
-    """Return the outcome as the profile wants it."""
+    """Return the outcome for the profile."""
     if profile == "slow":
         time.sleep(0.3)
     if profile in ("clean", "slow") or (profile == "mixed" and outcome.plan.seed % 3):
@@ -135,7 +135,7 @@ def account() -> Account:
 
 
 def raise_odd(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
-    """Raise for odd seeds, as a runner with a fault of its own would."""
+    """Raise for odd seeds, like a runner with a fault."""
     if seed % 2:
         raise ValueError("planted")
     return run_history(plan, seed=seed, profile=profile)

@@ -52,7 +52,7 @@ def rows(*values: str, start: int = 0, epoch: int = 0) -> list[LogRow]:
 
 
 class Hand:
-    """Writes an account down; times are in seconds."""
+    """Writes an account; times are in seconds."""
 
     def __init__(self) -> None:
         self.account = Account()
@@ -74,7 +74,7 @@ class Hand:
         acked: bool = True,
         retried: float | None = None,
     ) -> Hand:
-        """Write a value; `retried` is when the try that was answered was sent, if it was not the first."""
+        """Record a write of a value; `retried` is the time of the attempt that was answered, if not the first."""
         sent = _us(at if retried is None else retried)
         self.account.writes[value] = Write(value, "p", cluster, TP, pid, 0, 0, transaction, _us(at))
         if acked:
@@ -100,7 +100,7 @@ class Hand:
         return self
 
     def plays(self, cluster: str, release: str) -> Hand:
-        """Let the brokers of a cluster play an earlier release of Kafka, which knows no mirrors."""
+        """Let the brokers of a cluster emulate an earlier release of Kafka, which has no mirrors."""
         self._releases[cluster] = release
         return self
 
@@ -152,7 +152,7 @@ class Hand:
         epoch: int = 0,
         mirror: str = MIRROR,
     ) -> Hand:
-        """Write down a whole stay in a mirror; what is -1 did not come."""
+        """Record a whole stay in a mirror; times of -1 are left out."""
         self.order("add", source, destination, at=began, mirror=mirror)
         self.state(destination, "PREPARING", at=began + 0.2, mirror=mirror)
         if mirroring >= 0:
@@ -173,7 +173,7 @@ class Hand:
         return self
 
     def topic(self, cluster: str, topic_id: str, *, at: float, exists: bool = True) -> Hand:
-        """Write down that the topic came to be in a cluster, or was deleted there."""
+        """Record the creation of the topic in a cluster, or its deletion."""
         self.account.topics.append(TopicSeen(cluster, TP.topic, topic_id, exists, _us(at)))
         return self
 
@@ -191,17 +191,17 @@ class Hand:
         leader_epoch: int = 50,
         start: int = 0,
     ) -> Hand:
-        """Look at a log in the middle of the history; marks that are not given lie at the end of the log."""
+        """Record a log in the middle of the history; offsets that are not given are at the end of the log."""
         self.account.logs.append(_seen(cluster, content, at, stable, high, end, leader_epoch, start))
         return self
 
     def heir(self, cluster: str, content: Sequence[LogRow], *, at: float, leader_epoch: int = 50) -> Hand:
-        """Write down the log with which a leader from outside the ISR began."""
+        """Record the first log of a leader from outside the ISR."""
         self.account.heirs.append(_seen(cluster, content, at, -1, -1, -1, leader_epoch, 0))
         return self
 
     def power_lost(self, kept: int, heir: Sequence[LogRow], *, at: float, end: int, cluster: str = "a") -> Hand:
-        """Have a site lose power: its heir had flushed all below `kept`, and its log ended at `end`."""
+        """Record a power loss of a site: its next leader had flushed all below `kept`, and its log ended at `end`."""
         seen = _seen(cluster, heir, at, -1, -1, -1, 50, 0)
         self.account.power_losses.append(PowerLoss(cluster, TP, {1: kept}, {1: end}, _us(at), seen))
         return self
@@ -230,9 +230,9 @@ class Hand:
         starts: tuple[int, int] = (0, 0),
         brokers: tuple[int, int] = (1, 2),
     ) -> Hand:
-        """Look at the log of a before and after the restart of all nodes, at 110 and 120 seconds.
+        """Record the log of a before and after the restart of all nodes, at 110 and 120 seconds.
 
-        `stable` is its last stable offset after the restart; `starts` and `brokers` say where it began, and who led.
+        `stable` is its last stable offset after the restart; `starts` and `brokers` are its log start and its leader.
         """
         old = _seen("a", before, 110, -1, -1, -1, 50, starts[0])
         new = _seen("a", after, 120, stable, -1, -1, 51, starts[1])
@@ -265,11 +265,11 @@ class Hand:
         self.account.acks.sort(key=lambda ack: ack.at)
 
     def found(self) -> list[str]:
-        """Return the names of the checkers that found something."""
+        """Return the names of the checkers with findings."""
         return list(dict.fromkeys(anomaly.checker for anomaly in self.judged()[0]))
 
     def accepted(self) -> dict[str, int]:
-        """Return how many records were accepted, by decision."""
+        """Return the number of accepted records, by decision."""
         counts: dict[str, int] = {}
         for loss in self.judged()[1]:
             counts[loss.decision] = counts.get(loss.decision, 0) + loss.records

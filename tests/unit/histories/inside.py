@@ -1,4 +1,4 @@
-"""Fakes for looks at frames and nodes: a scene with a plan's clients, and rules that record what is broken."""
+"""Fakes for observers of frames and nodes: a scene with a plan's clients, and rules that record violations."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class FakeScene(SimpleNamespace):
         )
 
     def image(self, cluster: str) -> Any:
-        """Return an image with the scene's topics, at first none."""
+        """Return an image with the scene's topics, initially none."""
         return SimpleNamespace(topics=self.topics)
 
     def note(self, text: str) -> None:
-        """Keep a line of the story."""
+        """Record a line of the story."""
         self.notes.append(text)
 
 
@@ -48,7 +48,7 @@ def rules_of(scene: FakeScene) -> Rules:
 
 
 def broken(scene: FakeScene) -> list[str]:
-    """Return the names of the rules that were broken, each once."""
+    """Return the names of the broken rules, each once."""
     return list(dict.fromkeys(rule for _, _, rule in scene.account.broken))
 
 
@@ -60,7 +60,7 @@ class Link(SimpleNamespace):
 
 
 def ask(look: FrameLook, link: Link, body: Message, *, version: int, at: int = 0) -> PendingRequest:
-    """Have a request arrive."""
+    """Deliver a request to the observer."""
     assert body.API_KEY in {API_KEYS[api] for api in look.APIS}
     broker_id = int(link.server.rpartition("-")[2])
     pending = PendingRequest("a", broker_id, link, body.API_KEY, version, body, at)  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ def ask(look: FrameLook, link: Link, body: Message, *, version: int, at: int = 0
 
 
 def answer(look: FrameLook, pending: PendingRequest, body: Message, *, arrives: bool = True) -> None:
-    """Have it answered."""
+    """Deliver the response to it."""
     pending.answer = body
     look.on_response_sent(pending)
     if arrives:

@@ -1,4 +1,4 @@
-"""A mirrored partition made by hand: its leader and its followers in cluster a, its source in cluster b."""
+"""A mirrored partition for tests: its leader and its followers in cluster a, its source in cluster b."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOPIC_ID = Uuid(bytes(15) + b"\x07")
 
 
 def batch(offset: int, epoch: int, value: bytes = b"v", *, producer_id: int = -1) -> bytes:
-    """Return a batch of two records, in a transaction if a producer is named."""
+    """Return a batch of two records, in a transaction if a producer is given."""
     own: dict[str, Any] = {} if producer_id < 0 else {"producer_id": producer_id, "producer_epoch": 0}
     if own:
         own |= {"base_sequence": offset, "is_transactional": True}
@@ -51,7 +51,7 @@ class MirroredStage:
         self.scene.plan = replace(self.scene.plan, clusters=tuple(ClusterPlan(name, 1, 1) for name in "ab"))
         self.scene.mirror_context = lambda *_: None
         self.topics = {TP.topic: SimpleNamespace(topic_id=TOPIC_ID)}
-        """Those that the controllers know."""
+        """Topics in the controllers' images."""
         self.scene.image = lambda cluster: SimpleNamespace(topics=self.topics)
         self.scene.release = lambda *_: ""
         self.scene.local_time = lambda *_: self.scene.now
@@ -77,7 +77,7 @@ class MirroredStage:
 
     @property
     def leader(self) -> Partition:
-        """The mirror's."""
+        """The leader of the mirrored partition."""
         return self.leaders["a"]
 
     def log(self, name: str, node: int) -> PartitionLog:
@@ -91,13 +91,13 @@ class MirroredStage:
         log.update_high_watermark(log.log_end_offset)
 
     def lead_in(self, epoch: int, name: str = "a") -> None:
-        """Have the leader lead in another epoch."""
+        """Change the leader's epoch."""
         found = self.leaders[name]
         found.apply(0, replace(found.image, leader_epoch=epoch, partition_epoch=found.image.partition_epoch + 1))
 
     def seen(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN,
              stop: StopPlan | None = None, cut_at: int | None = None, busy: bool = False) -> Seen:  # fmt: skip
-        """Return how the partition is now."""
+        """Return the current state of the partition."""
         mp, leader = self.mp, self.leader
         mp.state, mp.lineage, mp.stop, mp.cut_at = state, lineage, stop, cut_at
         mp.uncut = mp.uncut if uncut is None else uncut
@@ -107,7 +107,7 @@ class MirroredStage:
         )  # fmt: skip
 
     def look(self, judge: Judge, state: MirrorState, **more: Any) -> list[str]:
-        """Have a judge look at how the partition is now, and return which rules were broken until now."""
+        """Let a judge check the current state of the partition, and return the rules broken until now."""
         now = self.seen(state, **more)
         judge(now, self.before)
         self.before = now

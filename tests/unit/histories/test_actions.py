@@ -1,4 +1,4 @@
-"""Faults on lines that overlap: one that ends leaves the other one in force."""
+"""Overlapping faults of lines: the end of one leaves the other in force."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kmirror.sim.simulation import Simulation
 
 
 def hands(*, brokers: int = 1) -> Hands:
-    """Return hands over clusters a and b, which run, of one broker each or of `brokers`."""
+    """Return hands over running clusters a and b, with one broker each or with `brokers`."""
     scene = Scene(Plan(1, "test", (), {}, (), (), 0, 0), Simulation(1))
     for name in "ab":
         scene.clusters[name] = Cluster(scene.simulation, name, brokers=brokers)
@@ -54,7 +54,7 @@ def test_a_broker_of_a_cluster_that_is_short_loses_power_while_another_one_is_in
     cluster = made.scene.clusters["a"]
     cluster.create_topic("t", 1)
     made.kill("a", 3, 60_000)
-    for short in (False, True):  # Broker 3 is in the ISR until its session ends, and its log end is not known.
+    for short in (False, True):  # Broker 3 is in the ISR until its session ends, and its log end is unknown.
         with pytest.raises(StepSkipped):
             lose_power(made, "a", 2, 60_000, short=short)
     made.scene.simulation.run_until(lambda: len(cluster.image.topics["t"].partitions[0].isr) == 2, what="the ISR")

@@ -1,4 +1,4 @@
-"""The client that commits in a transaction and outside of it: it ends with the applications."""
+"""The client that commits both in transactions and outside of them: it ends with the applications."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmirror.kernel.rng import Rng
 
 
 def test_it_begins_nothing_after_the_applications_have_ended() -> None:
-    """What a group has committed is compared before and after a restart, and this client's commits have no token."""
+    """A group's committed offsets are compared before and after a restart, and this client's commits have no token."""
     scene = SimpleNamespace(writing=True, busy=0, rng=lambda name: Rng(1))
     desk: Any = SimpleNamespace(scene=scene, plan=SimpleNamespace(name="x0"), goes_on=lambda: scene.writing)
     script = commit_both_ways(desk, "gx")

@@ -1,4 +1,4 @@
-"""described-wrong: state, lag and reason at each look, told where they are wrong and left alone where they may lag."""
+"""described-wrong: reports wrong state, lag and reason of each description, and accepts delayed ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.histories.hand import MIRROR, TP, Hand, rows
 def told(
     change: Callable[[Hand], object] = lambda hand: None, *, began: float = 1, mirroring: float = 2, **other: Any
 ) -> str:
-    """Return what is told of an answer at 50 s about b, which has mirrored a since 2 s; `other` is what it says."""
+    """Return findings for a response at 50 s about b, which has mirrored a since 2 s; `other` changes its fields."""
     hand = Hand().stay("a", "b", began=began, mirroring=mirroring)
     hand.account.unsettled.append(("b", TP, "so nothing is at rest"))
     change(hand)
@@ -37,8 +37,8 @@ def test_an_answer_that_is_right_is_left_alone() -> None:
     ("says", "expected"),
     [
         ({"state": "PAUSED"}, True),
-        ({"state": "PAUSED", "broker": 2}, False),  # It leads since a moment, and has told nothing yet.
-        ({"state": "UNKNOWN"}, False),  # It reads the state anew.
+        ({"state": "PAUSED", "broker": 2}, False),  # It has just become the leader, and has reported nothing yet.
+        ({"state": "UNKNOWN"}, False),  # It reads the state again.
     ],
 )
 def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expected: bool) -> None:
@@ -59,7 +59,7 @@ def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expe
     ids=["missed", "of a shorter log", "at a lower offset", "of another leader", "made before", "not missed"],
 )
 def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expected: bool) -> None:
-    """The look at it shows the log as it is once cut: until then it serves nothing."""
+    """The observation shows the log as after the truncation: until then it serves nothing."""
 
     def change(hand: Hand) -> None:
         hand.look("b", rows("v0", "v1", "v2", "v3"), at=50, end=10).account.cuts.append(cut)
@@ -86,7 +86,7 @@ def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: flo
         (lambda hand: None, "the source's topic has 3 partitions, here are 2 so far", False),
         (lambda hand: hand.away("broker", "a-2", 41, 42), "the source answers X", False),
         (lambda hand: hand.away("broker", "a-2", 30, 39), "the source answers X", True),
-        (lambda hand: hand.away("broker", "c-2", 41, 42), "the source answers X", True),  # It has no part in this.
+        (lambda hand: hand.away("broker", "c-2", 41, 42), "the source answers X", True),  # It is not involved.
         (lambda hand: hand.away("line", "b|a", 41, 42), "the source answers X", False),
         (lambda hand: hand.elected(2, 3, at=45), "the source answers X", False),
         (lambda hand: hand.elected(2, 3, at=45, cluster="b"), "the source answers X", False),
@@ -98,7 +98,7 @@ def test_a_reason_where_nothing_fails_is_told(change: Callable[[Hand], object], 
 
 
 def created_again(hand: Hand, *, release: str) -> None:
-    """Have the source's topic deleted and created again long ago."""
+    """Delete and recreate the source's topic early."""
     hand.plays("a", release).topic("a", "old", at=1).topic("a", "old", at=10, exists=False)
     hand.topic("a", "old", at=11)
 
@@ -115,7 +115,7 @@ def test_a_source_without_topic_ids_may_have_another_topic(release: str, expecte
     [
         (lambda hand: hand.away("line", "a|b", 45, -1), "", True),
         (lambda hand: hand.away("line", "a|b", 45, -1), "no answer", False),
-        (lambda hand: hand.away("line", "a|b", 46, -1), "", False),  # It may be slow to answer.
+        (lambda hand: hand.away("line", "a|b", 46, -1), "", False),  # It may respond slowly.
         (lambda hand: hand.away("line", "a|b", 30, 49), "", False),
         (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 2, 3)], "", True),
         (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 3)], "", False),
@@ -141,7 +141,7 @@ def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expect
         (15, 10, 5, {"lag": -1}, False),
         (21, 10, 5, {}, False),
         (1.5, 10, 0, {}, False),  # It was not mirrored yet.
-        (15, 10, 21, {}, False),  # A new leader may answer a lower high watermark for a while.
+        (15, 10, 21, {}, False),  # A new leader may return a lower high watermark for a while.
     ],
 )
 def test_a_lag_counts_what_was_acknowledged_before_a_proof_could_expire(
@@ -162,7 +162,7 @@ def test_preparing_for_long_has_a_reason(began: float, reason: str, expected: bo
 
 @pytest.mark.parametrize(("elected_at", "expected"), [(39, True), (41, False)])
 def test_a_mirror_is_not_ahead_of_what_it_knows_of_its_source(elected_at: float, expected: bool) -> None:
-    """A new leader at the source may tell a lower high watermark for a while."""
+    """A new leader at the source may return a lower high watermark for a while."""
     found = told(lambda hand: hand.elected(2, 3, at=elected_at), source_offset=9)
     assert ("below the destination's own 10" in found) is expected
 
@@ -172,8 +172,8 @@ def test_a_mirror_is_not_ahead_of_what_it_knows_of_its_source(elected_at: float,
     [
         (43, 10, True),
         (43, 9, False),
-        (44.5, 10, False),  # The mirror may not have heard of it.
-        (30, 10, False),  # Longer ago than the account is known to be calm.
+        (44.5, 10, False),  # The mirror may not have received it.
+        (30, 10, False),  # Before the time at which the account is known to be calm.
     ],
 )
 def test_the_source_offset_is_not_behind_what_was_acknowledged_before(
@@ -212,7 +212,7 @@ def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
 def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
     mirroring: float, line: str, up_at: float, expected: bool
 ) -> None:
-    """A new partition is in the fetch after the one that is under way."""
+    """A new partition is in the fetch after the one in flight."""
 
     def at_rest(hand: Hand) -> None:
         hand.account.unsettled.clear()
@@ -224,7 +224,7 @@ def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
 
 @pytest.mark.parametrize(("ends_at", "expected"), [(50, True), (60, False), (-1, False)])
 def test_only_the_answer_at_the_end_is_one_at_rest(ends_at: float, expected: bool) -> None:
-    """The topic may have been deleted, so that its last answer is one from the middle of the history."""
+    """The topic may have been deleted, so that its last response is from the middle of the history."""
 
     def at_rest(hand: Hand) -> None:
         hand.account.unsettled.clear()

@@ -1,4 +1,4 @@
-"""disk-use: what it finds on disks, and what may lie there."""
+"""disk-use: segments that it reports, and segments that may exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEADER = ReplicaKept(
     "a", TP, 1, True, "", 10, 30, 180, SEGMENTS, (), 5_000, ("delete",), -1, -1, 80 * SECOND, ((80 * SECOND, 10),),
     10 * SECOND, AT,
 )  # fmt: skip
-"""A leader in no mirror, of which nothing has changed for longer than the broker takes to look for old segments."""
+"""An unmirrored leader without changes for longer than the broker's interval of retention checks."""
 
 
 def found(*kept: ReplicaKept, hand: Hand | None = None) -> list[str]:
@@ -38,8 +38,8 @@ def test_a_log_that_begins_within_its_first_segment_is_left_alone() -> None:
     ("starts", "since", "expected"),
     [
         (((80 * SECOND, 15),), 80, True),
-        (((80 * SECOND, 14),), 80, False),  # The log start lies in the first segment.
-        (((80 * SECOND, 10), (91 * SECOND, 15)), 80, False),  # The broker has not looked since.
+        (((80 * SECOND, 14),), 80, False),  # The log start is in the first segment.
+        (((80 * SECOND, 10), (91 * SECOND, 15)), 80, False),  # The broker has made no check since then.
         (((80 * SECOND, 10), (90 * SECOND, 15)), 80, True),
         (((91 * SECOND, 15),), 91, False),  # It has just started.
     ],
@@ -59,7 +59,7 @@ def test_files_of_segments_that_are_gone_are_told() -> None:
     ("changes", "expected"),
     [
         ({"retention_ms": 4_000, "first_age_ms": 14_001}, True),
-        ({"retention_ms": 4_000, "first_age_ms": 14_000}, False),  # The broker looks every ten seconds.
+        ({"retention_ms": 4_000, "first_age_ms": 14_000}, False),  # The broker checks every ten seconds.
         ({"retention_ms": 4_000, "first_age_ms": 14_001, "unchanged_since": 91 * SECOND}, False),
         ({"retention_ms": 4_000, "first_age_ms": 14_001, "policies": ("compact",)}, False),
         ({"retention_ms": 4_000, "first_age_ms": 14_001, "mirror_state": "PAUSED"}, False),  # The source decides (D46).
@@ -87,8 +87,8 @@ def test_a_wrong_clock_may_put_retention_off() -> None:
         (((80 * SECOND, 10),), 9, True),
         (((80 * SECOND, 10),), 10, False),
         (((80 * SECOND, 10),), 12, False),  # Its own retention was earlier.
-        (((80 * SECOND, 9), (99 * SECOND, 10)), 9, False),  # The leader's has just risen.
-        (((80 * SECOND, 74), (85 * SECOND, 9)), 9, False),  # The leader's log has begun anew.
+        (((80 * SECOND, 9), (99 * SECOND, 10)), 9, False),  # The leader's has just increased.
+        (((80 * SECOND, 74), (85 * SECOND, 9)), 9, False),  # The leader's log has started from scratch.
         (((80 * SECOND, 74), (99 * SECOND, 9)), 8, True),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_follower_begins_no_lower_than_its_leader(
 
 
 def mirrored(**changes: Any) -> list[str]:
-    """Return what is told of a mirror in b that differs from its source by `changes`."""
+    """Return findings for a mirror in b that differs from its source by `changes`."""
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     content = rows(*(f"v{n}" for n in range(20)), start=10)
     hand.final("a", content, start=10).final("b", content, start=10)
@@ -120,11 +120,11 @@ def mirrored(**changes: Any) -> list[str]:
         ({"log_start_offset": 9}, "that of its source a"),
         ({"log_start_offset": 9, "mirror_state": "PAUSED"}, ""),  # It follows again when it is resumed.
         ({"log_start_offset": 9, "unchanged_since": 97 * SECOND}, ""),
-        ({"log_start_offset": 12}, ""),  # It had begun later before, by its own retention (D56).
+        ({"log_start_offset": 12}, ""),  # Its own retention had already raised its log start (D56).
         ({"size": 181}, "it keeps 181 bytes between offsets 10 and 30, its source a 180"),
-        ({"size": 181, "log_end_offset": 31}, ""),  # Another checker says what is behind the source's end.
+        ({"size": 181, "log_end_offset": 31}, ""),  # Another checker covers records beyond the source's end.
         ({"size": 170, "policies": ("compact",)}, ""),
-        ({"segments": ((0, 900), (25, 50))}, ""),  # It rolls its segments by itself: the first one reaches further.
+        ({"segments": ((0, 900), (25, 50))}, ""),  # It rolls its segments independently: the first one is longer.
     ],
 )
 def test_a_mirror_keeps_what_its_source_keeps(changes: dict[str, Any], told: str) -> None:

@@ -1,4 +1,4 @@
-"""offset-lost: acknowledged offsets of a group that are gone, what explains that, and which looks show it."""
+"""offset-lost: acknowledged offsets of a group that are missing, explanations, and observations that show it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.unit.histories.hand import TP, Hand
 
 
 class Committing(Hand):
-    """Group g of cluster a commits offsets of its own."""
+    """Group g of cluster a commits offsets."""
 
     def committed(self, offset: int, *, at: float) -> Committing:
-        """Commit an offset; it is acknowledged at once."""
+        """Commit an offset; it is acknowledged immediately."""
         token, sent_at = f"{offset} at {at}", round(at * SECOND)
         self.account.groups.sent[token] = OffsetSent(
             token, "g", "a", TP, offset, "member", "", 1, "", sent_at, sent_at + SECOND // 100, "NONE"
@@ -21,7 +21,7 @@ class Committing(Hand):
         return self
 
     def asked(self, *, at: float, answer: tuple[int, float] | None = None) -> Committing:
-        """Ask for the offset; the answer is an offset and when it was committed, or none."""
+        """Request the offset; the response is an offset and its commit time, or none."""
         offsets = {} if answer is None else {TP: (answer[0], f"{answer[0]} at {answer[1]}")}
         sent_at = round(at * SECOND)
         seen = OffsetsSeen("g", "a", None, offsets, (), True, sent_at, sent_at + SECOND // 100)
@@ -49,11 +49,11 @@ def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: floa
     assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
 
 
-# -- answers about all partitions --------------------------------------------------------------
+# -- responses about all partitions ------------------------------------------------------------
 
 
 def committed(*, transaction: str) -> Hand:
-    """Have a group commit an offset at 5 seconds; a transaction ends at 6."""
+    """Let a group commit an offset at 5 seconds; a transaction ends at 6."""
     hand = Hand()
     hand.account.groups.sent["t"] = OffsetSent(
         "t", "g", "a", TP, 7, "m", "", 1, transaction, 5 * SECOND, 5 * SECOND + 1, "NONE", 6 * SECOND

@@ -1,4 +1,4 @@
-"""Which absence compaction explains, and which it does not."""
+"""Missing records that compaction explains, and those that it does not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def keyed(offset: int, value: str, key: str, *, tombstone: bool = False) -> LogR
 
 
 def compacted(*records: LogRow, policy: str = "compact") -> Hand:
-    """Have the records written and acknowledged in cluster a, each a second after the one before."""
+    """Record that these were written and acknowledged in cluster a, each a second after the one before."""
     hand = Hand().order("alter_topic", "", "a", at=0, args={"name": "cleanup.policy", "value": policy})
     hand.order("alter_topic", "", "a", at=0, args={"name": "delete.retention.ms", "value": str(RETENTION_MS)})
     for record in records:
@@ -59,7 +59,7 @@ def test_the_only_value_of_another_key_is_no_reason() -> None:
 
 
 def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
-    """Each loss has a reason: the old value was cleaned, and of the new one the source knew nothing."""
+    """Each loss has a reason: the old value was cleaned, and the source did not have the new one."""
     hand = compacted(OLD, NEW).stay("b", "a", began=20, mirroring=22).look("a", [OLD, NEW], at=10)
     hand.look("a", [NEW], at=19.9).look("b", [OLD], at=10).look("b", [OLD], at=19.9).look("b", [OLD], at=22)
     found = hand.final("a", [], high=1).final("b", [OLD]).found()
@@ -68,7 +68,7 @@ def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
 
 @pytest.mark.parametrize(("key", "expected"), [("k", []), ("y", ["half-transaction"])])
 def test_half_of_a_transaction_may_go_for_a_record_that_was_not_mirrored(key: str, expected: list[str]) -> None:
-    """The source's cleaner took it, and the mirror ends before the record for which it was taken."""
+    """The source's cleaner removed it, and the mirror ends before the record that superseded it."""
     half, later = keyed(1, "half", "k"), keyed(3, "later", key)
     hand = compacted(OTHER, half, later).transaction("t/1", "other", "half")
     hand.look("a", [OTHER, later], at=10).look("b", [OTHER], at=10).final("a", [OTHER, later])
@@ -86,7 +86,7 @@ def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
 
 @pytest.mark.parametrize("looked_at", [10, None])
 def test_a_tombstone_behind_an_open_transaction_was_there_when_it_was_last_seen(looked_at: int | None) -> None:
-    """A session that may have cut ended before; so the tombstone is no record that it may have taken."""
+    """The session that may truncate ended before; so it cannot have removed the tombstone."""
     hand = compacted(OLD, GONE, OTHER).stay("b", "a", began=5, removed=7, stopped=8, epoch=-2).look("b", [], at=5)
     if looked_at is not None:
         hand.look("a", [OLD, replace(GONE, visible=False), OTHER], at=looked_at, stable=1)
@@ -113,7 +113,7 @@ def test_a_deleted_key_may_not_come_back() -> None:
 def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
     offset: int, acked_at: float, expected: list[str]
 ) -> None:
-    """A producer without idempotence had no answer to the first one."""
+    """A producer without idempotence got no response to the first one."""
     gone, back = keyed(0, "gone", "k", tombstone=True), keyed(2, "back", "k")
     hand = compacted(gone, keyed(1, "other", "x"), back).look("a", [gone, keyed(1, "other", "x"), back], at=10)
     del hand.account.acks[0]
@@ -129,7 +129,7 @@ def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
 def test_a_record_written_again_supersedes_what_came_between_though_it_is_not_stable_yet(
     both: bool, expected: list[str]
 ) -> None:
-    """That look comes after the second is acknowledged, and a transaction below the second is still open."""
+    """That observation follows the acknowledgement of the second, and a transaction below the second is still open."""
     gone, back = keyed(0, "gone", "k", tombstone=True), keyed(1, "back", "k")
     again = replace(gone, offset=3, visible=False)
     hand = compacted(gone, back, OTHER)
@@ -155,7 +155,7 @@ def test_a_record_written_again_supersedes_its_first_copy(end: int, expected: li
 @pytest.mark.decision("D29")
 @pytest.mark.parametrize(("hidden", "expected"), [(True, False), (False, True)])
 def test_what_a_record_superseded_that_a_stop_aborted_is_missed_by_right(hidden: bool, expected: bool) -> None:
-    """Its transaction was committed at the source, and the stop cut some of its records and its marker."""
+    """Its transaction was committed at the source, and the stop truncated some of its records and its marker."""
     ours, aborted = (
         [replace(NEW, producer_id=7), replace(OTHER, producer_id=7)],
         row(2, "<ABORT 7>", pid=7, visible=False),
@@ -190,7 +190,7 @@ def test_a_leader_that_was_away_may_have_missed_a_deletion(
 
 @pytest.mark.parametrize(("acked", "expected"), [(False, []), (True, ["key-came-back", "divergence"])])
 def test_a_later_tombstone_counts_only_where_it_was_committed(acked: bool, expected: list[str]) -> None:
-    """The mirror's leader was away and missed the first one; the second one may never have come into the log."""
+    """The mirror's leader was down and missed the first one; the second one may never have been in the log."""
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", "b-1", 1.5, 22)
     hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
     hand.wrote("again", 3, at=30, acked=acked)
@@ -223,7 +223,7 @@ def test_a_mirror_keeps_what_it_got_from_a_leader_of_its_source_that_missed_a_de
 @pytest.mark.parametrize(("unclean", "found"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lacking", ["a", "b"])
 def test_what_a_lost_record_superseded_may_be_gone_in_some_replicas(unclean: bool, lacking: str, found: bool) -> None:
-    """The source's election took "new", for which a replica's cleaner, or the mirror's, had removed "old"."""
+    """The source's election lost "new", for which the cleaner of a replica, or of the mirror, had removed "old"."""
     hand = compacted(OLD, OTHER).stay("a", "b", began=3, mirroring=4)
     hand.elected(2, 1, at=20, unclean=unclean).heir("a", [OLD, OTHER], at=21)
     for name in "ab":
@@ -264,7 +264,7 @@ def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirr
 def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
     tombstone: bool, expected: list[str]
 ) -> None:
-    """A value that superseded the record would be there."""
+    """A value that superseded the record would be in the log."""
     hand = compacted(OLD, OTHER).wrote("perhaps", 1, at=3, acked=False)
     write = hand.account.writes["perhaps"]
     hand.account.writes["perhaps"] = replace(write, key="k", is_tombstone=tombstone)
@@ -278,7 +278,7 @@ def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> 
 
 
 def test_a_mirror_may_not_know_yet_whether_a_deletion_counts() -> None:
-    """It has the tombstone, and above it no marker of a transaction that begins below it."""
+    """It has the tombstone, but above it no marker of a transaction that begins below it."""
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
     undecided = [replace(record, visible=False) for record in (GONE, OTHER)]
     hand.final("a", [OLD, GONE, OTHER]).final("b", [OLD, *undecided], stable=1, high=3, end=3)
@@ -289,7 +289,7 @@ def test_a_mirror_may_not_know_yet_whether_a_deletion_counts() -> None:
 def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirror(
     offset: int, tombstone: bool, expected: list[str]
 ) -> None:
-    """The mirror has been copied from scratch, and the source had what was deleted later."""
+    """The mirror has been copied from scratch, and the source had the record that was deleted later."""
     unknown_to_b = keyed(5, "later", "z")
     hand = compacted(OLD, OTHER).stay("b", "a", began=10, mirroring=11)
     hand.look("a", [OLD, OTHER, unknown_to_b], at=9.9)
@@ -332,7 +332,7 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
 def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended(
     deletes: list[LogRow], expected: list[str]
 ) -> None:
-    """The source has read it, and has cleaned away what the tombstone deletes."""
+    """The source has read it, and its cleaner has removed the record that the tombstone deletes."""
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
     hand.final("a", [GONE, OTHER], stable=3, high=4, end=4)
     undecided = [replace(record, visible=False) for record in (*deletes, OTHER)]
@@ -383,7 +383,7 @@ def test_what_was_cut_from_scratch_comes_back_with_the_copy(
 def test_a_compacted_log_is_cut_as_a_whole_for_a_reason(
     lacking: bool, in_step: float, policy: str, expected: str | None
 ) -> None:
-    """A mirror cuts at 30 seconds what the source has; it was last seen in step with it at `in_step`."""
+    """At 30 seconds a mirror truncates records that the source has; it was last seen in step at `in_step`."""
     ours = [OLD, keyed(1, "new", "y"), OTHER]
     theirs = [row for row in ours if not (lacking and row.value == "new")]
     hand = compacted(*ours, policy=policy).stay("b", "a", began=5, mirroring=6)
@@ -416,7 +416,7 @@ def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
 
 @pytest.mark.decision("D63")
 def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
-    """No look shows what it is to cut since it leads; the source lacks some of that."""
+    """No observation since its election shows the records that it must truncate; the source lacks some of them."""
     ours = [OLD, keyed(1, "new", "y"), OTHER]
     hand = compacted(*ours).stay("b", "a", began=5, mirroring=6).look("a", ours, at=29, leader_epoch=1)
     hand.elected(1, 2, at=29.3).look("a", [], at=29.5, end=3, leader_epoch=2).look("a", [], at=31, leader_epoch=2)
@@ -432,7 +432,7 @@ def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
 def test_what_was_cut_from_scratch_comes_back_with_a_mirror_that_runs_and_not_with_one_that_prepares(
     mirroring: float, expected: list[str]
 ) -> None:
-    """The copy for whose sake it was cut was stopped before it was done; another mirror waits at the end, or copies."""
+    """The copy for which it was truncated was stopped early; at the end another mirror waits, or copies."""
     ours = [OLD, keyed(1, "new", "y"), OTHER]
     hand = compacted(*ours).stay("b", "a", began=5, mirroring=6, removed=32, stopped=33)
     hand.stay("b", "a", began=40, mirroring=mirroring)

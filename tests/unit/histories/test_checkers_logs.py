@@ -1,4 +1,4 @@
-"""Checkers of a log by itself: what they find and what they leave alone."""
+"""Checkers of a single log: findings, and cases that are not findings."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_leader_whose_clock_is_ahead_forgets_producers(
 
 @pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["duplicate-at-offset"])])
 def test_the_first_leader_may_forget_producers_too(broker: int, expected: list[str]) -> None:
-    """The account has no row of its election; a look shows that broker 1 led."""
+    """The account has no row of its election; an observation shows that broker 1 led."""
     hand = Hand().wrote("x", 0, pid=4)
     hand.order("set_clock", "", "a", at=1, args={"ahead_ms": 86_400_000, "cluster": "a", "broker": broker})
     assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=0).found() == expected
@@ -178,7 +178,7 @@ def test_a_mirror_in_between_may_have_cut_the_first() -> None:
 @pytest.mark.decision("D46")
 @pytest.mark.parametrize(("retention", "expected"), [(3_000, []), (30_000, ["acked-lost"])])
 def test_a_log_whose_records_all_expired_begins_anew_as_a_mirror(retention: int, expected: list[str]) -> None:
-    """The source's mirror of it has settled nothing, so it may not be cut (D25): there is nothing left to cut."""
+    """The source's mirror of it has settled nothing, so it must not be truncated (D25); but no records are left."""
     hand = Hand().wrote("x0", 0, at=2).look("a", [X0], at=3).wrote("y0", 0, at=12, cluster="b")
     hand.stay("a", "b", began=5, removed=6, stopped=7, epoch=-2)
     hand.order("alter_topic", "", "a", at=4, args={"name": "retention.ms", "value": str(retention)})
@@ -193,7 +193,7 @@ def test_what_is_read_and_what_is_in_the_log_are_compared() -> None:
 
 
 def cut_by_a_failback() -> Hand:
-    """Cluster a had x0, and has y0 of cluster b since it follows b; a look at 5 s says so."""
+    """Cluster a had x0, and has y0 of cluster b since it follows b; an observation at 5 s shows it."""
     hand = Hand().wrote("x0", 0, at=1).wrote("y0", 0, at=1, cluster="b").stay("b", "a", began=2, mirroring=3)
     hand.look("b", [row(0, "y0")], at=1.5).look("a", [row(0, "y0")], at=5)
     return hand.final("a", [row(0, "y0")]).final("b", [row(0, "y0")])
@@ -234,7 +234,7 @@ def test_a_broker_that_knows_nothing_of_the_cut_may_still_answer_with_what_was_c
 def test_a_source_may_forget_in_a_crash_where_its_log_begins(
     offset: int, sent_at: float, crash: tuple[str, str] | None, expected: list[str]
 ) -> None:
-    """A broker writes log starts down at intervals: a mirror may know of a DeleteRecords that its source forgot."""
+    """A broker writes log starts at intervals: a mirror may know of a DeleteRecords that its source forgot."""
     content = rows("x0", "x1", "x2")
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     for name in "ab":
@@ -254,7 +254,7 @@ def test_a_source_may_forget_in_a_crash_where_its_log_begins(
 def test_an_epoch_that_a_coordinator_gave_twice_has_two_values_of_one_sequence(
     lost: int | None, other: int, expected: list[str]
 ) -> None:
-    """An unclean election took the newest epoch of a producer, so the leader takes a batch for one that it has."""
+    """An unclean election lost the newest epoch of a producer, so the leader takes a batch for a duplicate."""
     hand = Hand().wrote("x0", 0, at=5, pid=7).wrote("y0", 0, at=9, pid=other)
     if lost is not None:
         hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))

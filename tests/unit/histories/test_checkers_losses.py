@@ -62,16 +62,16 @@ def test_an_unclean_election_after_the_loss_excuses_nothing() -> None:
     ("lost", "first_at", "first_pid", "excused"),
     [
         (7, 5, 7, True),
-        (8, 5, 7, False),  # The election took another producer's epoch.
+        (8, 5, 7, False),  # The election lost another producer's epoch.
         (None, 5, 7, False),
-        (7, 12, 7, False),  # What is there now was written later.
+        (7, 12, 7, False),  # The record that is there now was written later.
         (7, 5, 8, False),  # It is another producer's.
     ],
 )
 def test_what_a_leader_takes_for_an_earlier_record_is_lost_by_an_epoch_that_was_given_twice(
     lost: int | None, first_at: int, first_pid: int, excused: bool
 ) -> None:
-    """An unclean election took the newest epoch of a producer, which begins again with its first sequence number."""
+    """An unclean election lost the newest epoch of a producer, which begins again with its first sequence number."""
     hand = Hand().wrote("x0", 0, at=first_at, pid=first_pid).wrote("y0", 0, at=9, pid=7)
     if lost is not None:
         hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))
@@ -107,7 +107,7 @@ def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
 
 
 def test_what_the_source_said_before_it_was_cut_off_may_be_done_after_it() -> None:
-    """The list of replicas that owe a cut is persisted first (D30), and a coordinator may be away."""
+    """The list of replicas that must truncate is persisted first (D30), and a coordinator may be down."""
     hand = two_written().stay("b", "a", began=10, mirroring=20, removed=20, stopped=21)
     hand.away("line", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
     assert hand.final("a", [X0]).final("b", []).found() == []
@@ -253,7 +253,7 @@ def test_so_does_a_stop_of_a_new_leader_that_goes_through_its_states_in_one_inst
 
 @pytest.mark.parametrize(("lacks", "expected"), [(True, []), (False, ["mirrored-lost"])])
 def test_what_an_unclean_election_took_another_one_may_bring_back(lacks: bool, expected: list[str]) -> None:
-    """The mirror follows both; looks at the source before the first and after the second show the record."""
+    """The mirror follows both; observations of the source before the first and after the second show the record."""
     hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", [X0, X1], at=9).look("b", [X0, X1], at=9)
     hand.elected(2, 1, at=10, unclean=True).heir("a", [X0] if lacks else [X0, X1], at=10.1, leader_epoch=1)
     hand.look("b", [X0], at=12).elected(1, 2, at=13, unclean=True).heir("a", [X0, X1], at=13.1, leader_epoch=2)
@@ -339,7 +339,7 @@ def test_a_transaction_below_the_cut_may_not_be_cut_away() -> None:
 
 
 def reopened() -> Hand:
-    """What b had is cut from the first record of a transaction on, whose marker the session's own cut had taken."""
+    """Cluster b truncates from the first record of a transaction on; the session's truncation removed its marker."""
     before = [row(0, "t0", pid=7), row(1, "x1"), row(2, "<COMMIT 7>", pid=7)]
     hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).wrote("x1", 1)
     hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
@@ -349,7 +349,7 @@ def reopened() -> Hand:
 
 @pytest.mark.parametrize(("stop", "expected"), [(True, []), (False, ["mirrored-lost"])])
 def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: list[str]) -> None:
-    """The election takes the marker of a transaction, and the stop takes its record, above the last stable offset."""
+    """The election loses the marker of a transaction, and the stop truncates its record, above the LSO."""
     before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7)]
     hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).look("b", before, at=20)
     hand.stay("a", "b", began=5, mirroring=6, removed=20 if stop else -1, stopped=24 if stop else -1)
@@ -429,7 +429,7 @@ def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
 
 
 def emptied(retention_ms: int) -> Hand:
-    """a's log is empty when its topic is failed back, so it begins anew, and b's records come."""
+    """The log of a is empty when its topic is failed back, so it starts from scratch with b's records."""
     hand = two_written().look("a", [X0, X1], at=10)
     hand.order("alter_topic", "", "a", at=2, args={"name": "retention.ms", "value": str(retention_ms)})
     return hand.stay("b", "a", began=11, mirroring=13).final("a", [row(0, "b0")]).final("b", [row(0, "b0")])
@@ -516,7 +516,7 @@ def test_a_topic_without_an_id_passes_for_the_one_before() -> None:
 @pytest.mark.decision("D25")
 @pytest.mark.parametrize(("before", "expected"), [(0, []), (1, ["mirrored-lost"])])
 def test_a_log_that_was_empty_follows_a_source_whose_stop_settled_no_epoch(before: int, expected: list[str]) -> None:
-    """b was in the mirror from a, and its stop settled nothing; then a is in the mirror of that name from b."""
+    """Cluster b was in the mirror from a, and its stop settled nothing; then a is in the mirror of that name from b."""
     hand = Hand().wrote("x0", 0, cluster="b").stay("a", "b", began=2, removed=3, stopped=4, epoch=-2)
     hand.look("a", rows("y0")[:before], at=9).look("b", [X0], at=9).stay("b", "a", began=10, mirroring=12)
     hand.look("a", [X0], at=20).look("b", [X0], at=20).elected(2, 60, at=25, cluster="b", unclean=True)
@@ -548,7 +548,7 @@ def test_two_clusters_that_each_cut_what_only_the_other_had_leave_no_copy() -> N
 
 
 def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss() -> None:
-    """b is added and removed before it has fetched again what a still has; then a follows b."""
+    """Cluster b is added and removed before it has fetched a's records again; then a follows b."""
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=11, removed=11.5, stopped=12, epoch=0, mirror="there")
     hand.look("a", [X0, X1], at=11).look("b", [], at=11).look("a", [X0, X1], at=20).look("b", [], at=20)
@@ -558,7 +558,7 @@ def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss
 
 @pytest.mark.parametrize(("removed", "given_up"), [(13.5, True), (12.5, False), (-1, False)])
 def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(removed: float, given_up: bool) -> None:
-    """b drops its log for a's, and stops before it has fetched that; c follows b, and a is ordered to follow c."""
+    """Cluster b drops its log for a's, and stops before it has fetched that; c follows b, and a has to follow c."""
     both = [X0, X1]
     hand = two_written().look("a", both, at=10).look("b", both, at=10).look("c", both, at=10)
     hand.stay("b", "c", began=5, mirroring=6, mirror="on")
@@ -571,7 +571,7 @@ def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(remov
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize(("stable", "found"), [(1, False), (2, True)], ids=["undecided", "decided"])
 def test_who_stops_a_cluster_before_it_has_decided_a_record_gives_that_up(stable: int, found: bool) -> None:
-    """a was ordered to follow c, which it feeds through b, and waited for the stop of c."""
+    """Cluster a was ordered to follow c, which it feeds through b, and waited for the stop of c."""
     both = [X0, X1]
     hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", both, at=10).look("b", both, at=10)
     hand.stay("b", "c", began=5, mirroring=6, removed=12, stopped=13, epoch=0, mirror="on")
@@ -588,7 +588,7 @@ def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
 
 @pytest.mark.parametrize("same_leader", [True, False])
 def test_a_record_above_the_high_watermark_of_the_source_to_be_is_judged_by_the_next_look(same_leader: bool) -> None:
-    """a is ordered to follow b, whose own record stands at that offset, but is not committed yet."""
+    """Cluster a is ordered to follow b, whose own record at that offset is not committed yet."""
     own, *_ = rows("own")
     hand = two_written().look("a", [X0], at=10).look("c", [X0], at=10).look("b", [], at=9, high=0, end=1)
     hand.stay("a", "c", began=2, mirroring=3, mirror="on").stay("b", "a", began=10, mirroring=12, mirror="back")

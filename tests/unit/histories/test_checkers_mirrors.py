@@ -1,4 +1,4 @@
-"""Checkers of mirrors, and the table of all: what they find and what they leave alone."""
+"""Checkers of mirrors, and the table of all: findings, and cases that are not findings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_another_mirrors_epoch_is_another_matter() -> None:
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(20, []), (11, []), (8, ["lme-loss"])])
 def test_what_was_settled_goes_with_the_topic(deleted_at: float, expected: list[str]) -> None:
-    """Its leader says STOPPED at 12 s, and may not have heard of the deletion before."""
+    """Its leader reports STOPPED at 12 s, and may not have received the deletion before."""
     hand = stopped().topic("b", "id", at=deleted_at, exists=False).state("b", "STOPPED", at=21, epoch=-1)
     assert hand.found() == expected
 
@@ -62,7 +62,7 @@ def test_what_was_settled_goes_with_the_topic(deleted_at: float, expected: list[
 @pytest.mark.decision("D51")
 @pytest.mark.parametrize(("answered_at", "expected"), [(20, []), (9, ["lme-loss"])])
 def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: list[str]) -> None:
-    """The controller was away, so the mirror went later than it was ordered to: after the partition had stopped."""
+    """The controller was down, so the mirror was deleted later than ordered: after the partition had stopped."""
     hand = stopped().order("delete_mirror", "", "b", at=8, answered_at=answered_at)
     assert hand.state("b", "STOPPED", at=21, epoch=-2).found() == expected
 
@@ -207,7 +207,7 @@ def test_every_checker_says_what_it_finds() -> None:
 
 
 def test_no_checker_was_left_out_of_the_table() -> None:
-    """A checker is a public function of the package that takes the facts and yields what it finds."""
+    """A checker is a public function of the package that takes the facts and yields findings."""
     modules = [import_module(f"{checkers.__name__}.{row.name}") for row in iter_modules(checkers.__path__)]
     written = {
         name
@@ -224,7 +224,7 @@ def test_an_empty_account_is_clean() -> None:
 
 
 def added_while_it_stops() -> Hand:
-    """A broker that had not heard of the removal passed an order to add on, so the topic is wanted while it stops."""
+    """A broker without the removal forwarded an order to add, so the topic is wanted while it stops."""
     hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1)
     hand.stay("a", "b", began=5, mirroring=6, removed=20).order("add", "a", "b", at=20.2)
     return hand.state("b", "STOPPING", at=23).state("b", "STOPPING", at=24).state("b", "STOPPED", at=25)

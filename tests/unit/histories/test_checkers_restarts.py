@@ -1,4 +1,4 @@
-"""What a restart of all nodes may change, and what it may not."""
+"""Permitted and forbidden changes in a restart of all nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRODUCER = 7
 
 
 def compacted(*, retention_ms: int = 20_000) -> Hand:
-    """Return an account of a topic that is compacted, and keeps markers for so long."""
+    """Return an account of a compacted topic whose markers are kept for `retention_ms`."""
     hand = Hand().order("alter_topic", "", "a", at=1, args={"name": "cleanup.policy", "value": "compact"})
     hand.order("alter_topic", "", "a", at=1, args={"name": "delete.retention.ms", "value": str(retention_ms)})
     for snapshot in (hand.account.before_restart, hand.account.after_restart):
@@ -71,7 +71,7 @@ def test_a_replica_that_was_not_away_has_every_marker(kind: str, subject: str, e
 
 @pytest.mark.parametrize("kept", [OPEN, COMMIT], ids=["the record", "its marker"])
 def test_a_marker_is_missed_if_the_leader_before_had_it_or_its_record(kept: object) -> None:
-    """A marker is cleaned away after the last record of its transaction."""
+    """A marker is cleaned after the last record of its transaction."""
     hand = compacted().away("broker", "a-2", 10, 40)
     hand.account.unsettled_again.append(("a", TP, OPEN_TRANSACTIONS))
     assert hand.restarted([KEYED[0], kept, KEYED[1]], HIDDEN, stable=1).found() == CHANGED  # type: ignore[list-item]
@@ -95,7 +95,7 @@ def test_a_marker_that_was_cleaned_away_excuses_open_transactions_alone() -> Non
 
 @pytest.mark.parametrize(("end", "expected"), [("COMMIT", []), ("ABORT", CHANGED)])
 def test_a_key_whose_deletion_lies_above_the_open_transaction_is_deleted(end: str, expected: list[str]) -> None:
-    """There its tombstone is still, which the leader before had cleaned away with what it had superseded."""
+    """Its tombstone is still there; the previous leader had cleaned it together with the record that it superseded."""
     hand = compacted().away("broker", "a-2", 10, 40)
     hand.transaction("t/2", "gone").wrote("gone", 2, at=50, pid=8, transaction="t/2", acked=False)
     tombstone = replace(row(2, "gone", pid=8, visible=False), key="k2", is_tombstone=True)
@@ -183,7 +183,7 @@ def test_the_same_replica_does_not_begin_later() -> None:
 
 
 def expiring(retention_ms: int) -> Hand:
-    """Return an account of four records that are kept for so long, each written after a second."""
+    """Return an account of four records, one written each second, with this retention."""
     hand = Hand().order("alter_topic", "", "a", at=1, args={"name": "retention.ms", "value": str(retention_ms)})
     for value in ("v0", "v1", "v2", "v3"):
         hand.wrote(value, int(value[1]), at=1, acked=False)
@@ -275,7 +275,7 @@ def test_a_mirror_that_was_behind_has_a_transaction_open_that_its_source_has_cle
 def test_a_mirror_waits_for_markers_above_the_transaction_that_its_source_keeps_open(
     subject: str, marker: int, high: int, end: int, expected: list[str]
 ) -> None:
-    """Its source's leader was away for too long, and lacks the marker of what begins at 3."""
+    """The leader of its source was down for too long, and lacks the marker of the transaction that begins at 3."""
     hand = compacted().away("broker", subject, 10, 40).stay("a", "b", began=2, mirroring=3)
     hand.transaction("t/2", "missed").wrote("missed", 3, pid=8, transaction="t/2", acked=False)
     hand.account.unsettled.append(("b", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
@@ -288,7 +288,7 @@ def test_a_mirror_waits_for_markers_above_the_transaction_that_its_source_keeps_
 @pytest.mark.decision("D8")
 @pytest.mark.parametrize(("cluster", "epoch", "found"), [("a", -1, []), ("b", -1, CHANGED), ("a", 2, CHANGED)])
 def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
-    """A new leader notices that it is gone."""
+    """A new leader notices that the topic is gone."""
     hand = Hand()
     hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 5))
     hand.account.before_restart.states["a", TP] = "STOPPED", 1
@@ -298,7 +298,7 @@ def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: 
 
 FORMER = [row(0, "o0"), row(1, "o1"), row(3, "o3", epoch=1)]
 NEWER = [row(1, "n1"), row(2, "n2")]
-"""What a topic has that was created again."""
+"""Records of the topic that was created again."""
 
 
 @pytest.mark.decision("D53")
@@ -317,7 +317,7 @@ NEWER = [row(1, "n1"), row(2, "n2")]
 def test_a_mirror_of_an_old_source_may_go_on_with_a_topic_that_was_created_again(
     release: str, deleted_at: float, theirs: list[LogRow], ours: list[LogRow], expected: list[str]
 ) -> None:
-    """A restart raises the leader epochs of that one, by which the two were told apart."""
+    """A restart raises that topic's leader epochs, by which the two were distinguished."""
     hand = Hand().plays("b", release).topic("b", "id", at=0.5).topic("b", "id", at=deleted_at, exists=False)
     hand.topic("b", "id", at=deleted_at + 1).stay("b", "a", began=2, mirroring=3)
     hand.restarted(FORMER, ours, brokers=(1, 1))

@@ -1,4 +1,4 @@
-"""Checkers of transactions and producers: what they find and what they leave alone."""
+"""Checkers of transactions and producers: findings, and cases that are not findings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
 
 @pytest.mark.parametrize(("written_at", "expected"), [(1, []), (4, ["half-transaction"])])
 def test_a_half_that_was_deleted_by_its_age_is_left_alone(written_at: float, expected: list[str]) -> None:
-    """Its age counts from when the record was made, however late it was acknowledged."""
+    """Its age counts from the creation of the record, not from a late acknowledgement."""
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=written_at, retried=6)
     hand.wrote("t1", 1, transaction="t/1", pid=7, at=6)
     hand.order("alter_topic", "", "a", at=0, args={"name": "retention.ms", "value": "5000"})
@@ -72,7 +72,7 @@ def spanning() -> Hand:
 
 @pytest.mark.decision("D44")
 def test_a_transaction_that_spans_a_session_may_be_half() -> None:
-    """Also where the session cut and was stopped before it came to MIRRORING."""
+    """Also if the session truncated and was stopped before it reached MIRRORING."""
     hand = spanning().look("a", [], at=22).final("a", [row(0, "<MIRROR_PID_RESET -1>", epoch=1), T1, COMMIT])
     assert "half-transaction" not in hand.found()
     assert hand.accepted()["D44"] == 1
@@ -122,7 +122,7 @@ def test_a_log_that_shows_it_as_committed_is_told() -> None:
 def test_a_leader_that_was_deposed_uncleanly_may_take_the_marker(
     unclean: bool, elected_at: float, line: str, expected: list[str]
 ) -> None:
-    """The next transaction of the producer, which is committed, takes this one with it."""
+    """The producer's next transaction, which is committed, includes this one."""
     hand = transaction("abort").elected(2, 1, at=elected_at, unclean=unclean).away("line", line, 0, 3)
     assert hand.final("a", [T0, T1, COMMIT]).found() == expected
 
@@ -174,7 +174,7 @@ def test_a_stop_by_a_leader_that_was_elected_since_the_states_were_lost_undoes_n
         ("OUT_OF_ORDER_SEQUENCE_NUMBER", True, True, ["pid-collision"]),
         ("INVALID_PRODUCER_EPOCH", False, True, ["pid-collision"]),
         ("INVALID_PRODUCER_EPOCH", True, True, []),  # Fenced by a restart with the same id.
-        ("OUT_OF_ORDER_SEQUENCE_NUMBER", False, False, []),  # A gap of its own.
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", False, False, []),  # A gap of the producer itself.
         ("READ_ONLY_TOPIC", False, True, []),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the rules of the cleaner say of runs as they are, and of runs that take too much."""
+"""The rules of the cleaner accept correct runs, and report runs that remove too much."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
 
 
 class Stage:
-    """A compacted log, and who notes what is in it."""
+    """A compacted log, and a recorder of its records."""
 
     def __init__(self) -> None:
         self.log: PartitionLog = compacted()
@@ -37,7 +37,7 @@ class Stage:
         return [rule for rule, _ in self.noted.cleaned(self.run(now_ms, **bounds), now_ms)]
 
     def run(self, now_ms: int = NOW_MS, **bounds: Any) -> int:
-        """Run the cleaner, and return where its run ends."""
+        """Run the cleaner, and return the end of its run."""
         log = self.log
         bounds = {"last_stable_offset": log.last_stable_offset, "log_start_offset": 0, "now_ms": now_ms} | bounds
         job = log.begin_compaction(cleanable(log.segments, log.config, None, **bounds), now_ms, 1_000)
@@ -98,7 +98,7 @@ def test_nothing_above_the_last_stable_offset_goes(stage: Stage) -> None:
 def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
     stage: Stage, noted: tuple[int, ...], rules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What came while it was not is not noted, and may supersede what is gone."""
+    """Records that arrived in between are not recorded, and may supersede the missing ones."""
     log, model = stage.log, stage.noted.model
     leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
     scene, parts = (

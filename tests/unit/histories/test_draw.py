@@ -1,4 +1,4 @@
-"""What a seed draws: the same on every run, makes sense, and goes to JSON and back."""
+"""The plan of a seed: the same on every run, sensible, and unchanged by a round trip through JSON."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
     for profile in PROFILES.values():
         assert set(profile.moves) <= set(MOVES)
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
-    # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
+    # A power loss together with another death loses records, as in Kafka without KIP-966: it has its own profile.
     power = {"lose_power", "lose_site_power", "power_at"}
-    # Those of `requests` and of lost states came later: in `full` they would give every seed another plan.
-    # Stale sources are drawn apart.
+    # The moves of `requests` and lost states came later: in `full` they would change the plan of every seed. Stale
+    # sources are drawn separately.
     stale = {"stale_source", "stale_for_long"}
     assert set(PROFILES["full"].moves) == set(MOVES) - power - stale - {"lose_states"} - set(NODE_MOVES)
     assert set(NODE_MOVES) <= set(PROFILES["requests"].moves)

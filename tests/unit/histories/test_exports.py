@@ -1,4 +1,4 @@
-"""`kmirror.histories.run_history` is the judge's runner, and importing kmirror.histories does not pay for it."""
+"""`kmirror.histories.run_history` is the judge's runner, and importing kmirror.histories does not load it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_run_history_is_the_runner() -> None:
 
     assert kmirror.histories.run_history is run_history
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
-        kmirror.histories.Nonsense  # noqa: B018  # the access is what is tested
+        kmirror.histories.Nonsense  # noqa: B018  # tests the access
 
 
 def test_importing_the_package_does_not_import_the_runner() -> None:

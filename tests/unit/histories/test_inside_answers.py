@@ -1,4 +1,4 @@
-"""Rules of answers: what is right, and what is not, of one request."""
+"""Rules of responses: right and wrong responses to one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What applications are promised, and the rows of answers, each from both sides."""
+"""Guarantees of applications, and the rows of responses, each with a kept and a broken case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of controllers: each speaks of an image that breaks it, and is silent about one that does not."""
+"""Rules of controllers: each reports an image that breaks it, and accepts one that does not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TopicPartition("t", 0)
 
 
 class Stage:
-    """A cluster of three brokers, led by the first replica of its topic, and what its controller says of it."""
+    """A cluster of three brokers, led by the first replica of its topic, and changes of its controller's image."""
 
     def __init__(self) -> None:
         simulation = Simulation(1)
@@ -35,7 +35,7 @@ class Stage:
         self.partition = self.before.topics["t"].partitions[0]
 
     def put(self, **changes: object) -> PartitionImage:
-        """Have the controller change the partition."""
+        """Let the controller change the partition."""
         known = self.after.topics["t"].partitions[0]
         changed = replace(known, partition_epoch=known.partition_epoch + 1, **changes)  # type: ignore[arg-type]
         self.after.topics["t"].partitions[0] = changed
@@ -46,7 +46,7 @@ class Stage:
             self.after.brokers[broker_id] = replace(self.after.brokers[broker_id], fenced=True)
 
     def broken(self) -> set[str]:
-        """Return the rules that are broken by what the controller did."""
+        """Return the rules broken by the change."""
         self.look.changed("a", self.before, self.after)
         return {rule for _, _, rule in self.scene.account.broken}
 

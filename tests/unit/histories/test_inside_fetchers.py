@@ -1,4 +1,4 @@
-"""The rules of fetch sessions, positions and answers, each from both sides."""
+"""The rules of fetch sessions, positions and responses, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stage:
         id_: int = SESSION,
         topic_id: Uuid = Uuid.ZERO,
     ) -> PendingRequest:
-        """Have a fetch arrive that names partitions of t0, by name or by its id, with their offsets."""
+        """Deliver a fetch of partitions of t0, by name or by its id, with their offsets."""
         rows = [FetchPartition(partition=index, fetch_offset=offset) for index, offset in (offsets or {}).items()]
         request = FetchRequest(
             session_id=id_ if epoch else 0,
@@ -59,7 +59,7 @@ class Stage:
 
     @property
     def broken(self) -> list[str]:
-        """The rules that were broken."""
+        """The broken rules."""
         return broken(self.scene)
 
 
@@ -138,7 +138,7 @@ def test_after_a_divergence_it_reads_from_elsewhere(stage: Stage) -> None:
 
 
 def test_a_topic_that_was_created_again_is_read_from_elsewhere(stage: Stage) -> None:
-    """The last answer about the first one comes when no topic has its id any more."""
+    """The last response about the first topic comes when no topic has its id any more."""
     first, second = Uuid(b"1" * 16), Uuid(b"2" * 16)
     stage.scene.topics["t0"] = SimpleNamespace(name="t0", topic_id=first)
     stage.answer(stage.fetch(0, {0: 0}, topic_id=first), records(0, 3))

@@ -1,4 +1,4 @@
-"""Frames are decoded once, and followed until they are answered, in the order in which they came."""
+"""Frames are decoded once, and tracked until they are answered, in order of arrival."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Stage:
         self.link.number = 1
 
     def ask(self, number: int) -> None:
-        """Have a request arrive."""
+        """Deliver a request."""
         request = HeartbeatRequest(group_id="g", member_id=str(number))
         frame = encode_request(request, VERSION, correlation_id=number, client_id=None)
         self.frames.on_frame(Passing.REQUEST, self.link, frame)  # type: ignore[arg-type]
 
     def answer(self, number: int, *passings: Passing) -> None:
-        """Have an answer pass."""
+        """Deliver a response."""
         frame = encode_response(HeartbeatResponse(), VERSION, correlation_id=number)
         for passing in passings:
             self.frames.on_frame(passing, self.link, frame)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The rules of groups, each from both sides."""
+"""The rules of groups, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LINK = Link("g0@a")
 
 
 class Stage:
-    """A group of two members, `x` who leads and `y`, at a coordinator."""
+    """A group of two members, the leader `x` and `y`, at a coordinator."""
 
     def __init__(self, instance: str | None = None, steps: tuple[Step, ...] = ()) -> None:
         self.scene = FakeScene(steps=steps)
@@ -59,25 +59,25 @@ class Stage:
         self.handle()
 
     def handle(self, *, after_ms: int = 0) -> None:
-        """Let the coordinator have handled an event."""
+        """Observe an event of the coordinator."""
         self.scene.simulation.world.now += after_ms * MILLISECOND
         self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
 
     def rebalance(self) -> None:
-        """Bring the group to its next generation, in which it is not assigned yet."""
+        """Bring the group to its next generation, before an assignment."""
         self.group.move_to(GroupState.PREPARING_REBALANCE, 0)
         self.handle()
         self.group.begin_generation(0)
         self.handle()
 
     def beat(self) -> None:
-        """Have a heartbeat of `y` be answered."""
+        """Deliver a heartbeat of `y` and its response."""
         request = HeartbeatRequest(group_id="g", generation_id=1, member_id="y")
         pending = ask(self.look, LINK, request, version=4, at=self.scene.simulation.world.now)
         answer(self.look, pending, HeartbeatResponse())
 
     def sync(self, member_id: str, **shares: bytes) -> SyncGroupRequest:
-        """Have a SyncGroup arrive."""
+        """Deliver a SyncGroup."""
         rows = [SyncGroupRequestAssignment(name, share) for name, share in shares.items()]
         request = SyncGroupRequest(
             group_id="g", generation_id=self.group.generation, member_id=member_id, assignments=rows
@@ -87,7 +87,7 @@ class Stage:
 
     @property
     def broken(self) -> list[str]:
-        """The rules that were broken."""
+        """The broken rules."""
         return broken(self.scene)
 
 
@@ -242,7 +242,7 @@ def test_a_heartbeat_that_is_refused_begins_no_session() -> None:
 
 
 def commit(stage: Stage, member: str, generation: int, *, error: int = 0, plain: bool = True) -> list[str]:
-    """Have an offset be committed, and answered; return the rules that are broken."""
+    """Commit an offset, and answer it; return the broken rules."""
     rows = [OffsetCommitRequestPartition(partition_index=0, committed_offset=5)]
     topics = [OffsetCommitRequestTopic(name="t0", partitions=rows)]
     request: OffsetCommitRequest | TxnOffsetCommitRequest = OffsetCommitRequest(

@@ -1,4 +1,4 @@
-"""What `__mirror_state` holds at rest is what leaders know."""
+"""At rest `__mirror_state` contains the states of the leaders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of cuts, stops and lineages of mirrored partitions, each from both sides."""
+"""The rules of truncations, stops and lineages of mirrored partitions, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Stage(MirroredStage):
         )  # fmt: skip
 
     def stop(self, offset: int, *ends: bytes, commit: bool | None = None, epoch: int = 9) -> list[str]:
-        """Have the log stop at `offset`, and end as given or else with a reset in epoch 9."""
+        """Stop the log at `offset`, and end it with `ends`, by default a reset in epoch 9."""
         self.look(self.stops.judge, STOPPING)
         self.lead_in(9)
         plan = StopPlan(offset, 9, ())
@@ -75,7 +75,7 @@ def stage() -> Stage:
 
 
 def prepare(stage: Stage, cut_at: int, settled: int = 5) -> list[str]:
-    """Have both logs share epochs 4 and 5, and cut the mirror's at an offset."""
+    """Give both logs epochs 4 and 5, and truncate the mirror's at an offset."""
     for log in (stage.leader.log, stage.leaders["b"].log):
         stage.fill(log, batch(0, 4), batch(2, 5))
     stage.fill(stage.leader.log, batch(4, 7, b"ours"))
@@ -274,7 +274,7 @@ def test_no_more_is_known_of_the_source_than_it_has(
 
 
 def test_a_log_that_begins_anew_where_the_source_begins_was_answered_with_nothing(stage: Stage) -> None:
-    """The source has another leader, with a lower high watermark, which has said only where its log begins."""
+    """The source has another leader, with a lower high watermark, which has returned only its log start."""
     stage.leaders["b"].log.truncate_fully_and_start_at(5)
     stage.look(stage.lineages.judge, MIRRORING)
     stage.leader.log.truncate_fully_and_start_at(5)
@@ -337,9 +337,9 @@ DAY = 86_400 * SECOND
 def copied_again(
     stage: Stage, *above: bytes, behind: int = DAY, lineage: Lineage = COPIES, broker: int | None = None
 ) -> list[str]:
-    """Have a mirror that was in step copy its source's log again, when that has `above` and so much time has passed.
+    """Let a mirror in step copy its source's log again, when that has `above` and time has passed.
 
-    It has an answer of `broker`, by default of the source's leader.
+    It has a response of `broker`, by default of the source's leader.
     """
     source = stage.leaders["b"].log
     answering = stage.leaders["b"].broker_id if broker is None else broker
@@ -399,7 +399,7 @@ def test_a_log_does_not_go_on_where_tombstones_may_have_come_and_gone(
 
 @pytest.mark.decision("D64")
 def test_a_log_is_in_step_once_the_leader_of_the_source_has_answered(stage: Stage) -> None:
-    """One that was just elected may have nothing more to give, and the mirror has not heard so yet."""
+    """A leader that was just elected may have no more records, and the mirror has no response of it yet."""
     assert copied_again(stage, batch(4, 0), behind=DAY - SECOND, broker=9) == []
 
 

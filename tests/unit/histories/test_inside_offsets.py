@@ -1,4 +1,4 @@
-"""The rules of committed offsets, each from both sides."""
+"""The rules of committed offsets, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Stage:
         self.handle()
 
     def handle(self) -> None:
-        """Let the broker have handled as many events as it takes to be looked at."""
+        """Observe enough events of the broker for one check."""
         for _ in range(OffsetLook.EVERY):
             self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
 
     def write(self, record: KeyValue, *, producer_id: int = -1, at_ms: int = 0) -> None:
-        """Append a record, and have the shard take it over."""
+        """Append a record, and let the shard apply it."""
         end, (key, value) = self.log.log_end_offset, record
         rows = [RecordData(key=key, value=value, timestamp=at_ms)]
         self.log.held += iter_batches(
@@ -100,7 +100,7 @@ class Stage:
 
     @property
     def broken(self) -> list[str]:
-        """The rules that were broken."""
+        """The broken rules."""
         return broken(self.scene)
 
 

@@ -1,4 +1,4 @@
-"""The rules of idempotent producers, each from both sides."""
+"""The rules of idempotent producers, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stage:
         self.links = [Link("p0@a", "a-1"), Link("p0@a", "a-2")]
 
     def send(self, values: str, sequence: int, *, epoch: int = 0, to: int = 0) -> PendingRequest:
-        """Have a batch arrive, with one record for each letter."""
+        """Deliver a batch, with one record for each letter."""
         records = [RecordData(key=None, value=value.encode()) for value in values]
         batch = build_batch(records, producer_id=7, producer_epoch=epoch, base_sequence=sequence)
         rows = [TopicProduceData(name="t0", partition_data=[PartitionProduceData(index=0, records=batch)])]
@@ -42,14 +42,14 @@ class Stage:
         )
 
     def get_epoch(self, epoch: int, *, at: int) -> None:
-        """Have the coordinator give an epoch."""
+        """Let the coordinator return an epoch."""
         self.scene.now = at
         pending = ask(self.look, self.links[0], InitProducerIdRequest("t", 1), version=5)
         answer(self.look, pending, InitProducerIdResponse(producer_id=7, producer_epoch=epoch))
 
     @property
     def broken(self) -> list[str]:
-        """The rules that were broken."""
+        """The broken rules."""
         return broken(self.scene)
 
 
@@ -108,7 +108,7 @@ def test_an_epoch_does_not_come_back(stage: Stage) -> None:
     ("lost", "is_excused"),
     [
         (TransactionsLost("a", {7: 11}, 15), True),
-        (TransactionsLost("a", {7: 5}, 9), False),  # It had the epoch that it gave since then.
+        (TransactionsLost("a", {7: 5}, 9), False),  # It still had the epoch that it returned after that.
         (TransactionsLost("a", {8: 11}, 15), False),
         (TransactionsLost("b", {7: 11}, 15), False),
     ],

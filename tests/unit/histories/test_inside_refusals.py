@@ -1,4 +1,4 @@
-"""The rule of batches that a leader refuses as out of order, from both sides."""
+"""The rule of batches that a leader rejects as out of order, with kept and broken cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule of registrations: who ended uncleanly is in no ISR, and not eligible (D71)."""
+"""The rule of registrations: a broker after an unclean shutdown is in no ISR, and not eligible (D71)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of replication: each speaks of a leader that breaks it, and is silent about the same leader before."""
+"""Rules of replication: each reports a leader that breaks it, and accepts the same leader before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TopicPartition("t", 0)
 
 
 class Stage:
-    """A cluster of three brokers with ten records in a topic, and the looks at it."""
+    """A cluster of three brokers with ten records in a topic, and its observers."""
 
     def __init__(self) -> None:
         simulation = Simulation(1)
@@ -53,7 +53,7 @@ class Stage:
         return self.cluster.broker(broker_id)
 
     def look(self) -> set[str]:
-        """Return the rules that are broken, once all brokers have been looked at."""
+        """Observe all brokers, and return the broken rules."""
         for broker_id in (1, 2, 3):
             broker = self.broker(broker_id)
             moved = self.moved.look("a", broker)
@@ -74,7 +74,7 @@ def with_image(partition: Partition, **changes: object) -> PartitionImage:
 
 
 def append(partition: Partition) -> None:
-    """Append a batch at one broker, which the others do not have."""
+    """Append a batch at one broker that the others do not have."""
     data = build_batch([RecordData(value=b"y")])
     partition.log.append_as_leader(data, leader_epoch=partition.leader_epoch, now_ms=0)
 
@@ -154,7 +154,7 @@ def test_an_epoch_has_one_leader(stage: Stage) -> None:
 
 
 def admitted(stage: Stage, *, behind: int = 0, of_epoch: int = 0, is_fenced: bool = False) -> set[str]:
-    """Look at an ISR to which the controller has added a member, in a partition epoch that the leader may not know."""
+    """Observe an ISR with a member that the controller added in a partition epoch that the leader may not know."""
     before, after = copy(stage.cluster.image), copy(stage.cluster.image)
     member, was = stage.followers[0], after.topics["t"].partitions[0]
     before.topics = copy(after.topics)
@@ -186,7 +186,7 @@ def test_members_are_admitted_while_they_are_active(stage: Stage) -> None:
     assert admitted(stage, is_fenced=True) == {"isr-inactive"}
 
 
-# -- what followers append ------------------------------------------------------------------------
+# -- appends of followers ------------------------------------------------------------------------
 
 
 def test_a_follower_appends_behind_what_its_leader_has(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""The table of rules and the looks agree: each rule that a source names has a row, and each row is of such a rule."""
+"""The table of rules and the observers agree: every rule named in the source has a row, and every row is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.histories.inside import TP, FakeScene, rules_of
 
 NAME = re.compile(r"[a-z]+[a-z0-9-]*")
 WRITERS = ("broken", "_broken", "_note")
-"""The functions that are given a rule by its name; all others yield it."""
+"""Functions that take the name of a rule; others yield it."""
 
 
 def rules_in(tree: ast.AST) -> Iterator[str]:

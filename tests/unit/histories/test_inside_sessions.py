@@ -1,4 +1,4 @@
-"""What members of the ISR have when a mirror comes to MIRRORING."""
+"""Logs of the ISR when a mirror reaches MIRRORING."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.histories.mirrored import MirroredStage, batch
 def test_a_member_of_the_isr_may_follow_a_cut_in_mirroring_late(
     prepared: bool, has_fetched: bool, is_told: bool
 ) -> None:
-    """It was paused and resumed before the member fetched (full 713033); a leader that prepared has waited for all."""
+    """It was paused and resumed before the member fetched (full 713033); a leader in PREPARING has waited for all."""
     stage = MirroredStage()
     stage.fill(stage.leader.log, batch(0, 0))
     for broker_id in (2, 3):

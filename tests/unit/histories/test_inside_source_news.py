@@ -1,4 +1,4 @@
-"""The rules of news from a source: what it has replaced long ago is not believed (D60)."""
+"""The rules of data from a source: data that it replaced long ago is rejected (D60)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Log:
 
 
 class Node:
-    """A broker that leads the groups, or believes so."""
+    """A broker that leads the groups' shard, or believes so."""
 
     def __init__(self, node_id: int, leader_epoch: int) -> None:
         self.log = Log()
@@ -105,7 +105,7 @@ class Stage:
         self.look = SourceNewsLook(self.scene, rules_of(self.scene), NODES)  # type: ignore[arg-type]
 
     def ask(self, body: Message, *, now: int) -> list[str]:
-        """Have the mirror's broker ask its controller; return the rules that are broken."""
+        """Send a request from the mirror's broker to its controller; return the broken rules."""
         self.scene.now = now
         link: Any = Link("b-1", "b-controller")
         assert body.API_KEY is not None
@@ -113,13 +113,13 @@ class Stage:
         return broken(self.scene)
 
     def handle(self, cluster: str, node: Node) -> list[str]:
-        """Let a node have handled as many events as it takes to be looked at; return the rules that are broken."""
+        """Observe enough events of a node for one check; return the broken rules."""
         for _ in range(SourceNewsLook.EVERY):
             self.look.broker_handled(cluster, node)  # type: ignore[arg-type]
         return broken(self.scene)
 
     def fetch(self, node: Node, token: str) -> None:
-        """Have a broker of the source answer the mirror with one offset."""
+        """Deliver a response with one offset from a broker of the source to the mirror."""
         row = OffsetFetchResponsePartitions(partition_index=0, committed_offset=1, metadata=token)
         group = OffsetFetchResponseGroup("g", [OffsetFetchResponseTopics(name=TP.topic, partitions=[row])])
         body, link = OffsetFetchRequest(), Link("b-1", f"a-{node.context.node_id}")

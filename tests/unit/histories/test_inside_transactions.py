@@ -1,4 +1,4 @@
-"""What the rules of transaction coordinators say of records that Kafka writes, and of others."""
+"""The rules of transaction coordinators accept records that Kafka writes, and report others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TP = TopicPartition("t", 0)
 
 
 class Stage:
-    """A coordinator, and what its log comes to hold of the transactional id `x`."""
+    """A coordinator, and its log's records of the transactional id `x`."""
 
     def __init__(self) -> None:
         self.scene = FakeScene()
@@ -50,13 +50,13 @@ class Stage:
         self.read(from_start=True)
 
     def read(self, *, from_start: bool = False) -> None:
-        """Have the look read on."""
+        """Let the observer read on."""
         self.model.read_on()
         self.look.log_read("a", self.leader, self.model, from_start=from_start)  # type: ignore[arg-type]
         self.model.new = []
 
     def write(self, *states: Transaction) -> list[str]:
-        """Append a record for each state; return the rules that are broken until now."""
+        """Append a record for each state; return the rules broken until now."""
         for state in states:
             key, value = state.record(2)
             lead(self.log, build_batch([RecordData(key, value)]), coordinator=True)
@@ -64,7 +64,7 @@ class Stage:
         return broken(self.scene)
 
     def end(self, state: Transaction, *, commit: bool, version: int = 4) -> None:
-        """Have a client ask for the end of the transaction, and not be answered yet."""
+        """Send a client's request to end the transaction, without a response."""
         body = EndTxnRequest(
             transactional_id="x",
             producer_id=state.producer_id,
@@ -156,7 +156,7 @@ def test_who_asks_once_more_for_the_same_end_is_not_fenced(
 def test_what_a_producer_wrote_in_an_epoch_that_an_election_took_stays_open(
     stage: Stage, epoch: int, elected: int | None, is_wrong: bool
 ) -> None:
-    """Its partition refuses the marker with INVALID_PRODUCER_EPOCH, and the transaction is complete without it."""
+    """Its partition rejects the marker with INVALID_PRODUCER_EPOCH, and the transaction completes without it."""
     log = open_log()
     lead(
         log, build_batch([RecordData(b"")], producer_id=7, producer_epoch=epoch, base_sequence=0, is_transactional=True)

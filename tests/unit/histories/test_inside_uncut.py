@@ -1,4 +1,4 @@
-"""The rules of lists of uncut replicas, each from both sides."""
+"""The rules of lists of replicas that must truncate, each with a kept and a broken case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stage(MirroredStage):
         self.judge = UncutRules(self.scene, self.rules)  # type: ignore[arg-type]
 
     def list_(self, rows: dict[int, int], *, demands: dict[int, int] | None = None) -> list[str]:
-        """Write a list, have the leader demand what it says or else `demands`, and look."""
+        """Write a list, let the leader demand its rows, or `demands`, and observe."""
         for replica, epoch in (rows if demands is None else demands).items():
             self.leader.demand_cut(replica, epoch)
         self.leader.not_admitted = frozenset(rows)
@@ -90,7 +90,7 @@ def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> Non
 @pytest.mark.decision("D63")
 @pytest.mark.parametrize("held", [True, False])
 def test_a_leader_that_withholds_its_log_may_not_have_written_its_list(stage: Stage, held: bool) -> None:
-    """It is killed after its own cut; the next leader reads the list of before."""
+    """It is killed after its own truncation; the next leader reads the old list."""
     stage.list_({2: 4, 3: 4})
     stage.mp.held = held
     assert stage.list_({2: -1, 3: -1}) == []
@@ -227,7 +227,7 @@ def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage
 def test_replicas_that_were_out_of_the_isr_at_a_stop_count_no_more_in_the_next_session(
     stage: Stage, comes_back: bool
 ) -> None:
-    """The leader persists the state within the event in which it cuts, so no write is seen under way."""
+    """The leader persists the state within the event in which it truncates, so no pending write is seen."""
     stage.context.broker = SimpleNamespace(image=image_with({ALL_REPLICAS: "true"}))
     image = stage.leader.image
     stage.look(stage.judge.judge, PREPARING, cut_at=0)

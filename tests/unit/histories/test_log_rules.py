@@ -1,4 +1,4 @@
-"""What the rules of a log say of one that remembers rightly, and of one that does not."""
+"""The rules of a log accept correct state, and report wrong state."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ EXPIRATION_MS = 1_000
 
 
 def broken(judge: LogJudge, *, now_ms: int = NOW_MS, begins: bool = False) -> list[str]:
-    """Read on, and return the names of the rules that are broken."""
+    """Read on, and return the names of the broken rules."""
     judge.model.read_on()
     return [rule for rule, _ in judge.broken_by(lambda: now_ms, begins=begins)]
 
 
 def written() -> PartitionLog:
-    """A log with a producer, a transaction that is decided, and one that is open, from offset 4 on."""
+    """A log with a producer, a decided transaction, and one that is open from offset 4 on."""
     log = open_log(producer_id_expiration_ms=EXPIRATION_MS)
     lead(log, idempotent(0, 2, pid=1))
     lead(log, idempotent(0, pid=2, txn=True))
@@ -33,7 +33,7 @@ def written() -> PartitionLog:
 
 
 def judged(log: PartitionLog) -> LogJudge:
-    """A judge who has seen all of the log and found nothing."""
+    """Return a judge that has read the whole log without a finding."""
     judge = LogJudge(log)
     assert not broken(judge, begins=True)
     return judge

@@ -1,4 +1,4 @@
-"""Markers that a leader of a compacted topic lacks: what it takes for committed, aborted or open, as in Kafka."""
+"""Markers missing at a leader of a compacted topic: transactions that it treats as committed, aborted or open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def keyed(offset: int, value: str, key: str, *, visible: bool = True) -> LogRow:
 
 
 def two_transactions(first: str, second: str, *, key: str = "k0", policy: str = "compact") -> Hand:
-    """Have a producer end two transactions, with one record each, as it is said."""
+    """Let a producer end two transactions of one record each, as given."""
     hand = Hand()
     for name, value in (("cleanup.policy", policy), ("delete.retention.ms", "20000")):
         hand.order("alter_topic", "", "a", at=0, args={"name": name, "value": value})
@@ -62,7 +62,7 @@ def test_it_cannot_have_missed_the_end_of_what_was_written_after_it_was_back() -
 
 @pytest.mark.parametrize(("key", "expected"), [("k0", []), ("k1", ["acked-lost"])])
 def test_a_leader_that_missed_a_commit_may_hide_what_was_superseded_alone(key: str, expected: list[str]) -> None:
-    """A marker goes once no record of its transaction is left."""
+    """A marker is removed once no record of its transaction is left."""
     hand = two_transactions("commit", "abort").away("broker", "a-2", 10, 40).wrote("later", 2, at=30)
     hand.account.writes["later"] = replace(hand.account.writes["later"], key=key)
     first, later = keyed(1, "one", "k0"), replace(row(2, "later"), key=key)
@@ -76,7 +76,7 @@ def test_a_leader_that_missed_a_commit_may_hide_what_was_superseded_alone(key: s
 def test_a_transaction_whose_marker_was_missed_stays_open_though_its_first_record_is_gone(
     first: str | None, expected: list[str]
 ) -> None:
-    """What is cleaned away was decided, so there was a marker."""
+    """Cleaned records were decided, so there was a marker."""
     hand = two_transactions("abort", "abort").away("broker", "a-1", 10, 40)
     hand.account.acks.clear()
     found = [] if first is None else [replace(row(1, first, visible=False), key="k0")]
@@ -85,7 +85,7 @@ def test_a_transaction_whose_marker_was_missed_stays_open_though_its_first_recor
 
 
 def left_open(heir: list[LogRow], *after: LogRow, policy: str = "compact", power: bool = False) -> Hand:
-    """Have a leader begin with a log, and what is there later come soon enough for a marker to be kept."""
+    """Let a leader begin with a log; later records come soon enough for a marker to be kept."""
     hand = two_transactions("commit", "abort", key="k1", policy=policy)
     if power:
         hand.power_lost(1, heir, at=31, end=3)

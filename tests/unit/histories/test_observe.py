@@ -1,4 +1,4 @@
-"""A replica that differs from its leader is reported with what each of them has."""
+"""A replica that differs from its leader is reported with the difference."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_another_batch_is_told_by_epoch_and_checksum() -> None:
 
 
 def test_a_batch_that_only_one_of_them_has_is_told() -> None:
-    """Both ends are at 3; of one log the last offsets are a gap, as the cleaner leaves it."""
+    """Both logs end at 3; the last offsets of one are a gap, as left by the cleaner."""
     gap = replica(*LOG[:2])
     gap.log.segments.end_offset = 3
     assert difference(replica(*LOG), gap) == "offset 2: only the leader has a batch"

@@ -1,4 +1,4 @@
-"""Which cuts of a log that its source's mirror never got are by right (D25)?"""
+"""Permitted truncations of a log that its source's mirror never copied (D25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan out of a file is refused in one line that says where it is wrong."""
+"""An invalid plan file is refused with one line that names the place."""
 
 from __future__ import annotations
 

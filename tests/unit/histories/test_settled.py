@@ -1,4 +1,4 @@
-"""What a topic owes at the end, and which waits are right: decided from orders and answers alone."""
+"""The expected final state of a topic, and permitted waits: derived from orders and responses alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TP = TopicPartition("t", 0)
 
 
 class Told:
-    """Orders one after the other, as the plan has them and as they were answered."""
+    """A sequence of orders, as in the plan and with their responses."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -173,7 +173,7 @@ def test_a_source_that_is_a_mirror_itself_may_have_the_same_id_again() -> None:
 
 
 def had_another_between(topic_id: str = "another") -> Told:
-    """Return orders by which b mirrors a, whose topic is another one from 12 to 20 and then has its former id again."""
+    """Return orders: b mirrors a, whose topic has another id from 12 to 20 and then the former one again."""
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a", at=10)
     return told.created("a", topic_id, at=12).deleted("a", topic_id, at=20).created("a", at=22)
 
@@ -224,7 +224,7 @@ def test_a_topic_that_was_removed_before_it_was_created_may_be_in_no_mirror() ->
 
 
 def chain_of_three(**more: Value) -> Told:
-    """Return orders by which c mirrors b, which mirrors a, and a mirrors c; `more` is of the mirror from a to b."""
+    """Return orders: c mirrors b, which mirrors a, and a mirrors c; `more` applies to the mirror from a to b."""
     told = Told().order("create_mirror", "a", "b", **more).order("add", "a", "b")
     told.order("create_mirror", "b", "c").order("add", "b", "c").order("create_mirror", "c", "a").order("add", "c", "a")
     told.account.topic_ids.append(("c", "t", "id"))
@@ -307,7 +307,7 @@ def test_a_mirror_that_never_reached_its_source_may_have_been_of_anybody() -> No
 
 
 def test_a_mirror_behind_one_that_waits_waits_for_open_transactions_too() -> None:
-    """The topic that waits takes no markers, so no mirror of it gets past the transactions that are open there."""
+    """The waiting topic gets no markers, so its mirrors do not pass the transactions that are open there."""
     waits = Owed("a", "t", "m", "b", ("MIRRORING",), "each mirrors the other")
     behind = Owed("b", "t", "m", "a", ("MIRRORING",), "")
     chain = Owed("c", "t", "n", "b", ("MIRRORING",), "")

@@ -1,4 +1,4 @@
-"""What is left of a failed plan is what it needs to fail in the same way, and nothing else."""
+"""Shrinking a failed plan keeps exactly the parts that it needs to fail in the same way."""
 
 from __future__ import annotations
 

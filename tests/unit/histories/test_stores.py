@@ -1,4 +1,4 @@
-"""Where a log on a disk ends, as histories see it."""
+"""End of a log on a disk, as read by histories."""
 
 from __future__ import annotations
 

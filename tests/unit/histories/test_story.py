@@ -1,4 +1,4 @@
-"""The text of a failed history: the finding, its story, the logs side by side, and how to run it again."""
+"""The text of a failed history: the finding, its story, the logs side by side, and the command to repeat it."""
 
 from __future__ import annotations
 

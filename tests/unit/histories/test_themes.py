@@ -1,4 +1,4 @@
-"""A theme draws what its profile has more often, and nothing else; which one a seed has never changes."""
+"""A theme raises the frequency of moves of its profile, and adds none; the theme of a seed never changes."""
 
 from __future__ import annotations
 

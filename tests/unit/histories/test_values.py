@@ -1,4 +1,4 @@
-"""What a batch holds for a client: the consumer's own filter of aborted transactions."""
+"""Values of a batch that a client sees: the consumer's own filter of aborted transactions."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from kmirror.kernel.java import (
         (b"\xe2\x82", "\ufffd"),
         (b"\xf0\x9f\x98A", "\ufffdA"),
         (b"\xf4\x90\x80\x80", "\ufffd" * 4),
-        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates after a cut letter.
+        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates after a truncated letter.
     ],
 )
 def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, text: str) -> None:
@@ -92,7 +92,7 @@ def test_json_is_read_back_as_what_it_was(value: object) -> None:
         ("\U0001f600", 1772899),
         ("\u00e9", 233),
         ("\ud83d", 0xD83D),
-        ("a\udc00", 97 * 31 + 0xDC00),  # Halves of a pair count as they are.
+        ("a\udc00", 97 * 31 + 0xDC00),  # Halves of a surrogate pair count separately.
     ],
 )
 def test_known_values_of_the_jvm(text: str, value: int) -> None:
@@ -102,7 +102,7 @@ def test_known_values_of_the_jvm(text: str, value: int) -> None:
 
 
 def test_partition_of_the_least_integer_is_zero() -> None:
-    """Kafka's Utils.abs: there is no positive number for it."""
+    """Kafka's Utils.abs: the minimum has no positive counterpart."""
     assert partition_for("polygenelubricants", 50) == 0
 
 
@@ -154,7 +154,7 @@ def test_integers_wrap_at_their_ends() -> None:
 
 
 def test_timeline_order_is_that_of_a_real_broker() -> None:
-    """A broker of 4.3.1 listed what a group had committed in these orders."""
+    """Kafka 4.3.1 returned the committed offsets of a group in these orders."""
     assert in_timeline_order(range(9), lambda key: key) == [5, 0, 2, 7, 4, 1, 6, 3, 8]
     assert in_timeline_order(["orders", "payments"], hash_of_text) == ["payments", "orders"]
     assert in_timeline_order([], hash_of_text) == []

@@ -1,4 +1,4 @@
-"""Requests that wait on a link: their order, and when the link has enough."""
+"""Pending requests of a link: their order, and the limit of the link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates over time: Kafka's meters and windows, told as of any instant, and the same whoever asked before."""
+"""Rates over time: Kafka's meters and windows, as of any instant, unchanged by reading them."""
 
 from __future__ import annotations
 

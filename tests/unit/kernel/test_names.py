@@ -1,4 +1,4 @@
-"""A collection of names is not a text, and a long one is not printed whole."""
+"""A collection of names must not be a string, and a long one is printed abbreviated."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from kmirror.kernel.rng import Rng
 
 
 def test_the_numbers_of_a_seed_are_fixed() -> None:
-    """SplitMix64's published first outputs for seed 1234567; if they change, every seed names another run."""
+    """SplitMix64's published first outputs for seed 1234567; if they change, every seed gives another run."""
     rng = Rng(1234567)
     assert [rng.next64() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 

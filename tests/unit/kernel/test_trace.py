@@ -1,4 +1,4 @@
-"""The digest covers every line in order, also lines that are not kept."""
+"""The digest covers every line in order, including lines that are not stored."""
 
 from __future__ import annotations
 

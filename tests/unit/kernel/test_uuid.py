@@ -1,4 +1,4 @@
-"""A uuid is its sixteen bytes, written as Kafka prints it."""
+"""A uuid is its sixteen bytes, printed as in Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events and effects are values: equal if their fields are, usable as keys, taken apart by `match`."""
+"""Events and effects are values: equal if their fields are, usable as keys, matched by `match`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions for the tests of the log; every option a test sets means something."""
+"""Partitions for the tests of the log, with options of LogConfig."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def follow(log: PartitionLog, *batches: bytes, max_epoch: int = 1_000) -> Append
 
 
 def content(log: PartitionLog) -> bytes:
-    """All bytes of the log."""
+    """Return all bytes of the log."""
     return b"".join(bytes(batch.view) for batch in log.batches())
 
 
 def spans(log: PartitionLog) -> list[tuple[int, int]]:
-    """First and last offset of each batch."""
+    """Return first and last offset of each batch."""
     return [(batch.base_offset, batch.last_offset) for batch in log.batches()]
 
 
 def refused(log: PartitionLog, data: bytes, *, coordinator: bool = False) -> ErrorCode:
-    """Return the error of an append by a leader, which leaves no trace."""
+    """Return the error of an append by a leader; checks that it changes nothing."""
     before = repr(log), repr(log.producers.entries)
     with pytest.raises(LogAppendError) as caught:
         lead(log, data, coordinator=coordinator)

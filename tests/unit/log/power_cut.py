@@ -1,4 +1,4 @@
-"""A store that writes down each effect, so that a test can cut the power after any of them."""
+"""A store that records each effect, so that a test can cut the power after any of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Effect:
 
 
 class RecordingStore:
-    """A memory store with a journal."""
+    """A memory store that records its effects."""
 
     def __init__(self) -> None:
         self.inner = MemoryStore()
@@ -65,11 +65,11 @@ class RecordingStore:
         self.delete(base_offset)
 
     def purge(self, base_offset: int) -> None:
-        pass  # It is gone as soon as it is set aside.
+        pass  # It is removed as soon as it is set aside.
 
     def stage(self, base_offset: int, data: Chunk) -> None:
         self.inner.stage(base_offset, data)
-        self._staged[base_offset] = bytes(data)  # What is staged and not put in place does not outlive a crash.
+        self._staged[base_offset] = bytes(data)  # Staged segments that were not committed do not survive a crash.
 
     def unstage(self, base_offset: int) -> None:
         self.inner.unstage(base_offset)
@@ -94,7 +94,7 @@ class RecordingStore:
 
 
 def after_power_cut(effects: list[Effect]) -> Iterator[MemoryStore]:
-    """What may be there after these effects: nothing, half, all but a byte or all of what was not flushed."""
+    """Yield the possible stores after these effects: nothing, half, all but a byte or all of the unflushed bytes."""
     for kept_of in (lambda size: 0, lambda size: size // 2, lambda size: max(size - 1, 0), lambda size: size):
         store = MemoryStore()
         safe: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""How far has a cleaner looked at a log, and which cuts may it have made unsafe (D63)?"""
+"""Offset up to which a cleaner has compacted a log, and the truncations that may be unsafe therefore (D63)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.decision("D63")
 
 
 def cleaned() -> PartitionLog:
-    """Keys a to d at offsets 0 to 3, and a, b again at 4 and 5, for which 0 and 1 are gone; 6 was not cleaned."""
+    """Keys a to d at offsets 0 to 3, and a, b again at 4 and 5, for which 0 and 1 were removed; 6 was not cleaned."""
     log = compacted()
     for key in "abcdab":
         put(log, (key, "v"))
@@ -91,7 +91,7 @@ def test_a_clean_shutdown_leaves_what_kafka_leaves() -> None:
 def test_what_is_copied_may_have_been_cleaned_up_to_the_high_watermark_there(
     gap: bool, high_watermark: int, expected: int
 ) -> None:
-    """Gaps come with the records, and who copies does not know for which later records others are missing."""
+    """Gaps are copied too, and the copy does not know for which later records others are missing."""
     log = compacted()
     follow(log, batch(3))
     follow(log, batch(offset=5 if gap else 3))
@@ -121,7 +121,7 @@ def test_a_crash_amid_a_cut_of_everything_is_seen_afterwards() -> None:
     run(log)
     assert not is_half_cut(log)
     first, *later = log.segment_base_offsets
-    for base_offset in reversed(later):  # The order in which the segments go.
+    for base_offset in reversed(later):  # The order in which the segments are removed.
         log.store.delete(base_offset)
     again = open_log(log.store)
     assert again.cleaner_offset == 12 > again.log_end_offset > first

@@ -1,4 +1,4 @@
-"""The cleaner drops what is superseded and keeps all that anybody may still need."""
+"""The cleaner removes superseded records and keeps all that a reader may still need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def compacted(**config: Any) -> PartitionLog:
 
 
 def put(log: PartitionLog, *pairs: Pair, **fields: Any) -> None:
-    """One batch of the pairs at the log end."""
+    """Append one batch of the pairs."""
     records = [
         RecordData(k.encode(), None if v is None else v.encode(), (), NOW_MS + i) for i, (k, v) in enumerate(pairs)
     ]
@@ -41,7 +41,7 @@ def end(log: PartitionLog, pid: int, *, commit: bool) -> None:
 
 
 def roll(log: PartitionLog) -> None:
-    """Close the active segment, so that what is in it can be cleaned."""
+    """Close the active segment, so that its records can be cleaned."""
     log.roll(log.log_end_offset)
     log.update_high_watermark(log.log_end_offset)
 
@@ -68,7 +68,7 @@ def run(log: PartitionLog, now_ms: int = NOW_MS, **options: Any) -> None:
 
 
 def left(log: PartitionLog) -> list[tuple[int, str, str | None]]:
-    """Offset, key and value of all data records in the log."""
+    """Return offset, key and value of all data records in the log."""
     return [
         (record.offset, (record.key or b"").decode(), None if record.value is None else record.value.decode())
         for batch in log.batches(0)
@@ -78,7 +78,7 @@ def left(log: PartitionLog) -> list[tuple[int, str, str | None]]:
 
 
 def shape(log: PartitionLog) -> list[tuple[int, int, int]]:
-    """First and last offset and count of each batch."""
+    """Return first and last offset and record count of each batch."""
     return [(batch.base_offset, batch.last_offset, batch.record_count) for batch in log.batches(0)]
 
 
@@ -164,7 +164,7 @@ def test_a_tombstone_stays_for_its_retention_after_the_run_that_saw_it() -> None
 @pytest.mark.decision("D73")
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_the_horizon_of_a_mirrored_batch_begins_anew_with_the_first_run_here(is_mirrored: bool) -> None:
-    """That of a batch of this cluster's leader is obeyed."""
+    """The horizon of a batch of this cluster's leader applies."""
     log = compacted()
     put(log, ("a", "1"))
     put(log, ("a", None), delete_horizon_ms=NOW_MS - 1)  # 1
@@ -179,7 +179,7 @@ def test_the_horizon_of_a_mirrored_batch_begins_anew_with_the_first_run_here(is_
 
 @pytest.mark.decision("D73")
 def test_so_does_that_of_a_mirrored_batch_in_which_the_log_begins() -> None:
-    """A mirror gets whole batches, also one whose first records the source has deleted."""
+    """A mirror copies whole batches, even if the source has deleted their first records."""
     log = compacted()
     put(log, ("a", "1"), ("b", None), delete_horizon_ms=NOW_MS - 1)
     put(log, ("c", "1"))
@@ -220,7 +220,7 @@ def test_records_of_aborted_transactions_go_and_their_markers_follow() -> None:
     txn(log, 2, 0, ("b", "good"))  # 1
     end(log, 1, commit=False)  # 2
     end(log, 2, commit=True)  # 3
-    txn(log, 1, 1, ("c", "later"))  # 4, so that the aborted batch is not the producer's last.
+    txn(log, 1, 1, ("c", "later"))  # 4; so the aborted batch is not the producer's last.
     end(log, 1, commit=True)  # 5
     roll(log)
     put(log, ("z", "1"))  # 6
@@ -300,7 +300,7 @@ def test_the_last_batch_of_a_known_producer_stays_as_a_header() -> None:
     assert (header.record_count, header.size_in_bytes, header.base_timestamp) == (0, 61, -1)
     kept = header.producer_id, header.producer_epoch, header.base_sequence, header.last_sequence, header.max_timestamp
     assert kept == fields
-    log.producers.entries = {}  # As when it has expired.
+    log.producers.entries = {}  # As after its expiry.
     put(log, ("c", "1"))
     roll(log)
     run(log)
@@ -323,7 +323,7 @@ def test_the_marker_that_holds_a_producers_epoch_stays() -> None:
 def test_the_last_batch_of_the_run_stays_as_a_header() -> None:
     log = compacted()
     put(log, ("a", "1"))
-    follow(log, build_batch([RecordData(None, b"x", (), NOW_MS)], base_offset=1))  # Of no use without a key.
+    follow(log, build_batch([RecordData(None, b"x", (), NOW_MS)], base_offset=1))  # Useless without a key.
     roll(log)
     run(log)
     assert shape(log) == [(0, 0, 1), (1, 1, 0)], "else the log's end would be forgotten with it"

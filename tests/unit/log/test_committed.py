@@ -1,4 +1,4 @@
-"""What a committed reader sees where the log alone does not show it: snapshots, cleaned logs, empty markers."""
+"""Committed records where the log alone is not enough: snapshots, cleaned logs, empty markers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data(offset: int, pid: int = 1) -> bytes:
 def walk_over(
     *batches: bytes, end: int, snapshots: Mapping[int, Mapping[int, int] | None] | None = None, cleaned_offset: int = 0
 ) -> Committed:
-    """`snapshots` have by offset what is open there; None is one that cannot be read."""
+    """Walk over batches; `snapshots` maps offsets to the open transactions there, None if unreadable."""
     known = snapshots or {}
     walk = CommittedWalk(sorted(known), known.__getitem__, cleaned_offset=cleaned_offset)
     for found in batches:
@@ -54,7 +54,7 @@ def test_markers_without_data_and_other_control_records_decide_nothing() -> None
 
 
 def test_an_emptied_marker_has_committed() -> None:
-    """The cleaner keeps the shell of a producer's last batch."""
+    """The cleaner keeps the empty last batch of a producer."""
     producer = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
     empty = build_batch([], base_offset=1, last_offset_delta=0, is_control=True, **producer)  # type: ignore[arg-type]
     assert walk_over(data(0), empty, data(2, 2), end=3) == Committed({}, 2)

@@ -1,4 +1,4 @@
-"""What compaction explains of the difference of two logs, and what it does not (D46)."""
+"""Differences of two logs that compaction explains, and differences that it does not (D46)."""
 
 from __future__ import annotations
 

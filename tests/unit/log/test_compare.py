@@ -1,4 +1,4 @@
-"""Two sequences of batches are walked side by side: what is equal, what differs, what only one of them has."""
+"""Comparison of two sequences of batches: equal batches, differing ones, and those of one sequence only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def opened(*parts: bytes) -> list[AnyBatch]:
 
 
 class Place:
-    """A cursor over batches; `flipped` are places at which a damaged copy of what is expected stands."""
+    """A cursor over batches; `flipped` are the positions of damaged copies of the expected batches."""
 
     def __init__(self, batches: list[AnyBatch], *flipped: int) -> None:
         self.batches = batches
@@ -39,7 +39,7 @@ class Place:
 
 
 def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int | None, int]]:
-    """Return each step with both base offsets and where the cursor stood."""
+    """Return each step with both base offsets and the position of the cursor."""
     return [
         (
             step.match.value, None if step.expected is None else step.expected.base_offset,
@@ -103,7 +103,7 @@ def test_logs_part_at_the_lower_of_two_offsets() -> None:
 
 def test_a_byte_is_named_where_no_field_differs() -> None:
     damaged = bytearray(LOG[0])
-    damaged[-1] ^= 1  # The checksum stays, and is wrong now.
+    damaged[-1] ^= 1  # The checksum is unchanged, and so it is wrong.
     at = len(damaged) - 1
     found = where([LOG[0]], [bytes(damaged)])
     values = f"{LOG[0][at]:#04x}", f"{damaged[at]:#04x}"

@@ -1,4 +1,4 @@
-"""The leader epoch cache answers as Kafka's does."""
+"""The leader epoch cache returns the same results as Kafka's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ END = 80
 @pytest.mark.parametrize(
     ("epoch", "expected"),
     [
-        (-1, (-1, -1)),  # No client asks for an undefined epoch in earnest.
-        (0, (0, 10)),  # Below the first one: the asker cuts to what this log begins with.
+        (-1, (-1, -1)),  # No real client asks for an undefined epoch.
+        (0, (0, 10)),  # Below the first one: the client truncates to the start of this log.
         (1, (1, 10)),
         (2, (2, 30)),
         (3, (2, 30)),  # Unknown, between two known ones.
@@ -50,7 +50,7 @@ def test_an_epoch_keeps_its_first_start() -> None:
         (9, 50, [(2, 10), (4, 30), (9, 50)]),  # The leader of epoch 7 wrote nothing.
         (9, 20, [(2, 10), (9, 20)]),
         (9, 0, [(9, 0)]),
-        (5, 70, [(2, 10), (4, 30), (5, 70)]),  # An epoch that goes back removes those it contradicts.
+        (5, 70, [(2, 10), (4, 30), (5, 70)]),  # An older epoch removes the entries that it contradicts.
         (7, 40, [(2, 10), (4, 30), (7, 40)]),
         (4, 90, [(2, 10), (4, 90)]),
     ],

@@ -1,4 +1,4 @@
-"""Index files that no broker has written are refused."""
+"""Index files that no broker wrote are refused."""
 
 from __future__ import annotations
 

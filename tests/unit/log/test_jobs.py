@@ -1,4 +1,4 @@
-"""What a log has done at its disk while it goes on: flush, compaction, deletion. A cut undoes their claims."""
+"""Background jobs of a log: flush, compaction, deletion. A truncation cancels their claims."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY = 1 << 20
 
 
 def written(count: int = 8, **config: object) -> PartitionLog:
-    """Return a log with two batches of one record to a segment, all of one key."""
+    """Return a log with two batches of one record in each segment, all with one key."""
     log = open_log(segment_bytes=2 * len(batch()), compact=True, **config)
     for number in range(count):
         log.append_as_follower(batch(offset=number), max_epoch=0)

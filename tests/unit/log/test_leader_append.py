@@ -1,4 +1,4 @@
-"""A leader checks what clients send, and changes as few bytes of it as it can."""
+"""A leader validates the batches of clients, and changes as few bytes as possible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.log.partitions import content, lead, open_log, spans
 
 
 def refusal(data: bytes, **config: Any) -> ErrorCode:
-    """Return the error of an append to a new log; the epoch may have been entered all the same, as in Kafka."""
+    """Return the error of an append to a new log; as in Kafka, the epoch may have been entered nevertheless."""
     log = open_log(**config)
     with pytest.raises(LogAppendError) as caught:
         lead(log, data)
@@ -34,7 +34,7 @@ def with_bytes(data: bytes, at: int, new: bytes) -> bytes:
 
 
 def sealed(data: bytes) -> bytes:
-    """The same with the checksum that it should have."""
+    """Return the data with the correct checksum."""
     return with_bytes(data, 17, crc32c(data[21:]).to_bytes(4, "big"))
 
 
@@ -74,10 +74,10 @@ def test_the_clients_buffer_is_left_alone() -> None:
         (with_bytes(batch(1), 16, b"\x03"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 8, b"\x00\x00\x00\x05"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 70, b"\xff"), ErrorCode.CORRUPT_MESSAGE),
-        (sealed(with_bytes(batch(1), 23, b"\x00\x00\x00\x01")), ErrorCode.INVALID_RECORD),  # Spans two, has one.
+        (sealed(with_bytes(batch(1), 23, b"\x00\x00\x00\x01")), ErrorCode.INVALID_RECORD),  # Two offsets, one record.
         (sealed(with_bytes(batch(1), 57, b"\x00\x00\x00\x00")), ErrorCode.INVALID_RECORD),
         (sealed(with_bytes(batch(1), 23, b"\xff\xff\xff\xff")), ErrorCode.INVALID_RECORD),
-        (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.CORRUPT_MESSAGE),  # The checksum comes first.
+        (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.CORRUPT_MESSAGE),  # The checksum is checked first.
     ],
 )
 def test_what_is_no_single_sound_batch_is_refused(data: bytes, error: ErrorCode) -> None:
@@ -218,7 +218,7 @@ def test_epoch_of_a_leader_that_wrote_nothing_gives_way() -> None:
 
 
 def test_every_record_that_is_to_blame_is_named_and_a_timestamp_decides() -> None:
-    """One error for all, and each record's own reason: a client may send the others again (KIP-467)."""
+    """One error for all, and each record's own reason: a client may send the other records again (KIP-467)."""
     log = open_log(compact=True, message_timestamp_after_max_ms=1000)
     rows = [RecordData(None, b"v", (), NOW_MS), RecordData(b"k", b"v", (), NOW_MS), RecordData(None, b"v", (), NOW_MS)]
     with pytest.raises(RecordsRefused, match=r"due to 2 record errors.*batchIndex=0.*batchIndex=2") as caught:

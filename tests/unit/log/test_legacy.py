@@ -1,4 +1,4 @@
-"""Logs from before there were batches are kept as they are (D21), by themselves and mixed with batches."""
+"""Logs of message formats before batches are kept unchanged (D21), alone and mixed with batches."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_damage_is_named_with_its_file_and_cut_off_on_repair() -> None:
 
 
 def test_epochs_that_old_messages_ended_stay_forgotten() -> None:
-    """A topic may have gone back to an old format for a while: the batches before have epochs, the cache has not."""
+    """A topic may have used an old format for a while: the batches before have epochs, the cache has none."""
     log = open_log()
     follow(log, batch(2, offset=0, epoch=3), messages(2, offset=2, magic=1))
     assert log.epochs.entries == open_log(log.store).epochs.entries == []

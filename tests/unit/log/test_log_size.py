@@ -1,4 +1,4 @@
-"""A log costs what it holds: a cluster has a hundred thousand of them, most next to empty."""
+"""The memory of a log is proportional to its content: a cluster has a hundred thousand logs, most nearly empty."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make(disk: MemoryDisk, tp: TopicPartition, batches: int) -> PartitionLog:
 
 
 def bytes_each(batches: int) -> float:
-    """Return the memory that a log of so many batches takes, its bytes on the disk of the simulator included."""
+    """Return the memory of a log of `batches` batches, including its bytes on the simulator's disk."""
     disk, tps = MemoryDisk(), [TopicPartition("t", number) for number in range(LOGS)]
     logs = [make(disk, TopicPartition("warm", 0), batches)]
     gc.collect()

@@ -1,4 +1,4 @@
-"""The memory store keeps what was appended, and never changes a view that it handed out."""
+"""The memory store keeps appended bytes, and never changes a view that it returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a power cut leaves of a store in memory: everything flushed, of the rest a prefix."""
+"""A memory store after a power cut has everything flushed, and a prefix of the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.log.memory_store import MemoryStore
 
 @given(st.lists(st.one_of(st.binary(min_size=1, max_size=9), st.none(), st.integers(0, 40)), max_size=20), st.data())
 def test_flushed_bytes_stay_and_of_the_rest_a_prefix(steps: list[bytes | int | None], data: st.DataObject) -> None:
-    """Steps are appends, None a flush, a number a cut to so many bytes."""
+    """Steps are appends, None a flush, a number a truncation to that size."""
     store = MemoryStore()
     store.create(0)
     content, flushed = b"", 0

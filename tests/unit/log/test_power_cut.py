@@ -1,4 +1,4 @@
-"""Cut the power after every single effect on the disk: nothing that was flushed is lost, nothing is made up."""
+"""Power cuts after every single effect on the disk: nothing that was flushed is lost, nothing is invented."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = {"segment_bytes": 300, "index_interval_bytes": 0}
 
 
 def writes(count: int, *, pid: int = 1, epoch: int = 0, txn: bool = False) -> Step:
-    """`count` batches of the producer, one append each, the last of them a marker if `txn`."""
+    """Return a step that appends `count` batches of the producer one by one, the last of them a marker if `txn`."""
 
     def step(log: PartitionLog) -> None:
         for _ in range(count):
@@ -118,7 +118,7 @@ SCENARIOS: dict[str, list[Step]] = {
 def test_power_cut_after_every_effect(name: str) -> None:
     store = RecordingStore()
     log = open_log(store, **CONFIG)
-    # After each step: how many effects there were, the log's batches, and those of them that were flushed.
+    # After each step: the number of effects, the log's batches, and the flushed ones.
     history = [(len(store.effects), list[bytes](), list[bytes]())]
     for step in SCENARIOS[name]:
         changed = step(log)
@@ -128,7 +128,7 @@ def test_power_cut_after_every_effect(name: str) -> None:
         history.append((len(store.effects), now, flushed))
     for (begun, before, safe_before), (ended, after, safe_after) in pairwise(history):
         for count in range(begun, ended + 1):
-            # While a step is under way, what was safe before it and is still wanted after it must be there.
+            # During a step, batches that were safe before it and must still exist after it must be there.
             safe = safe_after if count == ended else kept(safe_before, after)
             for left in after_power_cut(store.effects[:count]):
                 check(left, before, after, safe)
@@ -136,7 +136,7 @@ def test_power_cut_after_every_effect(name: str) -> None:
 
 
 def batches(log: PartitionLog) -> list[bytes]:
-    """All batches in the store, those below the log start too."""
+    """Return all batches in the store, including those below the log start."""
     return [bytes(batch.view) for batch in log.batches(0)]
 
 
@@ -145,7 +145,7 @@ def kept(some: list[bytes], others: list[bytes]) -> list[bytes]:
 
 
 def is_run_of(found: list[bytes], whole: list[bytes]) -> bool:
-    """Is `found` what is left of `whole` when batches go from its ends?"""
+    """Return whether `found` is `whole` without some batches at its ends."""
     start = whole.index(found[0]) if found and found[0] in whole else 0
     return whole[start : start + len(found)] == found
 
@@ -163,7 +163,7 @@ def check(left: MemoryStore, before: list[bytes], after: list[bytes], safe: list
         try:
             whole = open_log(left.fork(), recovery_point=recovery_point, **CONFIG)
         except CorruptBatch:
-            continue  # Its tail is torn.
+            continue  # Its end is torn.
         check_epochs(whole)
         check_producers(whole, repair=False)
 
@@ -174,7 +174,7 @@ def check_epochs(log: PartitionLog) -> None:
 
 
 def check_producers(log: PartitionLog, *, repair: bool) -> None:
-    """The table, and the aborted transactions, are those that the log's batches alone give."""
+    """The producer table and the aborted transactions equal those from the log's batches alone."""
     bare = MemoryStore.from_files({base: bytes(log.store.view(base)) for base in log.store.segments()}, {})
     bare.write_file(LOG_START_OFFSET, b"%d" % log.log_start_offset)
     bare_log = open_log(bare, repair=repair, **CONFIG)

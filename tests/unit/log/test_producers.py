@@ -1,4 +1,4 @@
-"""What a leader accepts from producers, and what the log then knows of them."""
+"""Batches of producers that a leader accepts, and the resulting producer state."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_marker_of_a_higher_epoch_starts_the_sequence_anew() -> None:
 def test_transactions_v2_end_with_the_next_epoch(epoch: int, version: int, is_refused: bool) -> None:
     log = open_log()
     lead(log, idempotent(0, producer_epoch=4, txn=True))
-    for _ in range(2):  # A marker that is sent again is taken again.
+    for _ in range(2):  # A marker that is sent again is accepted again.
         end = marker(commit=True, producer_epoch=epoch)
         with pytest.raises(LogAppendError) if is_refused else nullcontext() as refused:
             log.append_as_leader(

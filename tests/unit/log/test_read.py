@@ -1,4 +1,4 @@
-"""A read gives whole batches from the offset on, as many as fit, and nothing from the bound on."""
+"""A read returns whole batches from the offset on, up to the size limit, and nothing from the end offset on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def log(request: pytest.FixtureRequest) -> PartitionLog:
 
 
 def read(log: PartitionLog, offset: int, *, batches: int = 1000, end: int = 1000, min_one: bool = True) -> list[int]:
-    """The base offsets of the batches that are read."""
+    """Return the base offsets of the batches that are read."""
     result = log.read(offset, max_bytes=batches * ONE, end_offset=end, min_one=min_one)
     found = list(iter_batches(result.records, check_crc=True))
     if found:

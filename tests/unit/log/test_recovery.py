@@ -1,4 +1,4 @@
-"""What a log makes of its files after an unclean end, and what it believes of them after a clean one."""
+"""Files of a log that are repaired after an unclean shutdown, or trusted after a clean one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INDEXES = ("index", ".timeindex", ".txnindex")
 
 @pytest.fixture
 def store() -> MemoryStore:
-    """Several segments of two producers, one of them in transactions, closed."""
+    """Several segments of two producers, one of them with transactions, closed."""
     log = open_log(**CONFIG)
     for number in range(6):
         lead(log, idempotent(number, txn=True))
@@ -82,7 +82,7 @@ def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryS
 
 @pytest.mark.parametrize("log_start", [0, 3, 99], ids=["with records", "in a segment", "above all"])
 def test_a_log_that_was_closed_without_a_snapshot_has_no_producers(store: MemoryStore, log_start: int) -> None:
-    """Kafka takes it for one from before there were snapshots, and does not look into the batches."""
+    """Kafka treats it as one from before there were snapshots, and does not read the batches."""
     for name in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
         store.delete_file(name)
     store.write_file(LOG_START_OFFSET, b"%d" % log_start)
@@ -149,7 +149,7 @@ def test_recovery_forgets_expired_producers_from_segment_to_segment() -> None:
     bases = log.store.segments()
     opened = open_log(log.store, repair=True, **CONFIG)
     snapshot = decode_snapshot(opened.store.read_file(file_name(bases[2], SNAPSHOT_SUFFIX)) or b"")
-    # Each segment is recovered by itself, and what it found is loaded from its snapshot for the next one.
+    # Each segment is recovered separately, and the state is loaded from its snapshot for the next one.
     assert [entry.producer_id for entry in snapshot] == list(range(bases[1], bases[2]))
     assert opened.producers.entries == {}
 
@@ -188,7 +188,7 @@ def test_an_offset_that_no_index_row_can_hold_is_a_fault(repair: bool) -> None:
 
 
 def with_row(store: MemoryStore, number: int, position: int) -> PartitionLog:
-    """Open the log by its files, after one index row of the first segment was changed."""
+    """Open the log with its files, after one index row of the first segment was changed."""
     name = file_name(0, INDEX_SUFFIX)
     rows = bytearray(store.read_file(name) or b"")
     rows[8 * number + 4 : 8 * number + 8] = position.to_bytes(4, "big")
@@ -264,7 +264,7 @@ def test_an_epoch_that_begins_with_the_faulty_batch_is_not_noted() -> None:
 
 
 def test_a_segment_of_which_nothing_is_left_ends_where_its_name_says() -> None:
-    """Between two segments of a compacted log offsets are missing: the log does not go back to the end of the first."""
+    """Offsets are missing between two segments of a compacted log: the log does not end where the first one ends."""
     damaged = MemoryStore.from_files({0: batch(), 7: batch(offset=6)}, {})
     log = open_log(damaged, repair=True)
     assert (log.log_end_offset, damaged.size(7)) == (7, 0)

@@ -1,4 +1,4 @@
-"""Followers and mirrors keep the bytes they get, and refuse what cannot follow."""
+"""Followers and mirrors keep the received bytes, and refuse batches that cannot follow."""
 
 from __future__ import annotations
 
@@ -250,16 +250,16 @@ def test_leader_and_follower_have_equal_logs() -> None:
     assert leader.segment_base_offsets == follower.segment_base_offsets
 
 
-TOP = 2**63 - 1  # The greatest offset there is, and so the greatest end of a log.
+TOP = 2**63 - 1  # The maximum offset, and so the maximum end of a log.
 
 
 @pytest.mark.decision("D12")
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_the_end_of_a_log_is_always_an_offset(before: int) -> None:
-    """Kafka's offsets overflow there, and it refuses the batch for going backwards."""
+    """Kafka's offsets overflow there, and it refuses the batch as out of order."""
     log = open_log()
     follow(log, batch(1, offset=TOP - 40))
-    unchanged_after(log, OffsetsOutOfOrder, batch(2, offset=TOP - 1, epoch=log.latest_epoch))  # Alone, and plain.
+    unchanged_after(log, OffsetsOutOfOrder, batch(2, offset=TOP - 1, epoch=log.latest_epoch))  # Alone and plain.
     start = list(run(before, start=TOP - 20, epoch=1))
     for beyond in (batch(2, offset=TOP - 1, epoch=1), batch(1, offset=TOP, epoch=1), batch(9, offset=TOP, epoch=2)):
         caught = unchanged_after(log, OffsetsOutOfOrder, b"".join([*start, beyond, b"more"]))

@@ -1,4 +1,4 @@
-"""Old segments go by log start, size and time, from the oldest on, never past the high watermark."""
+"""Old segments are deleted by log start, size and time, the oldest first, never beyond the high watermark."""
 
 from __future__ import annotations
 

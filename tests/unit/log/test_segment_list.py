@@ -1,4 +1,4 @@
-"""The segments of a log: in order, looked up by offset, and the end of the log moves with what is done to them."""
+"""The segments of a log: ordered, looked up by offset; changes of segments update the end of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.log.partitions import open_log
 
 
 def segments_of(count: int = 4, *, gap: int = 0) -> SegmentList:
-    """Segments of two batches with one record each, and so many offsets that are missing between any two of them."""
+    """Return segments of two batches with one record each, with `gap` missing offsets between any two of them."""
     log = open_log(segment_bytes=2 * len(batch()))
     for number in range(2 * count):
         log.append_as_follower(batch(offset=number + number // 2 * gap), max_epoch=0)
@@ -18,7 +18,7 @@ def segments_of(count: int = 4, *, gap: int = 0) -> SegmentList:
 
 
 def known(segments: SegmentList) -> tuple[list[int], int, int]:
-    """Return where the segments begin, what the active one begins with, and the end; they are the store's too."""
+    """Return the base offsets, the base offset of the active segment, and the end; checks that the store agrees."""
     assert segments.base_offsets == [s.base_offset for s in segments] == segments.store.segments()
     assert segments.active is segments[-1] and len(segments) == len(segments.base_offsets)
     return segments.base_offsets, segments.active.base_offset, segments.end_offset

@@ -1,6 +1,6 @@
-"""Random sequences of steps after which the JVM's log and ours once differed, each cut down to what it takes.
+"""Random sequences of steps after which the JVM's log and kmirror's once differed, each shrunk to its minimum.
 
-tests/interop/sequences draws them. The facts here are the JVM's answers, of Apache Kafka 4.3.1.
+tests/interop/sequences draws them. The expected values are those of the JVM's log, of Apache Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def test_producers_of_one_append_enter_the_table_last_one_first_and_in_a_recover
 
 
 def test_a_producer_whose_epoch_fell_and_rose_keeps_its_earlier_batches_only_in_one_append() -> None:
-    """It was forgotten in between, so a lower epoch was taken. A recovery goes by batches."""
+    """It was forgotten in between, so a lower epoch was accepted. A recovery works batch by batch."""
     first = idempotent(0, pid=5, producer_epoch=1)
     back = idempotent(0, pid=5, offset=1, txn=True) + marker(pid=5, producer_epoch=1, commit=True, offset=2)
     log = open_log()
@@ -170,7 +170,7 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
 
 
 def test_a_log_that_ends_below_its_start_begins_anew_with_an_empty_snapshot() -> None:
-    """As a broker leaves it that cuts inside the only batch: closed at offset 3, it ends at 0 when it is opened."""
+    """The state after a broker truncates inside the only batch: closed at offset 3, it ends at 0 when it is opened."""
     log = open_log()
     follow(log, idempotent(0, 4))
     log.update_high_watermark(4)

@@ -1,4 +1,4 @@
-"""Bytes that are no state file are refused, with the position where that shows."""
+"""Invalid state files are refused, with the position of the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListOffsets finds the first record that is not older, by the index or without it."""
+"""ListOffsets finds the first record that is not older, with or without the index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.spec.wire_values import OffsetSpec
 from tests.builders import batch
 from tests.unit.log.partitions import follow, open_log
 
-# Offset by offset; three records to a batch. They do not ascend, and 70 is there twice.
+# Offset by offset; three records in each batch. They do not ascend, and 70 occurs twice.
 TIMES = [10, 30, 20, 40, 15, 50, 50, 70, 60, 65, 70, 5]
 
 

@@ -1,4 +1,4 @@
-"""A cut takes whole batches, and with them whatever the log knew of them."""
+"""A truncation removes whole batches, and all state of the log that belongs to them."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_a_batch_that_straddles_the_cut_goes_as_a_whole() -> None:
 def test_offsets_that_are_in_no_batch_are_not_given_out_again(
     cut: int, end: int, bases: list[int], closes: bool
 ) -> None:
-    """A consumer that has read up to where the batch behind the gap began must not miss what is written next."""
+    """A consumer that has read up to the start of the batch after the gap must not miss the next records."""
     log = open_log()
-    follow(log, batch(4), batch(2, offset=10))  # What was between the two was compacted away.
+    follow(log, batch(4), batch(2, offset=10))  # The offsets between the two were compacted.
     log.truncate_to(cut)
     assert (log.log_end_offset, log.segment_base_offsets) == (end, bases)
     if closes:
@@ -81,7 +81,7 @@ def test_a_cut_inside_the_batch_in_which_the_log_starts_begins_anew_at_the_start
 
 @pytest.mark.decision("D47")
 def test_what_is_cut_inside_a_batch_is_fetched_again_as_the_leader_has_it() -> None:
-    """Of two histories with other batches in one epoch, what lies between the cut and the batch before was lost."""
+    """With other batches in one epoch, the records between the truncation and the batch before it were lost."""
     leader, follower = open_log(), open_log()
     follow(leader, batch(5), batch(2, offset=5), batch(3, offset=7, epoch=1))
     follow(follower, batch(5), batch(5, offset=5))
@@ -202,7 +202,7 @@ def test_a_table_that_a_cut_shrank_keeps_the_order_of_its_rows() -> None:
     log.truncate_to(2)
     follow(log, batch(1, offset=2))
     log.close()
-    for offset in (2, 3):  # As of the cut, and after it.
+    for offset in (2, 3):  # At the truncation, and after it.
         rows = decode_snapshot(log.store.read_file(file_name(offset, SNAPSHOT_SUFFIX)) or b"")
         # In a map of 16 buckets 16 would come before 1.
         assert [entry.producer_id for entry in rows] == [1, 16]

@@ -17,12 +17,12 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 
 SAMPLE = Path(str(resources.files("kmirror.logdir") / "sample"))
-# What may follow the last batch of a file, and a part of the reason for which it is refused.
+# Bytes that may follow the last batch of a file, and a part of the reason for the refusal.
 TAILS = ((bytes(1), "zero"), (bytes(4096), "the last 4096 bytes of the file are zero"), (b"\1", "1 bytes"))
 
 
 def sample(target: Path, *partitions: str) -> Path:
-    """Copy the sample, or these partitions of it, to a folder of the test's own."""
+    """Copy the sample, or these partitions of it, to the test's folder."""
     folder = target / "sample"
     kept = shutil.ignore_patterns() if not partitions else _only(partitions)
     shutil.copytree(SAMPLE, folder, ignore=kept)
@@ -37,7 +37,7 @@ def _only(partitions: tuple[str, ...]):
 
 
 def messages(base_offset: int, count: int = 1, *, magic: int = 1, codec: Compression = Compression.NONE) -> bytes:
-    """Return messages of an old format in a row, or one wrapper around them."""
+    """Return consecutive messages of an old format, or one wrapper around them."""
     records = [RecordData(b"k%d" % n, b"v" * 20, (), 1000 + n) for n in range(count)]
     return build_message_set(records, magic=magic, base_offset=base_offset, compression=codec)
 
@@ -69,7 +69,7 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, int, str]]:
 
 
 def refused(folder: Path, **options: object) -> FileFault:
-    """Return the error that reading `folder` ends with, after checking that it says everything."""
+    """Return the error of reading `folder`, after checking that it is complete and nothing was changed."""
     before = fingerprint(folder)
     with pytest.raises(FileFault) as caught:
         read_log_dirs(folder, **options)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def refused(folder: Path, **options: object) -> FileFault:
 def assert_refused(
     folder: Path, segments: dict[int, bytes], file: int, position: int, offset: int, reason: str
 ) -> None:
-    """Write a partition of these segments, and see reading end with a fault at this place of the file `file`."""
+    """Write a partition of these segments, and check that reading fails at this place of the file `file`."""
     place = partition(folder, "t-0", segments)
     error = refused(folder)
     assert (error.path, error.position, error.offset) == (place / f"{file:020d}.log", position, offset)

@@ -1,4 +1,4 @@
-"""`kmirror dissect`: which file is what, what is a fault, and where it stops."""
+"""`kmirror dissect`: kinds of files, their faults, and the places where it stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log folder as a whole: its own files, and partitions that are set aside."""
+"""A whole log folder: its own files, and partitions that are set aside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> 
 
 
 def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
-    """A job that began before must not read or write the next topic's files, which have the same names."""
+    """A job that started before must not read or write the files of the new topic, which have the same names."""
     with LogFolder(tmp_path) as folder:
         old = folder.open(TP)
         old.create(0)

@@ -1,4 +1,4 @@
-"""A log folder becomes values, or is left out by name, as a broker would do with it."""
+"""A log folder becomes values, or is skipped because of its name, like in a broker."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_files_that_a_broker_would_delete_or_ignore_are_not_read(tmp_path: Path)
         "notes.txt",
     ):
         (place / name).write_bytes(b"not for us")
-    (place / "00000000000000000005.log").mkdir()  # A broker opens files alone.
+    (place / "00000000000000000005.log").mkdir()  # A broker opens only files.
     assert only(read_log_dirs(tmp_path)).segments == {0: batch(2)}
 
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a log folder: one error names file, byte, offset and reason; nothing is changed."""
+"""Every fault in a log folder: one error names file, byte, offset and reason; nothing is changed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kmirror.records.build import frame_batch
 from tests.builders import batch
 from tests.unit.logdir.folders import SAMPLE, TAILS, assert_refused, checkpoint, partition, refused, sample
 
-# In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
-# are witnesses of every header field outside the checksum.
+# In these logs no offset is missing and none is below the log start, so that the checkpoints and the neighbours show
+# changes of every header field outside the checksum.
 GAPLESS = ("clients", "codecs", "epochs", "idem", "logappend", "txn")
 SEGMENTS = [path for path in sorted(SAMPLE.rglob("*.log")) if path.stat().st_size]
 
@@ -44,7 +44,7 @@ def test_a_segment_cut_inside_a_batch_names_the_batch(segment: Path, tmp_path: P
         error = refused(folder)
         assert error.path == victim
         assert error.position == broken.position
-        if cut - broken.position >= layout.BATCH_LENGTH_AT:  # Else its offset is not there to be read.
+        if cut - broken.position >= layout.BATCH_LENGTH_AT:  # Otherwise its offset cannot be read.
             assert error.offset == broken.base_offset
 
 
@@ -223,12 +223,12 @@ def test_more_records_than_offsets_are_refused_though_the_checksum_holds(tmp_pat
 
 
 def test_attributes_that_a_producer_made_up_are_read_as_a_broker_does(tmp_path: Path) -> None:
-    """A broker keeps the bits that it does not know, so they are no damage; `verify` names them."""
+    """A broker keeps unknown bits, so they are no damage; `verify` reports them."""
     body = bytearray(batch()[layout.ATTRIBUTES_AT :])
     body[1] |= 0x80
     partition(tmp_path, "t-0", {0: frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0)})
     read_log_dirs(tmp_path)
-    body[1] = 5  # A codec that there is not: no broker takes it.
+    body[1] = 5  # A codec that does not exist: no broker accepts it.
     (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0))
     assert "have bits that mean nothing" in refused(tmp_path).reason
 
@@ -363,7 +363,7 @@ def test_a_path_that_the_system_refuses_is_named(name: str, text: str, tmp_path:
 
 
 def test_what_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Permissions are refused by patching: a test that runs as root would be let in anyway."""
+    """Permission errors are patched in, as root ignores permissions."""
     place = partition(tmp_path, "t-0", {0: batch()})
     segment = place / f"{0:020d}.log"
     scandir, read_bytes = os.scandir, Path.read_bytes

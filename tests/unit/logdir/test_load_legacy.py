@@ -1,4 +1,4 @@
-"""Messages of formats 0 and 1 in a log folder are read as they are, and checked as strictly as batches (D21)."""
+"""Messages of formats 0 and 1 in a log folder are read unchanged, and checked as strictly as batches (D21)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GZIP = Compression.GZIP
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What Kafka 2.1.1 wrote, with the checkpoints of a clean shutdown."""
+    """Files of Kafka 2.1.1, with the checkpoints of a clean shutdown."""
     copy = tmp_path / "logs"
     shutil.copytree(WRITTEN, copy)
     rows = [f"{name.rpartition('-')[0]} {name.rpartition('-')[2]} {end}" for name, end in ENDS.items()]
@@ -68,7 +68,7 @@ def test_a_flipped_bit_anywhere_is_found_where_it_is(folder: Path, name: str) ->
         assert error.path == victim
         if spot - hit.position >= layout.LOG_OVERHEAD:
             assert error.position == hit.position
-        else:  # A wrong offset may show at the next message, or at the end; a wrong size wherever it leads.
+        else:  # A wrong offset may show at the next message, or at the end; a wrong size at any place.
             assert error.position is not None and error.position >= hit.position
 
 
@@ -83,7 +83,7 @@ def test_a_cut_inside_a_message_names_the_message(folder: Path, name: str) -> No
         victim.write_bytes(data[:cut])
         error = refused(folder)
         assert (error.path, error.position) == (victim, torn.position)
-        if cut == torn.position:  # Nothing is torn, but the recovery point knows of more.
+        if cut == torn.position:  # Nothing is torn, but the recovery point is higher.
             assert error.offset == found[found.index(torn) - 1].next_offset
         elif cut - torn.position >= layout.BATCH_LENGTH_AT:
             assert error.offset == (torn.last_offset if isinstance(torn, LegacyBatch) else torn.base_offset)
@@ -175,7 +175,7 @@ def test_a_wrapper_that_cannot_be_read_is_refused_though_its_checksum_holds(
 
 
 def test_a_log_may_begin_inside_a_wrapper(tmp_path: Path) -> None:
-    """A replica that began at a log start inside a wrapper has all of it, in a segment of that name."""
+    """A replica that began at a log start inside a wrapper has the whole wrapper, in a segment of that name."""
     whole = messages(10, 5, codec=GZIP)
     partition(tmp_path, "t-0", {12: whole + messages(15)})
     (files,) = read_log_dirs(tmp_path).partitions.values()
@@ -185,7 +185,7 @@ def test_a_log_may_begin_inside_a_wrapper(tmp_path: Path) -> None:
 def test_a_checkpoint_that_gives_a_message_an_epoch_is_contradicted_by_it(tmp_path: Path) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(["0 1"])}
     partition(tmp_path, "t-0", {0: messages(0, 2) + batch(offset=2)}, files)
-    read_log_dirs(tmp_path)  # After a crash the checkpoint is no witness.
+    read_log_dirs(tmp_path)  # After a crash the checkpoint proves nothing.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"")
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(messages(0)), 1)

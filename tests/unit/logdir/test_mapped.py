@@ -1,4 +1,4 @@
-"""A file that is looked at where it lies: what is asked of the system is a hint, and may be refused."""
+"""A mapped file: requests to the system are hints, and may be refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmirror.logdir import mapped as module
 from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import mapped
 
-DATA = bytes(range(256)) * 64 * 1024  # Sixteen mebibytes, a window that is given back.
+DATA = bytes(range(256)) * 64 * 1024  # Sixteen mebibytes: one window that is released.
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
 
 
 class Advised:
-    """Stands for a map, and keeps what is asked of the system."""
+    """A fake map that records the hints."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, int, int]] = []

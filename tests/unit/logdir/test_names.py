@@ -1,4 +1,4 @@
-"""One table of names of folders; all that reads a log folder finds the same partitions in it."""
+"""One table of folder names; all readers of a log folder find the same partitions."""
 
 from __future__ import annotations
 

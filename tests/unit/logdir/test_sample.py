@@ -1,4 +1,4 @@
-"""The embedded sample holds what a mirror must be able to carry."""
+"""The embedded sample contains all kinds of data that a mirror must copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.records import Batch, Compression, ControlType, iter_batches
 from tests.unit.logdir.folders import SAMPLE
 
 SIZE_MAX = 1_000_000
-# What the broker itself answered for `txn`, where it lies below the log end.
+# Kafka's own values for `txn`, where they are below the log end.
 LAST_STABLE_OFFSETS = {0: 74, 2: 50}
 
 

@@ -1,4 +1,4 @@
-"""The file store does what the memory store does, and leaves Kafka's files on the disk."""
+"""The file store behaves like the memory store, and leaves Kafka's files on the disk."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def test_a_replacement_that_counts_takes_the_place_of_all_that_it_covers(tmp_pat
 
 
 class Compaction(NamedTuple):
-    """A closed log whose first two segments are to be replaced by one."""
+    """A closed log whose first two segments will be replaced by one."""
 
     place: Path
     before: dict[str, bytes]
-    old: list[str]  # The files of the two.
+    old: list[str]  # Files of these two.
     new: dict[str, bytes]
 
     @property
@@ -122,7 +122,7 @@ def compaction(tmp_path: Path) -> Compaction:
 
 @pytest.mark.parametrize("deleted", [0, 1, 3, 4, 8])
 def test_a_swap_is_finished_with_all_files_of_its_segment(compaction: Compaction, deleted: int) -> None:
-    """Of the old segments, which Kafka deletes file by file, an index must not be taken for the new one's."""
+    """An old segment's index, which Kafka deletes file by file, must not be used for the new one."""
     place, before, old, new = compaction
     for name, data in new.items():
         (place / f"{name}.swap").write_bytes(data)
@@ -148,7 +148,7 @@ def test_files_that_a_swap_has_not_renamed_yet_are_renamed(compaction: Compactio
 
 @pytest.mark.parametrize("renamed", [1, 2, 3])
 def test_a_swap_does_not_count_before_all_its_files_have_the_name(compaction: Compaction, renamed: int) -> None:
-    """Kafka renames the log first; as long as another file is `.cleaned`, the old segments count."""
+    """Kafka renames the log first; while another file is `.cleaned`, the old segments count."""
     for number, kind in enumerate(("log", "index", "timeindex", "txnindex")):
         name = f"{0:020d}.{kind}"
         suffix = ".swap" if number < renamed else ".cleaned"
@@ -170,7 +170,7 @@ KINDS = ("index", "log", "timeindex", "txnindex")
 
 
 def segment_files(suffixes: dict[int, str], *, counts: dict[int, int]) -> dict[str, bytes]:
-    """All files of the segments at these base offsets, under names with these suffixes."""
+    """Return all files of the segments at these base offsets, under names with these suffixes."""
     return {
         f"{base:020d}.{kind}{suffix}": batch(counts[base], offset=base) if kind == "log" else b"%d" % counts[base]
         for base, suffix in suffixes.items()
@@ -197,7 +197,7 @@ SWAPS = {
 def test_a_power_cut_while_a_swap_is_finished_changes_nothing_about_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, bytes], left: dict[str, bytes]
 ) -> None:
-    """It comes after the first few deletes and renames, and twice more in what is left of them."""
+    """It comes after the first few deletes and renames, and twice more during the rest."""
 
     class PowerCut(Exception):
         pass
@@ -230,7 +230,7 @@ def test_a_power_cut_while_a_swap_is_finished_changes_nothing_about_its_end(
 
 
 def test_only_what_is_about_a_segment_is_deleted(files: FileStore) -> None:
-    """A deleted snapshot of a metadata log is Kafka's to look at."""
+    """A deleted snapshot of a metadata log belongs to Kafka."""
     kept = ["00000000000000000012-0000000001.checkpoint.deleted", "notes.deleted", "x.swap"]
     for name in (*kept, f"{3:020d}.log.deleted", f"{3:020d}.snapshot.deleted", f"{3:020d}.txnindex.cleaned"):
         (files.path / name).touch()
@@ -331,7 +331,7 @@ def test_a_view_of_pages_that_are_cut_off_can_still_be_read(files: FileStore) ->
     files.append(0, b"x" * size)
     old = files.view(0)
     files.append(0, b"z")
-    newer = files.view(0)  # A longer map; the one under `old` lingers.
+    newer = files.view(0)  # A longer map; the one under `old` still exists.
     files.truncate(0, 0)
     assert bytes(old) == b"x" * size and bytes(newer) == b"x" * size + b"z"
     assert not list(files.path.glob("*.tmp"))
@@ -487,7 +487,7 @@ def test_checkpoints_that_were_put_off_are_written_once_as_they_are_by_then(
     assert path.read_text() == "0\n5\n" + "".join(f"t {number} {number}\n" for number in range(5))
     with folder.batch():
         stores[0].write_file(HIGH_WATERMARK, b"7")
-    stores[1].write_file(HIGH_WATERMARK, b"8")  # Outside, and so written at once, with all that was put off.
+    stores[1].write_file(HIGH_WATERMARK, b"8")  # Outside, and so written immediately, with all that was postponed.
     expected = path.read_text()
     assert expected.startswith("0\n5\nt 0 7\nt 1 8\n")
     path.unlink()

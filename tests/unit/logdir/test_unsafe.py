@@ -1,4 +1,4 @@
-"""A folder whose owner flushes in jobs: what is safe when, and in which order it becomes so."""
+"""A folder that is flushed in jobs: data that is safe, and the order in which it becomes safe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TP = TopicPartition("a.topic-with_all", 3)
 
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of what was flushed, in their order."""
+    """The names of the flushed files, in their order."""
     names: list[str] = []
     fsync = os.fsync
 
@@ -81,7 +81,7 @@ def test_a_cut_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list
 
 
 def test_an_append_to_a_log_that_was_cut_waits_until_that_is_safe(tmp_path: Path, flushed: list[str]) -> None:
-    """Else a power cut could leave new bytes in front of old ones, below a recovery point that says they are whole."""
+    """Otherwise a power cut could leave new bytes in front of old ones, below a recovery point that covers them."""
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     store, other = folder.open(TP), folder.open(TopicPartition("other", 0))
     for each in (store, other):

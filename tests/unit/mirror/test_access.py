@@ -1,4 +1,4 @@
-"""When the cleaner may work on a mirrored log that is led here (D46)."""
+"""Cleaner runs on a mirrored log that is led here: when they are allowed (D46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which state writes the mirror coordinator accepts: fencing, the table of states, the last mirrored epoch."""
+"""State writes that the mirror coordinator accepts: fencing, the table of states, the last mirrored epoch."""
 
 from __future__ import annotations
 

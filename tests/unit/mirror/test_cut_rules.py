@@ -1,4 +1,4 @@
-"""Where a log is cut, who is still uncut, and the epoch after a stop: each branch by itself."""
+"""Truncation offset of a log, replicas that must still truncate, and the epoch after a stop: each branch separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failback removes, where the two logs have nothing in common."""
+"""Records that a failback removes if the two logs have nothing in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a mirror fetcher asks for more, and when for less (D70)."""
+"""Growth and reduction of the fetch size of a mirror (D70)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST, MOST, ALL = 100, 1_000, 300
 
 
 class Line:
-    """One fetcher of two partitions, and how long its answers take."""
+    """One fetcher of two partitions, and the duration of its responses."""
 
     def __init__(self, most: int = MOST) -> None:
         configs = Configs(
@@ -39,7 +39,7 @@ class Line:
         self.fetcher.partitions = {each.tp: each for each in (self.one, self.other)}
 
     def answer(self, took: Duration, *, full: int = 1, throttled: bool = False) -> tuple[int, int]:
-        """Take an answer that was full of some partitions; return what the next one asks for."""
+        """Process a response that was full for some partitions; return the sizes of the next request."""
         fetcher = self.fetcher
         fetcher.asked_at = fetcher.answered_at + SECOND
         fetcher.answered_at = fetcher.asked_at + took

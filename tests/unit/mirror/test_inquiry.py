@@ -1,4 +1,4 @@
-"""What an answer to DescribeMirrors teaches of one partition, and when it teaches nothing."""
+"""Use of a DescribeMirrors response for one partition, and responses that are ignored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kmirror.spec.error_codes import ErrorCode
 TP = TopicPartition("orders", 1)
 OURS, OTHER = Uuid.from_ints(1, 2), Uuid.from_ints(3, 4)
 EPOCH = 5
-"""Leader epoch of the source's leader, as the metadata says."""
+"""Leader epoch of the source's leader, from the metadata."""
 BEFORE = Upstream(clusters=("before",))
 
 
@@ -45,7 +45,7 @@ def inquiry(topic_id: Uuid = OURS, *, has_describe: bool = True) -> Inquiry:
 def described(
     *, partition: int = TP.partition, error: int = 0, epoch: int = EPOCH, topic_id: Uuid = Uuid.ZERO, cluster: int = 0
 ) -> Described:
-    """Return an answer by which `above` is upstream of the source."""
+    """Return a response with `above` upstream of the source."""
     row = PartitionLineage(
         partition_index=partition,
         error_code=error,

@@ -1,4 +1,4 @@
-"""Which cluster wrote which epochs, and up to which epoch two logs can be equal (D45)."""
+"""Clusters that wrote the epochs of a log, and the epoch up to which two logs can be equal (D45)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_mirror_and_its_source_part_where_the_mirror_began_to_write() -> None:
 
 
 def test_equal_numbers_of_two_clusters_are_not_shared() -> None:
-    """Cluster a wrote epoch 1 itself, was cut to epoch 0, and got epoch 1 of b."""
+    """Cluster a wrote epoch 1 itself, truncated to epoch 0, and got epoch 1 from b."""
     assert shared_epoch(A, written_on(A, 1, "b")) == 0
 
 

@@ -1,4 +1,4 @@
-"""`mirror.name`: names, suffixes, and what cannot be a mirror's name (D7)."""
+"""`mirror.name`: names, suffixes, and invalid mirror names (D7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a leader of a mirrored partition still knows in its next leader epoch."""
+"""State of a mirrored partition's leader that it keeps in its next leader epoch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stopping() -> MirrorPartition:
 
 @pytest.mark.decision("D68")
 def test_a_leader_whose_epoch_is_raised_twice_knows_all_that_was_persisted_before() -> None:
-    """Between the two it has not read the state again."""
+    """It has not read the state again between the two."""
     mp = stopping()
     raised = mp.for_new_leader(led_before=True).for_new_leader(led_before=True)
     assert raised.state is None, "another state may be persisted"

@@ -1,4 +1,4 @@
-"""The reason that DescribeMirrors gives for a lag that is not known (D38, D62)."""
+"""The reason that DescribeMirrors gives for an unknown lag (D38, D62)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a source is asked again, and about what."""
+"""Times and subjects of the next requests to a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How transactions ended that a cut reopens: which outcomes are remembered, and which no longer hold (D29, D42)."""
+"""Outcomes of transactions that a truncation reopens: remembered ones, and ones that no longer hold (D29, D42)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mirrored(*batches: bytes) -> PartitionLog:
 
 
 def cut(log: PartitionLog, offset: int, known: CutMarkers) -> CutMarkers:
-    """Cut a log as a leader does; return the outcomes that are known afterwards."""
+    """Truncate a log like a leader; return the outcomes that are known afterwards."""
     tail = tail_of(log, offset)
     log.truncate_to(offset)
     return tail.reopened(log, known)

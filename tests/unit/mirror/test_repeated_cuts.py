@@ -1,4 +1,4 @@
-"""When a log that is cut over and over is cut no more."""
+"""Limit of repeated truncations of a log."""
 
 from __future__ import annotations
 

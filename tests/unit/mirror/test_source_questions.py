@@ -1,4 +1,4 @@
-"""One question of a kind under way to each broker of a source, and what becomes of those who ask meanwhile."""
+"""One request of a kind in flight to each broker of a source; others wait for the next."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ELSEWHERE = Endpoint("source", 2)
 
 
 class Told(RemoteCluster):
-    """A source that keeps what it is asked until the test answers."""
+    """A source that keeps its requests until the test answers them."""
 
     def __init__(self, context: MirrorContext) -> None:
         super().__init__("mirror-m", context.broker.requester, (HERE,), timeout_ms=1000)
@@ -45,7 +45,7 @@ class Told(RemoteCluster):
 
 
 class Stage:
-    """A broker with six partitions MIRRORING, and a question that its partitions ask of a `Told` source."""
+    """A broker with six partitions in MIRRORING, and a question that its partitions ask the source."""
 
     def __init__(self, p: Pair) -> None:
         self.context = p.b.component(1).context
@@ -111,7 +111,7 @@ def test_who_asks_in_one_event_shares_a_request(stage: Stage) -> None:
 
 @pytest.mark.decision("D32")
 def test_who_asks_while_a_question_is_under_way_waits_for_the_next(stage: Stage) -> None:
-    """The answer was perhaps given before it mattered."""
+    """The response may have been made before it mattered."""
     stage.ask("t0")
     stage.ask("t1")
     stage.ask("t2")
@@ -201,13 +201,13 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
 
 @pytest.mark.decision("D32")
 def test_in_any_order_everybody_is_told_once_and_nothing_that_was_asked_before(stage: Stage) -> None:
-    """Partitions ask, brokers answer or do not, and leadership moves, at random."""
+    """Partitions ask, brokers respond or do not, and leaders move, at random."""
     for seed in range(60):
         Walk(stage, Random(seed)).run()
 
 
 class Walk:
-    """A random order of events; a request's answer is the number of the request."""
+    """A random order of events; the response to a request is the number of the request."""
 
     def __init__(self, stage: Stage, random: Random) -> None:
         self.stage, self.random = stage, random
@@ -255,7 +255,7 @@ class Walk:
         self.end_event()
 
     def move(self) -> None:
-        """Begin another leader epoch for a partition: it is not told any more, and may ask anew."""
+        """Begin another leader epoch for a partition: its old question gets no answer, and it may ask again."""
         name = self.random.choice(NAMES)
         mp = self.stage.mp(name).for_new_leader()
         mp.state = MirrorState.MIRRORING

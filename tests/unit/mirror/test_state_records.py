@@ -1,4 +1,4 @@
-"""`__mirror_state`: keys that compaction respects, and the KIP's own dump byte for byte (D8, D9)."""
+"""`__mirror_state`: keys for compaction, and the KIP's own dump byte for byte (D8, D9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEYS = [StateKey("m", TOPIC_ID, partition) for partition in range(4)] + [StateKe
 
 
 def compacted(records: list[KeyValue]) -> list[KeyValue]:
-    """Return the last record of every key, in their order, as the log cleaner leaves them."""
+    """Return the last record of every key, in order, as the log cleaner would keep them."""
     last = {key: number for number, (key, _) in enumerate(records)}
     return [record for number, record in enumerate(records) if last[record[0]] == number]
 
@@ -63,13 +63,13 @@ def test_compaction_keeps_every_partition() -> None:
 
 
 def literal_key(record_type: int, mirror: str) -> bytes:
-    """Return a key as the KIP lays it out: the mirror's name alone."""
+    """Return a key in the KIP's layout: the mirror's name alone."""
     name = mirror.encode()
     return record_type.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
 
 
 def literal_value(topic: str, partition: int, state: int) -> bytes:
-    """Return a state as the KIP lays it out, version 0, flexible."""
+    """Return a state in the KIP's layout, version 0, flexible."""
     name = topic.encode()
     compact = (len(name) + 1).to_bytes(1, "big") + name
     return bytes(2) + compact + partition.to_bytes(4, "big") + state.to_bytes(1, "big") + b"\x00"
@@ -78,7 +78,7 @@ def literal_value(topic: str, partition: int, state: int) -> bytes:
 @pytest.mark.decision("D8")
 @pytest.mark.kip("1279", "__mirror_state")
 def test_the_literal_key_keeps_one_partition_of_a_mirror() -> None:
-    """With the KIP's key compaction loses all partitions of a mirror but one (D8)."""
+    """With the KIP's key compaction removes all partitions of a mirror but one (D8)."""
     records: list[KeyValue] = [
         (literal_key(2, "my-mirror"), literal_value("my-topic", partition, 1)) for partition in range(50)
     ]

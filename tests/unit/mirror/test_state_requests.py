@@ -1,4 +1,4 @@
-"""What goes into one request for states, what waits for its answer, and how each row ends."""
+"""Grouping of requests for states, requests that wait for a response, and the outcome of each row."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Row:
 
 
 class Nodes:
-    """Broker 1, which asks, and what it knows: topic "near" is coordinated by itself, "far" by broker 2."""
+    """Broker 1, and its metadata: topic "near" is coordinated by itself, "far" by broker 2."""
 
     node_id = 1
 
@@ -85,7 +85,7 @@ class Nodes:
 
 
 class Asking(StateRequests[Row, int]):
-    """Rows that are answered with a number; `ended` has how each ended."""
+    """Rows that are answered with a number; `ended` has the outcome of each."""
 
     def __init__(self, nodes: Nodes) -> None:
         super().__init__(cast("BrokerContext", nodes), cast("MirrorCoordinator", nodes))
@@ -118,7 +118,7 @@ class Asking(StateRequests[Row, int]):
 
 
 def answer(**states: int) -> Message:
-    """Return an answer with these numbers for partitions 0 of these topics."""
+    """Return a response with these numbers for partitions 0 of these topics."""
     topics = [TopicResult(name=name, partitions=[PartitionResult(state=state)]) for name, state in states.items()]
     return ReadMirrorStatesResponse(topics=topics)
 
@@ -214,7 +214,7 @@ def test_each_row_is_routed_once_however_many_requests_it_takes(
     for number in range(5 * ROWS_MAX):
         asking.ask(Row("far", number))
     nodes.end_event()
-    for reply in nodes.replies:  # It grows meanwhile.
+    for reply in nodes.replies:  # The list grows meanwhile.
         reply(0, None)
         nodes.end_event()
     assert [len(places) for _, _, places in nodes.take_sent()] == [ROWS_MAX] * 5

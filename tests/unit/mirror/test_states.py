@@ -1,4 +1,4 @@
-"""The table of states: legal transitions, reachable states, and a legal way to whatever the user wants (D4, D5, D6)."""
+"""The table of states: legal transitions, reachable states, and a legal path to every wish of the user (D4, D5, D6)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_follows_is_legal(wish: Wish, state: MirrorState) -> None:
 )
 @pytest.mark.parametrize("state", list(S), ids=lambda s: s.name)
 def test_every_wish_comes_true_from_every_state(wish: Wish, goal: MirrorState, state: MirrorState) -> None:
-    """PREPARING and STOPPING are left by their own action: to MIRRORING, and to STOPPED."""
+    """PREPARING and STOPPING end by their own action: in MIRRORING, and in STOPPED."""
     by_action = {S.PREPARING: S.MIRRORING, S.STOPPING: S.STOPPED}
     seen = []
     while state is not goal and state not in seen:

@@ -27,7 +27,7 @@ def test_a_stop_goes_through_its_steps_in_order() -> None:
     facts, steps = MIRRORED, []
     brings_about = {
         StopStep.DECIDE: {"is_decided": True},
-        StopStep.CUT: {"is_cut": True, "is_level": False},  # Followers have not cut yet.
+        StopStep.CUT: {"is_cut": True, "is_level": False},  # Followers have not truncated yet.
         StopStep.WAIT: {"is_level": True},
         StopStep.BUMP: {"is_bumped": True},
         StopStep.RESET: {"is_reset": True},

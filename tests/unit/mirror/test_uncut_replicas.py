@@ -1,4 +1,4 @@
-"""The persisted list of replicas that must cut: what is on it before a leader cuts, and what it demands (D30)."""
+"""The persisted list of replicas that must truncate: its content before a leader truncates, and its demands (D30)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is upstream of a log, told from cluster to cluster, and which of them close a ring."""
+"""Clusters upstream of a log, passed on from cluster to cluster, and the detection of rings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_nothing_comes_through_where_one_of_them_prepares(first: bool, second: b
 
 @pytest.mark.decision("D58")
 def test_a_cluster_that_finds_itself_tells_the_way_to_itself_and_no_further() -> None:
-    """Else what each knows of a ring would be as old as the ring."""
+    """Otherwise each cluster's knowledge of a ring would be as old as the ring."""
     told = Upstream(("b", "c", "x"), (6, 5, 1), is_complete=False).behind(9, "a", "c", prepares=False)
     assert (told.clusters, told.is_complete) == (("a", "b", "c"), True)
     assert told.true_at == 5

@@ -1,4 +1,4 @@
-"""A node that notes its events and does what a test wants, and a host for it."""
+"""A node that records its events and runs a function of the test, and a host for it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kmirror.net.host import Host
 
 T = TypeVar("T")
 WITHIN_S = 20.0
-"""A deadline, not a measure: what is waited for comes at once."""
+"""A deadline, not a measure: the awaited events are immediate."""
 OnEvent = Callable[[Instant, Event], list[Effect]]
 
 
 class Recorder:
-    """A node whose answers are a function's."""
+    """A node whose effects come from a function."""
 
     def __init__(self, on_event: OnEvent | None = None) -> None:
         self.events: list[Event] = []
@@ -33,12 +33,12 @@ class Recorder:
         return effects
 
     def of(self, kind: type[T]) -> list[T]:
-        """Return the events of a kind so far."""
+        """Return the events of a kind until now."""
         return [event for event in self.events if isinstance(event, kind)]
 
 
 def hosted(script: Callable[[Host], Awaitable[None]]) -> None:
-    """Run a script with a host on a loop of its own."""
+    """Run a script with a host on a separate loop."""
 
     async def run() -> None:
         host = Host(asyncio.get_running_loop())

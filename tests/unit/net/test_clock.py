@@ -33,7 +33,7 @@ def test_it_runs_on_when_the_wall_is_set_back() -> None:
 def test_it_leaps_when_the_wall_is_well_ahead() -> None:
     hands = Hands()
     clock = hands.clock()
-    hands.wall += 3_600  # The machine slept: the other clock stood still.
+    hands.wall += 3_600  # The machine slept: the other clock stopped.
     assert clock.now() == 1_000_000_000_000
     assert clock.follow_wall()
     assert clock.now() == 1_003_600_000_000

@@ -1,4 +1,4 @@
-"""From socket to file only the system copies what a mirror fetches, but for as much as the scratch buffer holds."""
+"""Between socket and file, a mirrored batch is copied only by the system, except for bytes in the scratch buffer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCHES = 32
 
 
 def fetched(number: int, codec: Compression) -> bytes:
-    """Return what a socket gives of an answer with `BATCHES` batches of about 128 KiB."""
+    """Return the bytes of a response with `BATCHES` batches of about 128 KiB."""
     first = number * BATCHES
     values = [os.urandom(128 << 10) for _ in range(BATCHES)]
     batches = [
@@ -44,7 +44,7 @@ def fetched(number: int, codec: Compression) -> bytes:
 
 
 def mirror(stream: memoryview, reader: FrameReader, log: PartitionLog) -> int:
-    """Receive an answer in large pieces and append what it has; return how many bytes came to the scratch buffer."""
+    """Receive a response in large pieces and append its batches; return the number of bytes in the scratch buffer."""
     copied = at = 0
     while at < len(stream):
         began = reader.is_between
@@ -68,7 +68,7 @@ def test_what_is_mirrored_is_copied_once_and_never_decoded(tmp_path: Path, codec
     with LogFolder(tmp_path) as folder:
         log = PartitionLog.open(TP, folder.open(TP), LogConfig(), now_ms=0)
         streams = [memoryview(fetched(number, codec)) for number in range(3)]
-        mirror(streams[0], reader, log)  # The memory to receive into is asked for once.
+        mirror(streams[0], reader, log)  # The memory to receive into is requested once.
         for stream in streams[1:]:
             tracemalloc.start()
             try:

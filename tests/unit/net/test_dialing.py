@@ -1,4 +1,4 @@
-"""How long is a peer waited for that does not answer? `socket.connection.setup.timeout.ms`, as in Kafka's client."""
+"""Timeout of a connection to an unresponsive peer: `socket.connection.setup.timeout.ms`, as in Kafka's client."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ VERSION = 9
 ACKED_BEFORE_KILL = 150
 NOT_LEADER = 6
 TOO_FEW = (3, 7, 19, 20)
-"""UNKNOWN_TOPIC_OR_PARTITION of a broker that starts, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS and _AFTER_APPEND."""
+"""UNKNOWN_TOPIC_OR_PARTITION of a starting broker, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS and _AFTER_APPEND."""
 ROUNDS = int(os.environ.get("KMIRROR_KILL_ROUNDS", "3"))
 
 
 class Writer(threading.Thread):
-    """Writes one record after the other with acks=all until the server is gone, and remembers what was acknowledged.
+    """Writes records one by one with acks=all until the server is gone, and remembers the acknowledged ones.
 
-    One that `insists` writes each record until it is taken, whoever dies meanwhile, and ends when it `may_end`.
+    With `insists` it repeats each record until it is accepted, despite dying brokers, and ends when it `may_end`.
     """
 
     def __init__(self, servers: list[Endpoint], turn: int, *, insists: bool = False) -> None:
@@ -90,7 +90,7 @@ class Writer(threading.Thread):
 
 @contextmanager
 def served(data: Path, brokers: int) -> Iterator[tuple[subprocess.Popen[bytes], list[Endpoint]]]:
-    """Start `kmirror serve` as a process of its own."""
+    """Start `kmirror serve` in a separate process."""
     properties = data.parent / "server.properties"
     properties.write_text(
         "".join(f"{key}={value}\n" for key, value in {**SESSIONS, "min.insync.replicas": "1"}.items())
@@ -109,7 +109,7 @@ def served(data: Path, brokers: int) -> Iterator[tuple[subprocess.Popen[bytes], 
 
 @contextmanager
 def opened(data: Path, brokers: int, **options: object) -> Iterator[TcpCluster]:
-    """Start a cluster over the folder, and stop it in order."""
+    """Start a cluster with the folder, and stop it in order."""
     with TcpCluster(brokers=brokers, data=data, configs=SESSIONS, **options) as cluster:  # type: ignore[arg-type]
         yield cluster
         cluster.stop()
@@ -140,7 +140,7 @@ def test_nothing_acknowledged_is_lost_by_a_process_that_is_killed_under_load(tmp
 
 
 def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tmp_path: Path) -> None:
-    """50 rounds with KMIRROR_KILL_ROUNDS=50; a round is some two seconds."""
+    """50 rounds with KMIRROR_KILL_ROUNDS=50; a round takes some two seconds."""
     with opened(tmp_path, 3) as cluster:
         cluster.create_topic("orders", configs={"min.insync.replicas": "2"})
         writer = Writer([cluster.endpoint(broker_id) for broker_id in cluster.broker_ids], 0, insists=True)

@@ -1,4 +1,4 @@
-"""Frames are cut from a stream wherever it is torn, and nothing is allocated for what a prefix merely says."""
+"""Frames are split from a stream of any pieces, and nothing is allocated for a length prefix alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 1 << 20
 
 
 def feed(reader: FrameReader, stream: bytes, pieces: list[int]) -> list[bytes]:
-    """Give a stream to a reader in pieces of at most these sizes, as sockets do, and return the frames."""
+    """Give a stream to a reader in pieces of at most these sizes, like sockets, and return the frames."""
     found: list[bytes] = []
     turn = 0
     while stream and not reader.fault:
@@ -86,7 +86,7 @@ def test_memory_follows_what_has_come_and_not_what_was_announced() -> None:
 
 
 def allocated(run: Callable[[], object]) -> int:
-    """Return the most bytes that were asked for at a time."""
+    """Return the peak of allocated bytes."""
     tracemalloc.start()
     try:
         run()
@@ -96,7 +96,7 @@ def allocated(run: Callable[[], object]) -> int:
 
 
 def receive(reader: FrameReader, size: int) -> list[Chunk]:
-    """Have a frame of `size` bytes come in pieces of 64 KiB; return it, not a copy."""
+    """Receive a frame of `size` bytes in pieces of 64 KiB; return it without a copy."""
     found: list[Chunk] = []
     left = 4 + size
     stream = size.to_bytes(4, "big")

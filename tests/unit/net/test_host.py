@@ -1,4 +1,4 @@
-"""A host carries out effects as the kernel's events say: in order, one event after the other."""
+"""A host carries out effects as the kernel's events require: in order, one event after the other."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_link_that_breaks_is_told_to_both_ends_once(over: str) -> None:
         await host.until(lambda: bool(client.of(ResponseReceived)))
         host.kill("server")
         await host.until(lambda: bool(client.of(LinkClosed)))
-        host.perform("client", sends(b"two", link=link))  # Nobody listens there any more.
+        host.perform("client", sends(b"two", link=link))  # There is no listener any more.
         await host.until(lambda: len(client.of(LinkClosed)) == 2)
         assert server.of(LinkClosed) == []
         assert len(server.of(RequestReceived)) == 1
@@ -167,7 +167,7 @@ def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
         link, port = place(host, server, client, over)
         host.perform("client", sends(*(b"frame %d" % n for n in range(20)), link=link))
         await host.until(lambda: len(client.of(ResponseReceived)) == 20)
-        # Each was handed over only when the one before had been answered.
+        # Each was sent only when the one before had been answered.
         assert [int(bytes(event.frame)) for event in client.of(ResponseReceived)] == list(range(1, 21))
         port.close()
 
@@ -194,7 +194,7 @@ def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
         host.kill("server")
         await host.until(lambda: bool(client.of(LinkClosed)))
         assert counted(host, link)["closed"] == 1
-        host.perform("client", sends(b"two", link=link))  # Nobody listens there any more.
+        host.perform("client", sends(b"two", link=link))  # There is no listener any more.
         await host.until(lambda: len(client.of(LinkClosed)) == 2)
         told = counted(host, link)
         assert (told["opened"], told["closed"], told["secured"], told["not_secured"]) == (1, 1, 0, 0)
@@ -210,7 +210,7 @@ def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
 
 
 def test_it_is_told_when_an_answer_was_written(over: str) -> None:
-    size = 30_000_000  # More than the system takes at once.
+    size = 30_000_000  # More than the system accepts at once.
 
     def timed(now: Instant, event: Event) -> list[Effect]:
         match event:

@@ -1,4 +1,4 @@
-"""A link tells its owner what follows from what came, and nothing of what does not."""
+"""A link notifies its owner of received frames and of its end, and of nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZE = 1 << 20
 
 
 class Owner:
-    """Counts what a link asks of a host."""
+    """Counts the calls of a link to its host."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -45,7 +45,7 @@ class Owner:
 
 
 async def in_pieces(stream: bytes, most: int, *, size: int) -> Owner:
-    """Return who was told of a stream that came in pieces of `size` bytes."""
+    """Return the owner after a stream that came in pieces of `size` bytes."""
     loop = asyncio.get_running_loop()
     owner, (ours, theirs) = Owner(loop), socket.socketpair()
     ours.setblocking(False)
@@ -69,7 +69,7 @@ def test_a_piece_of_a_long_frame_asks_nothing_of_its_owner() -> None:
 
 
 class Pieces:
-    """A socket that has pieces of these sizes to give, and the loop that watches it."""
+    """A socket that provides pieces of these sizes, and the loop that watches it."""
 
     def __init__(self, *sizes: int) -> None:
         self.left = list(sizes)
@@ -83,7 +83,7 @@ class Pieces:
             raise BlockingIOError
         size = self.left.pop(0)
         assert size <= len(view)
-        view[:4] = (100 << 20).to_bytes(4, "big")  # Of the first piece it is the frame's size.
+        view[:4] = (100 << 20).to_bytes(4, "big")  # The size of the frame, in the first piece.
         return size
 
     def add_reader(self, fd: int, call: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Who may connect, and for how long: ports, `max.connections` and its kin, `connections.max.idle.ms`."""
+"""Limits of connections: ports, `max.connections` and related configs, `connections.max.idle.ms`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_more_connections_than_the_broker_takes_wait_for_a_place() -> None:
     async def script(host: Host) -> None:
         node, port = started(host, LinkOptions(links_max=1))
         _, first = await connected(port)
-        _, second = await connected(port)  # The system takes it up; the node is not told.
+        _, second = await connected(port)  # The system accepts it; the node is not notified.
         await host.until(lambda: bool(node.of(LinkOpened)))
         assert len(node.of(LinkOpened)) == 1
         first.close()

@@ -1,4 +1,4 @@
-"""Which loop runs the nodes: uvloop's where it is installed, else asyncio's."""
+"""The event loop of the nodes: uvloop's if it is installed, else asyncio's."""
 
 from __future__ import annotations
 

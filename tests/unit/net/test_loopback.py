@@ -1,4 +1,4 @@
-"""What may be broken without asking: loopback, and no other address of this machine."""
+"""Targets that may be broken without asking: loopback, and no other address of this machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_proxy_and_fuzzer_mean_the_same(host: str) -> None:
 def test_an_address_of_this_machine_that_others_reach_is_not_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
         try:
-            opened.connect(("192.0.2.1", 9))  # Sends nothing, and names the address that would be sent from.
+            opened.connect(("192.0.2.1", 9))  # Sends nothing, but shows the source address that would be used.
         except OSError:
             pytest.skip("this machine has no other address")
         own = opened.getsockname()[0]

@@ -1,4 +1,4 @@
-"""Timers fire at their time, whatever those that fire before them set or cancel. The loop's time is a number here."""
+"""Timers fire at their time, even if earlier timers set or cancel others. The loop's time is a number here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Handle:
 
 
 class Loop:
-    """What `Timers` asks of a loop and a clock; `run` goes from one call to the next."""
+    """The loop and the clock of `Timers`; `run` advances from one call to the next."""
 
     def __init__(self) -> None:
         self.at = 0
@@ -53,7 +53,7 @@ class Loop:
 
 
 class CoarseLoop(Loop):
-    """As uvloop: it knows milliseconds only, of the time as of the delay."""
+    """Like uvloop: it has only milliseconds, for the time and the delay."""
 
     def _delay(self, delay_s: float) -> int:
         return round(delay_s * 1_000) * MILLISECOND - self.at % MILLISECOND
@@ -65,7 +65,7 @@ class Process:
 
 
 class Scene:
-    """Timers over a loop of numbers; `fired` has the times in seconds, and `then` what a timer does when it fires."""
+    """Timers over a loop of numbers; `fired` has the times in seconds, and `then` the actions of timers."""
 
     def __init__(self, of_numbers: Loop | None = None) -> None:
         self.loop = of_numbers or Loop()
@@ -84,7 +84,7 @@ class Scene:
 
 
 def test_a_timer_that_sets_a_late_one_does_not_delay_those_between() -> None:
-    """A broker's heartbeats once waited until a request's thirty seconds were over, and its session ended."""
+    """Once a broker's heartbeats waited until a request's thirty seconds were over, and its session ended."""
     scene = Scene()
     scene.then["first",] = lambda: scene.set("late", 30)
     scene.set("first", 1)
@@ -128,7 +128,7 @@ def test_a_closed_heap_fires_nothing() -> None:
 
 @pytest.mark.parametrize("micros", [1, 499, 500, 501, 999])
 def test_a_loop_that_knows_only_milliseconds_is_not_asked_again_and_again(micros: int) -> None:
-    """With uvloop a broker once called itself for up to a millisecond before each timer."""
+    """With uvloop a broker once called itself repeatedly for up to a millisecond before each timer."""
     scene = Scene(CoarseLoop())
     scene.loop.at = 1_700
     due = 10 + micros / SECOND

@@ -1,4 +1,4 @@
-"""Links with TLS: frames both ways, of any size and cut anywhere, and why a handshake fails."""
+"""Links with TLS: frames both ways, of any size and in any pieces, and reasons of failed handshakes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_why_a_link_cannot_be_opened(identity: Identity, settings: TlsSettings, 
 
 
 def test_what_lies_in_the_trust_store_is_trusted_by_itself(tmp_path: Path) -> None:
-    """Java needs no authority above it: the certificate of one broker, which another authority vouches for, will do."""
+    """Java requires no authority above it: the certificate of one broker, issued by another authority, suffices."""
 
     async def script(host: Host, node: Recorder) -> None:
         async with serving(BROKER, tmp_path) as to:
@@ -163,7 +163,7 @@ def test_a_server_without_tls(answer: bytes) -> None:
 def test_a_node_of_the_same_host_is_not_spoken_to_in_the_clear() -> None:
     async def script(host: Host, node: Recorder) -> None:
         server = Recorder()
-        here = Endpoint("127.0.0.1", 1)  # Where nothing listens: only links within the host get there.
+        here = Endpoint("127.0.0.1", 1)  # There is no listener: only links within the host work.
         host.add("server", lambda: server, local=[ListenerSpec.plain(here)])
         host.start("server")
         assert "cannot connect" in await _reason(host, node, here, TlsSettings(TRUSTED))
@@ -178,7 +178,7 @@ def write(path: Path, data: bytes | str) -> str:
 
 
 def in_one_line(pem: str) -> str:
-    """Return PEM as a value of a properties file often has it, which Kafka takes."""
+    """Return PEM in one line, as in many properties files; Kafka accepts it."""
     return " ".join(pem.splitlines())
 
 

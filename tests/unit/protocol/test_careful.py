@@ -1,4 +1,4 @@
-"""The slow twin says where and why: the byte, the field's path, and what each byte was read for."""
+"""The slow reader reports place and reason: the byte, the path of the field, and the use of each byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A byte stream falls into frames, wherever it is cut."""
+"""A byte stream is split into frames, for pieces of any size."""
 
 from __future__ import annotations
 

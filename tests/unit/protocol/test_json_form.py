@@ -1,4 +1,4 @@
-"""Messages as JSON, and what is said of JSON that does not fit."""
+"""Messages as JSON, and errors for JSON that does not fit."""
 
 from __future__ import annotations
 

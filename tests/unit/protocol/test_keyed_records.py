@@ -1,4 +1,4 @@
-"""Messages that live in logs, with the prefixes they have there."""
+"""Messages stored in logs, with their prefixes there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with any message."""
+"""Operations common to all messages."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_lenient_takes_what_strict_refuses() -> None:
     with pytest.raises(ProtocolError, match="null where string must be"):
         FetchRequest.decode(null, 17)
     assert FetchRequest.decode(null, 17, policy=Policy.LENIENT).rack_id is None
-    # Text that is not UTF-8 is written back as it came.
+    # Text that is not UTF-8 is written back unchanged.
     odd = good[:-2] + b"\xff\x00"
     assert FetchRequest.decode(odd, 17).rack_id == "rac\ufffd"
     kept = FetchRequest.decode(odd, 17, policy=Policy.LENIENT)
@@ -243,7 +243,7 @@ class TestUuid:
 
 
 def test_a_tagged_field_that_is_not_set_is_not_made_by_writing() -> None:
-    """Each default that was made to be compared with would stay with the message."""
+    """Otherwise each default that is made for a comparison would stay in the message."""
     row = PartitionData(current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=2))
     topic = FetchableTopicResponse(partitions=[row])
     frame = FetchResponse(responses=[topic]).encode(17)

@@ -1,4 +1,4 @@
-"""Are KIP-1279's messages those of the KIP, with the corrections that D1, D2, D3, D8 and D9 decide?"""
+"""KIP-1279's messages equal those of the KIP, with the corrections of D1, D2, D3, D8 and D9."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_names_and_fields_that_the_kip_lacks() -> None:
         "ErrorCode",
         "MirrorName",
         "AuthorizedOperations",
-        "Reason",  # This tagged field and the next one are ours.
+        "Reason",  # This tagged field and the next one are kmirror's.
         "Warning",
         "Topics",
     ]
@@ -113,7 +113,7 @@ def test_mirror_info_is_null_unless_set_and_is_dropped_below_version_8() -> None
     with_id = CreateTopicsRequest(topics=[CreatableTopic(name="t", mirror_info=MirrorInfo(topic_id=Uuid(b"i" * 16)))])
     assert CreateTopicsRequest.decode(with_id.encode(8), 8) == with_id
     assert with_id.encode(7) == plain.encode(7)
-    # The marker stands where the schema has the field: after the configs, before the tags.
+    # The marker is in the schema's place: after the configs, before the tags.
     assert plain.encode(8) == plain.encode(7)[:-7] + b"\xff" + plain.encode(7)[-7:]
 
 
@@ -149,7 +149,7 @@ def test_mirror_leader_epoch_in_fetch() -> None:
     request = FetchRequest(topics=[FetchTopic(partitions=[FetchPartition(mirror_leader_epoch=5)])])
     assert b"\x01\x02\x04\x00\x00\x00\x05" in request.encode(19)
     assert FetchRequest.decode(request.encode(19), 19) == request
-    # It is ignorable: below version 19 it is dropped in silence.
+    # It is ignorable: below version 19 it is dropped silently.
     assert FetchRequest.decode(request.encode(18), 18).topics[0].partitions[0].mirror_leader_epoch == -1
     response = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(mirror_leader_epoch=5)])])
     assert b"\x01\x03\x04\x00\x00\x00\x05" in response.encode(19)
@@ -162,14 +162,14 @@ def test_pid_reset_record() -> None:
 
 
 def _literal(name: str) -> type[Message]:
-    """The class that the generator makes of the KIP's own layout."""
+    """Return the class that the generator makes from the KIP's own layout."""
     raw = load_json((LITERAL / f"{name}.json").read_text(encoding="utf-8"))
     text = generate_message(build_message(raw, f"literal/{name}.json"))
     module_name = f"kip1279_literal_{name}"
     spec = importlib.util.spec_from_loader(module_name, loader=None)
     assert spec is not None
     module = ModuleType(module_name)
-    # Dataclasses look their module up.
+    # Dataclasses look up their module.
     sys.modules[module_name] = module
     exec(compile(text, module_name, "exec"), module.__dict__)
     found: type[Message] = getattr(module, name)
@@ -186,7 +186,7 @@ def test_the_literal_layout_has_the_sizes_of_the_kips_dump() -> None:
     # One record in a batch: header of 61; length, attributes, two deltas, key, value, number of headers.
     record = 1 + 1 + 1 + 1 + 1 + len(key) + 1 + len(value) + 1
     assert 61 + record == 98
-    # The product's value has the literal one's bytes.
+    # kmirror's value has the bytes of the literal one.
     ours = MirrorPartitionStateValue(topic_name="my-topic", partition=0, state=0)
     assert records.encode_value(ours, 0) == value
 

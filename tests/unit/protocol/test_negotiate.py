@@ -1,4 +1,4 @@
-"""Two sides speak the newest version that both know."""
+"""Both sides use the newest version that both support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values on the wire: what Java's readers take and refuse, at the edges of each form."""
+"""Values on the wire: accepted and refused values as in Java's readers, at the edges of each form."""
 
 from __future__ import annotations
 

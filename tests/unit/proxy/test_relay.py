@@ -90,7 +90,7 @@ class Port:
         return OutboundLink(BROKER, "1")
 
     def exchange(self, request: Message, answer: Message, version: int) -> bytes:
-        """Return what the client is given, and check that the broker was given what the client sent."""
+        """Return the response to the client, and check that the broker received the client's request."""
         asked = encode_request(request, version, correlation_id=7, client_id="c")
         assert self.ask(asked) == [Send(self.upstream, (asked,))]
         (reply,) = self.answer(encode_response(answer, version, correlation_id=7))
@@ -159,7 +159,7 @@ def test_describe_cluster_names_the_ports_of_the_proxy() -> None:
 
 
 def test_new_leaders_in_produce_and_fetch_are_the_ports_of_the_proxy() -> None:
-    """KIP-951: without this a client would go on past the proxy as soon as a leader moved."""
+    """KIP-951: otherwise a client would bypass the proxy as soon as a leader moved."""
     made = ProduceResponse(node_endpoints=[ProduceNode(node_id=2, host="b", port=9)])
     body = decode_response(Port().exchange(ProduceRequest(acks=-1), made, 10), key_of(ProduceRequest), 10).body
     assert isinstance(body, ProduceResponse)
@@ -171,7 +171,7 @@ def test_new_leaders_in_produce_and_fetch_are_the_ports_of_the_proxy() -> None:
 
 
 def test_every_answer_that_names_a_broker_by_host_and_port_is_known() -> None:
-    """A new release may let another answer do so. Addresses of applications (KIP-1071) and controllers are none."""
+    """A new release may add another such response. Addresses of applications (KIP-1071) and controllers are ignored."""
     others = {"StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeQuorum", "DescribeAcls", "DeleteAcls"}
     quorum = {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "UpdateRaftVoter"}
 
@@ -260,7 +260,7 @@ def test_every_request_is_one() -> None:
 
 
 def test_versions_that_are_not_known_here_are_not_offered_if_they_name_brokers() -> None:
-    """A Metadata of a later release could not be redirected."""
+    """The Metadata response of a later version could not be redirected."""
     rows = [ApiVersion(api_key=api.key, min_version=0, max_version=99) for api in all_apis()]
     frame = Port().exchange(ApiVersionsRequest(), ApiVersionsResponse(api_keys=rows), 3)
     body = decode_response(frame, key_of(ApiVersionsRequest), 3).body
@@ -277,7 +277,7 @@ def test_a_link_that_has_enough_under_way_is_not_read() -> None:
 
 
 def test_a_client_that_wants_no_answers_waits_for_a_slow_broker() -> None:
-    """Nothing else would bound what the proxy holds of it."""
+    """Nothing else would limit the bytes that the proxy holds for it."""
     port = Port()
     asked = encode_request(ProduceRequest(acks=0), 9, correlation_id=1, client_id="c")
     assert [type(effect) for effect in port.ask(asked)] == [Send]
@@ -315,7 +315,7 @@ def test_a_link_that_the_broker_closes_is_closed_for_the_client() -> None:
 
 
 def test_topics_and_fetch_sessions_are_followed() -> None:
-    """A rule about a topic has to find it in a fetch that names an id, or within a session nothing at all."""
+    """A rule about a topic must match a fetch that contains only an id, or nothing at all within a session."""
     port = Port()
     rows = [MetadataResponsePartition(partition_index=n) for n in range(2)]
     topics = [MetadataResponseTopic(name="orders", topic_id=TOPIC_ID, partitions=rows)]

@@ -1,4 +1,4 @@
-"""A file of rules: what each word orders, and what is wrong with a word that orders nothing."""
+"""A file of rules: the effect of each word, and errors for invalid words."""
 
 from __future__ import annotations
 

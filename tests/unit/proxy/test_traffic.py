@@ -1,4 +1,4 @@
-"""Counts of traffic, and a record of it without what must stay secret."""
+"""Counters of traffic, and a recording of it without secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch says about itself, and how each broken start is named."""
+"""Header fields of a batch, and the error for each broken beginning."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_attributes_are_read_bit_by_bit() -> None:
 def test_sequence_numbers_begin_again_at_zero() -> None:
     assert add_to_sequence(SEQUENCE_MAX, 1) == 0
     assert add_to_sequence(SEQUENCE_MAX - 1, 1) == SEQUENCE_MAX
-    # As the JVM adds to an int what stands in broken bytes.
+    # Like the JVM's int additions with the values of broken bytes.
     back = [(10, -3, 7 - 2**31), (5, -7, 2**31 - 2), (0, -(2**31), 0), (-2, -(2**31), 2**31 - 2)]
     assert [add_to_sequence(sequence, step) for sequence, step, _ in back] == [found for _, _, found in back]
     records = [RecordData(b"k", b"v")] * 3

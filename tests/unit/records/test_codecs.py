@@ -1,4 +1,4 @@
-"""The shapes of compressed data that other clients write."""
+"""The forms of compressed data that other clients write."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_snappy_is_written_in_xerial_blocks_and_read_raw_too() -> None:
 
 
 def test_a_snappy_length_that_the_block_cannot_hold_is_refused_unread() -> None:
-    block = bytes.fromhex("ffffffff07") + b"\x00a"  # Says 2 GiB.
+    block = bytes.fromhex("ffffffff07") + b"\x00a"  # Claims 2 GiB.
     with pytest.raises(CorruptBatch, match="limit"):
         decompress(Compression.SNAPPY, block)
     with pytest.raises(CorruptBatch, match="claim to hold"):
@@ -102,7 +102,7 @@ def test_lz4_frames_of_other_clients_are_read_unless_their_blocks_are_linked() -
 def test_an_lz4_frame_that_names_a_dictionary_is_refused_as_by_the_jvm() -> None:
     packed = compress(Compression.LZ4, DATA)
     named = packed[:4] + bytes.fromhex("6140 01020304 fd") + packed[7:]
-    assert lz4.frame.decompress(named) == DATA  # Which does not ask for it.
+    assert lz4.frame.decompress(named) == DATA  # Which does not need it.
     with pytest.raises(CorruptBatch, match="dictionary"):
         decompress(Compression.LZ4, named)
     with pytest.raises(CorruptBatch, match="reserved"):

@@ -1,4 +1,4 @@
-"""Control batches: their bytes, and what reading them gives."""
+"""Control batches: their bytes, and their values when read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_end_marker_names_its_producer(commit: bool) -> None:
     assert (batch.base_offset, batch.partition_leader_epoch, batch.producer_id) == (7, 3, 4001)
     assert (batch.producer_epoch, batch.base_sequence, batch.record_count) == (2, -1, 1)
     assert batch.is_control and batch.is_transactional
-    assert len(data) == 78  # As every marker of a real broker.
+    assert len(data) == 78  # Like every marker of Kafka.
     control = batch.control()
     assert control is not None
     assert control.type is (ControlType.COMMIT if commit else ControlType.ABORT)
@@ -65,7 +65,7 @@ def test_the_bytes_of_a_pid_reset_record() -> None:
 
 @given(st.text(max_size=300).filter(lambda text: text.isprintable()))
 def test_a_pid_reset_is_the_generated_record(cluster_id: str) -> None:
-    """It is read and written by hand here, because a log is opened without the code of any message."""
+    """It is read and written by hand here, because a log is opened without the classes of messages."""
     (record,) = Batch(
         mirror_pid_reset(base_offset=0, leader_epoch=0, timestamp_ms=0, source_cluster_id=cluster_id)
     ).records()

@@ -65,8 +65,8 @@ print(IMPLEMENTATION, batch.crc)
         ([], "crc32c"),
         (["crc32c"], "google-crc32c"),
         (["crc32c", "google_crc32c"], "crcmod"),
-        (["crc32c", "google_crc32c.cext"], "crcmod"),  # So it installs where it has no wheel.
-        (["crc32c", "google_crc32c", "crcmod._crcfunext"], "crcmod"),  # Nor a C compiler for crcmod.
+        (["crc32c", "google_crc32c.cext"], "crcmod"),  # It can be installed without a wheel.
+        (["crc32c", "google_crc32c", "crcmod._crcfunext"], "crcmod"),  # Nor is there a C compiler for crcmod.
     ],
 )
 def test_a_missing_library_is_replaced_by_the_next(root: Path, missing: list[str], expected: str) -> None:
@@ -106,6 +106,6 @@ def test_only_the_compiled_part_of_crc32c_is_imported_and_the_package_still_can_
 
 def test_a_package_without_that_compiled_part_is_imported_whole() -> None:
     assert module._compiled_part("kmirror", "_kmirror") is None  # It is imported already.
-    assert module._compiled_part("this", "_this") is None  # A module and no package.
+    assert module._compiled_part("this", "_this") is None  # A module, not a package.
     assert module._compiled_part("no_such_package", "_part") is None
     assert module._compiled_part("crcmod", "_no_such_part") is None

@@ -1,4 +1,4 @@
-"""Structs over the header of a batch read what stands there, wherever they are used."""
+"""Structs over the header of a batch read the right fields wherever they are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.logdir.verify import log_walk, producers
 from kmirror.records import layout
 from kmirror.records.layout import HEADER, HEADER_FIELDS, header_struct
 
-# Where Kafka's own documentation has them.
+# Positions in Kafka's documentation.
 POSITIONS = {
     "base_offset": 0,
     "batch_length": 8,

@@ -117,12 +117,12 @@ def test_format_0_has_no_time() -> None:
 def test_format_0_writes_the_wrong_lz4_header_checksum_and_reads_either() -> None:
     batch = LegacyBatch(build_message_set(THREE, magic=0, compression=Compression.LZ4))
     value = bytes(batch.view[26:])  # After the header and two lengths; the key is null.
-    assert value[:7].hex() == "04224d1860401a"  # As broker 2.1 wrote it.
+    assert value[:7].hex() == "04224d1860401a"  # Written by Kafka 2.1.
     right = build_message(
         RecordData(None, value[:6] + b"\x82" + value[7:]), magic=0, offset=2, attributes=Compression.LZ4
     )
     assert list(LegacyBatch(right).records()) == list(batch.records())
-    # Format 1 mends this, so there the wrong one is refused.
+    # Format 1 fixes this, so the wrong one is refused there.
     wrong = build_message(RecordData(None, value), magic=1, offset=2, attributes=Compression.LZ4)
     with pytest.raises(CorruptBatch, match="lz4"):
         list(LegacyBatch(wrong).records())

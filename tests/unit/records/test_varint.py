@@ -1,4 +1,4 @@
-"""Zig-zag varints: the edges of each width, and what does not end."""
+"""Zig-zag varints: the edges of each width, and varints without an end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard for Grafana: what stands in docs/ is what the rows make of it, and each query is answered."""
+"""The Grafana dashboard: docs/ contains the generated file, and each query has a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Series = tuple[str, dict[str, str]]
 
 @pytest.fixture(scope="module")
 def told() -> list[Series]:
-    """Return all series of a mirror that runs, and of which a request was refused."""
+    """Return all series of a running mirror with one failed request."""
     p = pair(21, brokers=1)
     p.a.create_topic(TOPIC)
     p.begin()
@@ -47,7 +47,7 @@ def test_every_query_is_answered_by_a_mirror_that_runs(told: list[Series], panel
         selectors = SELECTOR.findall(expression)
         assert selectors, expression
         for name, matchers in selectors:
-            matchers = matchers.replace('error!="NONE"', 'error="NONE"')  # Nothing went wrong here.
+            matchers = matchers.replace('error!="NONE"', 'error="NONE"')  # There was no error here.
             found = [labels for known, labels in told if answers((known, labels), name, matchers)]
             assert found, f"{name}{{{matchers}}} of {expression}"
             shown = re.findall(r"\{\{(\w+)\}\}", legend)
@@ -57,7 +57,7 @@ def test_every_query_is_answered_by_a_mirror_that_runs(told: list[Series], panel
 
 
 def test_followers_are_no_mirror() -> None:
-    """Their fetches have the names of a mirror's and no label `mirror_name`."""
+    """Their fetches have the same metric names as a mirror's, without the label `mirror_name`."""
     assert re.fullmatch(ALL_MIRRORS, "my-mirror") and not re.fullmatch(ALL_MIRRORS, "")
 
 

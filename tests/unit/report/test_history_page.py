@@ -14,7 +14,7 @@ VOID = {"meta", "link", "rect", "circle", "line", "img", "br"}
 
 
 class Nesting(HTMLParser):
-    """Fails where tags are not closed in their order."""
+    """Fails if tags are not closed in order."""
 
     def __init__(self) -> None:
         super().__init__()

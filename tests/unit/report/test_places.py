@@ -1,4 +1,4 @@
-"""No two labels of an axis cover each other, whatever values it has."""
+"""No two labels of an axis overlap, for any values."""
 
 from __future__ import annotations
 

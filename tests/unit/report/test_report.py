@@ -1,4 +1,4 @@
-"""A report has its plots, tables and seeds in one file, and a browser finds nothing to complain about."""
+"""A report has its plots, tables and seeds in one file, and a browser reports no errors."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_one_run_alone_makes_a_report() -> None:
 
 
 def browse(page: Path, tmp_path: Path) -> tuple[str, list[str]]:
-    """Return the page as the browser has it after its scripts ran, and what its console said."""
+    """Return the page after its scripts ran in the browser, and its console output."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         assert os.environ.get("KMIRROR_REQUIRE_BROWSER") != "1", f"none of {', '.join(BROWSERS)} is here"

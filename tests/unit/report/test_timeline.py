@@ -1,4 +1,4 @@
-"""Whatever a timeline draws is a fact of the run, where and when it happened, and every such fact is drawn."""
+"""A timeline draws only facts of the run, at their place and time, and it draws all of them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_an_order_lasts_until_its_own_answer() -> None:
 
 
 def failover() -> Simulation:
-    """Run a failover during which a broker of the destination is dead and not fenced yet."""
+    """Run a failover while a broker of the destination is dead and not fenced yet."""
     simulation = Simulation(7)
     a, b = (Cluster(simulation, name) for name in "ab")
     a.start()

@@ -1,4 +1,4 @@
-"""A small stage on which things are done wrong."""
+"""A small stage for tests of misuse."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Misuse = Callable[[Stage], object]
 
 
 def check_told(misuse: Misuse, told: str) -> None:
-    """Check that misuse is told at once, in these words."""
+    """Check that misuse raises an error with this text, immediately."""
     stage = Stage()
     began = stage.simulation.now_ms
     with pytest.raises(UsageError, match=told):

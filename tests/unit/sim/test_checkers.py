@@ -1,4 +1,4 @@
-"""A difference between two logs is found, wherever it lies, and named."""
+"""A difference between two logs is found at any place, and named."""
 
 from __future__ import annotations
 

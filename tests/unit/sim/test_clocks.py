@@ -1,4 +1,4 @@
-"""Wrong clocks: what nodes are shown, when their timers go off, and that none goes back while its node runs."""
+"""Wrong clocks: the time shown to nodes, the firing of their timers, and no step back while a node runs."""
 
 from __future__ import annotations
 

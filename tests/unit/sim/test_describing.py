@@ -1,4 +1,4 @@
-"""How often is a mirror described while somebody waits for it?"""
+"""Number of DescribeMirrors requests during a wait."""
 
 from __future__ import annotations
 

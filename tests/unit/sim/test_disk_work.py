@@ -1,4 +1,4 @@
-"""Work at a disk, ordered by a node that does nothing else."""
+"""Disk jobs of a node that does nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOW = DiskOptions(10 * MILLISECOND, 10 * MILLISECOND)
 
 @dataclass(frozen=True)
 class Write:
-    """Put a value onto a disk that outlives its process."""
+    """Add a value to a disk that survives its process."""
 
     disk: list[str]
     value: str

@@ -1,4 +1,4 @@
-"""What a cluster's log folders would hold is written out whole, or not at all, and says what the cluster says."""
+"""A cluster's log folders are written completely or not at all, and agree with the cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEW = {"transaction.state.log.num.partitions": "2", "mirror.topic.num.partitions
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    """One that has two partitions, a transaction, a mirror's states, and a broker that died."""
+    """A cluster with two partitions, a transaction, a mirror's states, and a dead broker."""
     simulation = Simulation(seed=11)
     a, b = Cluster(simulation, "a"), Cluster(simulation, "b", configs=FEW)
     for each in (a, b):

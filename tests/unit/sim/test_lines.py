@@ -1,4 +1,4 @@
-"""The properties of a line: by name and unit, for clusters and nodes, both ways and one way, while a run goes on."""
+"""Properties of a line: by name and unit, for clusters and nodes, in both directions or one, during a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def two() -> Simulation:
 
 
 def delays(simulation: Simulation, sender: str, receiver: str, *, size: int = 100, count: int = 200) -> list[Duration]:
-    """Return how long frames take that are sent a second apart."""
+    """Return the delays of frames that are sent a second apart."""
     network, now = simulation.world.network, simulation.world.now
     starts = [now + n * SECOND for n in range(count)]
     return [network.arrival(start, sender, receiver, start, size) - start for start in starts]

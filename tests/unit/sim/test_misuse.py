@@ -1,4 +1,4 @@
-"""Wrong use of simulations and clusters ends at once, in words that say what to do."""
+"""Misuse of simulations and clusters raises an error immediately, with a text that shows the correction."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: s.a.begin_create_topic("u").result(within_s=-1),
         "within_s is a number of seconds, 0 or more, not -1",
     ),
-    # clusters to be
+    # clusters before they are made
     "no simulation": (lambda s: Cluster(ANY or 1, "c"), "simulation is a Simulation, not 1"),
     "a name twice": (cluster(name="a"), "there is a 'a' in this simulation already: give cluster 'a' another name"),
     "the name of a node": (cluster(name="a-1"), "there is a 'a-1' in this simulation already"),
@@ -156,7 +156,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: (s.a.kill(100), s.a.controller),
         r"a-controller does not run: restart\(100\)",
     ),
-    # topics and orders
+    # topics and requests
     "text for values": (lambda s: s.a.produce("t", 0, ANY or "xyz"), "values are a list of bytes, not 'xyz'"),
     "bytes for values": (lambda s: s.a.produce("t", 0, ANY or b"xyz"), "values are a list of bytes, not b'xyz'"),
     "text for a value": (

@@ -1,4 +1,4 @@
-"""Wrong use of producers, consumers and mirrors ends at once, in words; what a cluster refuses has a Kafka code."""
+"""Misuse of producers, consumers and mirrors raises an error immediately; errors of a cluster have a Kafka code."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_all_of_a_send_is_looked_at_before_any_of_it_is_written() -> None:
 def test_a_fenced_producer_says_so_again_and_again() -> None:
     stage = Stage()
     fenced, _ = stage.begun(), stage.transactional()
-    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):  # It may be no more than a timeout: try and abort.
+    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):  # It may be only a timeout: try, and abort.
         fenced.send({T0: [ONE]})
     for call in (fenced.abort_transaction, lambda: fenced.send({T0: [ONE]}), fenced.begin_transaction):
         with pytest.raises(KafkaError, match="PRODUCER_FENCED") as caught:

@@ -1,4 +1,4 @@
-"""Orders that are looked at later: what came of them, why they still wait, and who may begin them."""
+"""Pending requests: their results, the reasons why they still wait, and the places where they may be started."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_failover_says_which_session_it_waits_for() -> None:
 
 
 def test_a_broker_that_is_not_heard_from_is_waited_for_too() -> None:
-    """Out of its controller's reach, and killed and back: it may not register before its former session has ended."""
+    """Unreachable for its controller, and killed and restarted: it cannot register before its old session has ended."""
     _, b = mirrored()
     simulation = b.simulation
     line = simulation.line("b-1", "b-controller")
@@ -137,7 +137,7 @@ def test_an_order_that_finds_no_controller_says_so_until_its_time_is_up() -> Non
 
 
 def test_an_order_can_be_begun_by_what_cannot_wait() -> None:
-    """The operator orders the failover a second after the line goes down, and a broker dies when it is ordered."""
+    """The operator starts the failover a second after the line goes down, and a broker dies at the same time."""
     mirror, b = mirrored()
     simulation, begun = b.simulation, list[Pending[object]]()
     done: list[float] = []
@@ -217,6 +217,6 @@ def test_what_is_given_wrong_is_known_at_once() -> None:
             mirror.begin_fail_over()
         with pytest.raises(UsageError, match="topics takes a list of names"):
             mirror.begin_add_topics(TOPIC)
-        refused = mirror.begin_pause([TOPIC])  # Whether it may be is the cluster's to say.
+        refused = mirror.begin_pause([TOPIC])  # The cluster decides whether it may be paused.
         with pytest.raises(KafkaError, match="cannot pause topic orders of mirror m"):
             refused.result()

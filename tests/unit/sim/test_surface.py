@@ -1,4 +1,4 @@
-"""What scripts hold of a simulation has a repr, begins and ends by `with`, and says where it failed."""
+"""Objects of a simulation in scripts have a repr, can be used with `with`, and report where they failed."""
 
 from __future__ import annotations
 

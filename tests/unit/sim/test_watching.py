@@ -1,4 +1,4 @@
-"""What a script can watch for in a run, and plan to do then; who only looks changes nothing."""
+"""Events that a script can watch for, and actions at a time; watching changes nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOON = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "30
 
 
 def cluster(brokers: int = 3, **configs: str) -> Cluster:
-    """Return a cluster of a simulation of its own, with one topic whose partition broker 1 leads."""
+    """Return a cluster of a new simulation, with one topic whose partition is led by broker 1."""
     made = Cluster(Simulation(5), "a", brokers=brokers, configs={**ONE_BROKER, **SOON, **configs})
     made.start()
     made.create_topic(TOPIC)

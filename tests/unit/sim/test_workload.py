@@ -1,4 +1,4 @@
-"""Producers of a load differ in phase, write again what was refused, and are not acknowledged what is not there."""
+"""Producers of a load differ in phase, retry refused writes, and get acknowledgements only for stored records."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_dies_with_the_site_leaves_its_transaction_open() -> None:
 
 @pytest.mark.parametrize("transactional", [0, 2])
 def test_nothing_acknowledged_is_missing_where_writes_are_refused_for_a_while(transactional: int) -> None:
-    """The leader knows nothing of the producers when it begins to take batches, and takes any first sequence number."""
+    """A new leader does not know the producers when it begins to accept batches, and takes any first sequence."""
     a = cluster(5)
     b = Cluster(a.simulation, "b", brokers=1, configs={"transaction.state.log.num.partitions": "1"})
     b.start()

@@ -1,4 +1,4 @@
-"""Virtual time, links, lines that are down and deaths, with nodes that do nothing but record what reached them."""
+"""Virtual time, links, lines that are down and deaths, with nodes that only record their events."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
 
 
 def closed_at_the_server() -> tuple[World, Recorder, Recorder]:
-    """Return a world whose server has just closed a link, which the client does not know yet."""
+    """Return a world whose server has just closed a link; the client does not know that yet."""
     w, client, server = world()
     send(w, b"x")
     w.run_for(span_us=SECOND)
@@ -272,7 +272,7 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
 
 
 def unread() -> tuple[World, Recorder, InboundLink]:
-    """Return a world whose server has read frame 0 of a link and then none; frames 1 and 2 wait."""
+    """Return a world whose server has read frame 0 of a link and no more; frames 1 and 2 wait."""
     w, _, server = world(echo=False)
     send(w, b"0")
     w.run_for(span_us=SECOND)
@@ -351,7 +351,7 @@ def test_timers_fire_once_and_are_replaced_and_cancelled() -> None:
 
 
 def test_timers_for_far_later_fire_as_near_ones_do() -> None:
-    """They are kept elsewhere until their time comes near; nothing of that is to be seen."""
+    """Late timers are stored separately until their time is near; this must not be visible."""
     w, client, _ = world()
     spans = [SECOND, 2 * FAR, FAR, 3 * FAR, FAR - 1, 2 * FAR - 1, 2 * FAR, 7 * FAR + 1]
     w.perform("client", [SetTimer((str(n),), START + span) for n, span in enumerate(spans)])

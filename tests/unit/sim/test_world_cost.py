@@ -1,4 +1,4 @@
-"""What the world does for an event beside what its node does: counted in calls of Python functions."""
+"""Overhead of the world for an event, counted in calls of Python functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OURS = str(Path(__file__).resolve().parents[3] / "kmirror")
 
 
 class Asking:
-    """Asks again as soon as it is answered, each time with a timer that is cancelled by the answer."""
+    """Sends the next request when it gets a response, each with a timer that the response cancels."""
 
     def __init__(self, link: OutboundLink) -> None:
         self.link = link
@@ -58,7 +58,7 @@ def pair() -> tuple[World, Asking]:
 
 
 def test_a_frame_costs_the_world_few_calls() -> None:
-    """Half of them are for the frame's way over the network, whose delay is drawn."""
+    """Half of them are for the path over the network, whose delay is drawn."""
     world, _ = pair()
     world.run_for(span_us=SECOND)
     events, lines = world.events, world.trace.count
@@ -72,12 +72,12 @@ def test_a_timer_that_was_cancelled_is_no_event() -> None:
     world, asking = pair()
     seen = []
     world.after_event.append(seen.append)
-    world.run_for(span_us=40 * SECOND)  # Long enough for the first timers' time to come.
+    world.run_for(span_us=40 * SECOND)  # Long enough for the first timers to be due.
     assert len(seen) == world.events == 2 * asking.answers + (world.events % 2)
 
 
 class Setting:
-    """Sets its timer anew before it can fire, `times` times, then cancels it or lets it fire."""
+    """Sets its timer again before it can fire, `times` times, then cancels it or lets it fire."""
 
     def __init__(self, *, cancels: bool) -> None:
         self.cancels = cancels
@@ -103,7 +103,7 @@ def test_a_timer_set_anew_fires_once_and_steps_pass_over_the_others() -> None:
 
 
 def test_a_run_ends_in_time_though_a_cancelled_timer_hides_a_later_event() -> None:
-    """What comes after a timer that was cancelled may lie beyond the end of the run."""
+    """The event after a cancelled timer may be beyond the end of the run."""
     world, setting = World(1), Setting(cancels=True)
     world.add("node", "here", lambda: setting)
     world.start("node")

@@ -1,4 +1,4 @@
-"""One task of a verification, without Spark: each difference stands where the batch begins that differs."""
+"""One task of a verification, without Spark: each difference has the start of its batch as position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG = [plain(0, 0, "r0", "r1"), plain(2, 1, "r2"), plain(5, 1, "r5"), plain(6, 1
 
 
 class Logs:
-    """A folder of its own for each comparison."""
+    """A new folder for each comparison."""
 
     def __init__(self, top: Path) -> None:
         self._top = top

@@ -1,4 +1,4 @@
-"""What is told when Spark fails: the line that says why, out of what JVM and executors send."""
+"""Error for a failure of Spark: the line with the cause, from the output of JVM and executors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_without_a_reason_the_exception_s_own_text_is_told(said: Any) -> None:
     assert jvm.reason_told() is None
 
 
-# -- remotes that do not answer ----------------------------------------------------------------
+# -- unresponsive remotes ----------------------------------------------------------------------
 
 
 def refused(remote: str) -> str:

@@ -1,4 +1,4 @@
-"""Spark gets a Java that runs it, and without one a message says what to install."""
+"""Spark gets a suitable Java; without one, a message says which to install."""
 
 from __future__ import annotations
 

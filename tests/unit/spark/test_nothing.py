@@ -1,4 +1,4 @@
-"""What Spark is asked to do over nothing is refused before it is started."""
+"""Spark jobs without input are refused before Spark is started."""
 
 from __future__ import annotations
 

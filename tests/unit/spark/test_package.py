@@ -1,4 +1,4 @@
-"""kmirror imports no pyspark unless Spark is used, and its archive runs by itself."""
+"""kmirror imports pyspark only if Spark is used, and its archive runs by itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ finally:
 def test_every_name_is_listed() -> None:
     assert set(dir(kmirror.spark)) == set(kmirror.spark.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        kmirror.spark.nonsense  # noqa: B018  # the access is what is tested
+        kmirror.spark.nonsense  # noqa: B018  # tests the access
 
 
 def test_the_archive_is_importable_and_named_by_its_content(tmp_path: Path) -> None:

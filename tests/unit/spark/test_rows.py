@@ -1,4 +1,4 @@
-"""Without Spark: rows of the log reader, what it leaves undecoded, and how segments are cut into pieces."""
+"""Without Spark: rows of the log reader, columns that it does not decode, and splitting of segments."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_each_row_of_each_level_names_its_file(tmp_path: Path, level: str) -> No
 def test_a_file_is_named_from_the_root_however_the_path_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str
 ) -> None:
-    """Executors have other working directories, and a stream's checkpoint outlives this one."""
+    """Executors have other working directories, and a stream's checkpoint is used later."""
     path = partition(tmp_path / "logs", varied(0, 1))
     monkeypatch.chdir(tmp_path)
     for given in ("logs", "logs/t-0", f"logs/t-0/{path.name}", "lo*", f"file:{tmp_path}/logs"):

@@ -1,4 +1,4 @@
-"""The format `kafka-log` and `kmirror cat` mean the same by committed."""
+"""The format `kafka-log` and `kmirror cat` agree on committed records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a config is done often: what was read once is known."""
+"""Configs are read often: parsed values are cached."""
 
 from __future__ import annotations
 

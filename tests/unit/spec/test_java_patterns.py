@@ -1,6 +1,6 @@
-"""Filters are regular expressions of Java: what matches is what `Pattern.matches` of Java 17 says, or it is refused.
+"""Filters are Java regular expressions: each matches like `Pattern.matches` of Java 17, or is refused.
 
-The rows were compared with a JVM, as were 6,000 random patterns, of which none that is accepted matches otherwise.
+The rows were compared with a JVM, as were 6,000 random patterns; no accepted one differed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A test gets clusters on TCP, and mirrors between them, in one line; what fails within is told."""
+"""A test gets clusters on TCP, and mirrors between them, in one line; failures inside are reported."""
 
 from __future__ import annotations
 

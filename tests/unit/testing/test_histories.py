@@ -1,4 +1,4 @@
-"""The assertion for tests: silent about what is clean, and the whole story of what is not."""
+"""The assertion for tests: silent if the history is clean, and the whole story otherwise."""
 
 from __future__ import annotations
 

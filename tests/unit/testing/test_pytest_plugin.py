@@ -1,4 +1,4 @@
-"""pytest has the fixtures of kmirror, with options by a marker, and tells the states of clusters with a failure."""
+"""pytest has kmirror's fixtures, with options by a marker, and prints the states of clusters with a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest_plugins = ["pytester"]
 
 
 def run(pytester: pytest.Pytester, program: str) -> pytest.RunResult:
-    """Run a file of tests; the plugin is named only where kmirror's own entry point has not brought it."""
+    """Run a file of tests; the plugin is given explicitly only if kmirror's own entry point has not loaded it."""
     pytester.makepyfile(program)
     named = [] if entry_points(group="pytest11", name="kmirror") else ["-p", "kmirror.testing.pytest_plugin"]
     return pytester.runpytest_inprocess(*named, "--strict-markers", "-W", "error")

@@ -1,4 +1,4 @@
-"""Strategies are imported in any order, and say what they need where that is not installed."""
+"""Strategies can be imported in any order, and name their requirements if those are not installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ quick = settings(derandomize=True, database=None, phases=[Phase.generate])
 found = find(st.from_type(FetchRequest), lambda one: one.unknown_tags, settings=quick)
 assert FetchRequest.decode(found.encode(FetchRequest.MAX_VERSION), FetchRequest.MAX_VERSION) == found
 """
-# Hypothesis keeps in the working directory what it found out about Unicode: each program begins without it.
+# Hypothesis caches its Unicode tables in the working directory: each program starts without them.
 TRIES_A_CODEC = """
 from hypothesis import Phase, find, settings, strategies as st
 from hypothesis.internal import charmap
@@ -40,12 +40,12 @@ for strategy in strategies:
     find(strategy, lambda one: True, settings=quick)
 print(tried)
 """
-# As if it were not installed: None in the table of modules makes an import fail as for one that is not there.
+# Simulates a missing package: None in the table of modules makes the import fail.
 WITHOUT = "import sys\nsys.modules['hypothesis'] = None\nimport kmirror.testing.strategies"
 
 
 def python(program: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a program in a Python of its own: in this one Hypothesis has long been imported."""
+    """Run a program in a new Python process: in this one Hypothesis has long been imported."""
     command = [sys.executable, "-W", "error", "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)
 

@@ -16,7 +16,7 @@ def test_entries_come_back_in_order() -> None:
 
 
 def test_a_torn_end_is_cut_with_a_word_about_it() -> None:
-    """Wherever the writer was killed: what is whole before it counts."""
+    """Wherever the writer was killed, the complete entries before that place are kept."""
     ends = [len(beginning())]
     for kind, value in WHOLE:
         ends.append(ends[-1] + len(entry(kind, value)))

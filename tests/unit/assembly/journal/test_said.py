@@ -1,4 +1,4 @@
-"""What a journal has of effects that write on a link: the bytes' number and checksum, and a line for people."""
+"""A journal's entries of effects that write on a link: number of bytes and checksum, and their line for people."""
 
 from __future__ import annotations
 

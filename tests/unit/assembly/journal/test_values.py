@@ -1,4 +1,4 @@
-"""What goes into a journal comes out of it; bytes that are none are refused, and nothing is allocated for them."""
+"""Values of a journal survive a round trip; invalid bytes are refused, and nothing is allocated for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VALUES = st.recursive(
 
 
 def kinds(value: Any) -> Any:
-    """Return a value with the type of everything in it: True is 1 to ==, and a named tuple is a tuple."""
+    """Return a value with the types of all its parts, as True == 1, and a named tuple equals a tuple."""
     return type(value), [kinds(one) for one in value] if isinstance(value, tuple) else value
 
 

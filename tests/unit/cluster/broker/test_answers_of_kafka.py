@@ -1,4 +1,4 @@
-"""Requests that no client sends, and that `kmirror fuzz brokers` put to a real 4.3.1: the answers are its own."""
+"""Requests that no client sends, drawn by `kmirror fuzz brokers`; the expected responses are Kafka 4.3.1's."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_partition_that_there_is_not_goes_before_all_else(
 
 
 def said(at: int, mask: str, number: int) -> bytes:
-    """Return a batch that says another number of itself, and whose checksum is not asked about."""
+    """Return a batch with another number in its header, and an unchecked checksum."""
     changed = bytearray(batch(b"a"))
     struct.pack_into(mask, changed, at, number)
     return bytes(changed)
@@ -198,7 +198,7 @@ def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> N
     plain = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch(b"a"))]))
     squeezed = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)]))
     assert rows(asked(cluster, plain, version)) == {(TOPIC, 0): E.NONE}
-    for _ in range(2):  # On one link, where a request like the one before it is answered by a shortcut.
+    for _ in range(2):  # On one link, where a shortcut answers a request that equals the one before.
         assert rows(asked(cluster, squeezed, version)) == {(TOPIC, 0): code}
 
 
@@ -402,7 +402,7 @@ def adds(cluster: Cluster, producer_id: int) -> None:
 
 
 def sent(cluster: Cluster, version: int, producer_id: int, sequence: int, epoch: int = 0, size: int = 1) -> Any:
-    """Return the answer to a batch of a transaction."""
+    """Return the response to a batch of a transaction."""
     records = build_batch(
         [RecordData(value=bytes(size))],
         producer_id=producer_id,

@@ -1,4 +1,4 @@
-"""A node that is asked to stop hands over what it leads, closes its logs, and starts again without a recovery."""
+"""Controlled shutdown: a node hands over its leaders, closes its logs, and starts again without a recovery."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_leaderships_move_before_a_broker_ends(cluster: Cluster) -> None:
 
 
 def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
-    """The broker's own heartbeats do not say that it wants to stop: the test sends them for it."""
+    """The broker's own heartbeats do not request the shutdown: the test sends them instead."""
     epoch = cluster.image.brokers[1].epoch
     others = [cluster.broker(2), cluster.broker(3)]
     wish = BrokerHeartbeatRequest(
@@ -75,7 +75,7 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
 
 
 def test_a_controlled_shutdown_waits_for_nobodys_next_heartbeat(cluster: Cluster) -> None:
-    """That others have replayed its end their fetches say; a heartbeat may be two seconds away."""
+    """The fetches of the others show that they have replayed the change; a heartbeat may be two seconds away."""
     before = cluster.simulation.now_ms
     cluster.stop(1)
     assert cluster.simulation.now_ms - before < 200
@@ -171,12 +171,12 @@ def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, dat
 
 
 def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
-    """In Kafka the controller's change reaches the broker while it waits to be let go, and stops its fetchers."""
+    """In Kafka the controller's change reaches the broker while it waits for permission, and stops its fetchers."""
     world = cluster.simulation.world
     tp = next(TopicPartition("t", p) for p in range(PARTITIONS) if leaders(cluster)[p] != 1)
     stopping = cluster.broker(1)
     line = cluster.simulation.line(cluster.process(3), cluster.process(CONTROLLER_ID))
-    line.take_down()  # Broker 3 cannot tell that it knows, so 1 has to wait.
+    line.take_down()  # Broker 3 cannot confirm the change, so 1 has to wait.
     world.stop(cluster.process(1))
     cluster.simulation.run_until(lambda: 1 not in stopping.context.image.topics["t"].partitions[tp.partition].isr)
     held = stopping.parts.replicas.partitions[tp].log.log_end_offset

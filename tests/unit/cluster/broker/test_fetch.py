@@ -1,4 +1,4 @@
-"""What a fetch looks at, what it reads, and how long it waits: a broker by itself, counted in calls and reads."""
+"""A fetch in a single broker: partitions checked, log reads and waits, counted in calls and reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ UNBOUND = 1 << 20
 
 
 class Fetcher:
-    """One session with a lone broker; its link is its own."""
+    """One session with a lone broker, over its own link."""
 
     def __init__(self, broker: LoneBroker, replica_id: int = CONSUMER, *, name: str = "fetcher") -> None:
         self.broker = broker
@@ -95,11 +95,11 @@ class Fetcher:
         return self.broker.broker.handle(self.broker.now, RequestReceived(self.link.link, frame))
 
     def fetch(self, named: Sequence[int] = (), **how: int) -> list[PartitionData]:
-        """Fetch, and take over the answer."""
+        """Fetch, and process the response."""
         return self.take(self.ask(named, **how))
 
     def take(self, effects: Sequence[Effect]) -> list[PartitionData]:
-        """Take over the answer among `effects`; return its rows."""
+        """Process the response among `effects`; return its rows."""
         (reply,) = [effect for effect in effects if isinstance(effect, Reply) and effect.link == self.link.link]
         body = decode_response(b"".join(reply.chunks), key_of(FetchRequest), version(FetchRequest)).body
         assert isinstance(body, FetchResponse) and body.error_code == 0
@@ -108,13 +108,13 @@ class Fetcher:
         return [row for topic in body.responses for row in topic.partitions]
 
     def settle(self, partitions: int) -> None:
-        """Fetch until there is nothing more to be looked at."""
+        """Fetch until no partition needs to be checked."""
         self.fetch(range(partitions))
         self.fetch()
 
 
 def served(rows: Sequence[PartitionData]) -> list[int]:
-    """Return the partitions that were given records."""
+    """Return the partitions with records."""
     return [row.partition_index for row in rows if row.records]
 
 
@@ -123,7 +123,7 @@ def errors(rows: Sequence[PartitionData]) -> dict[int, int]:
 
 
 def append(broker: LoneBroker, index: int, count: int = 1) -> list[Effect]:
-    """Append batches of one record to a partition; return what follows."""
+    """Append batches of one record to a partition; return the effects."""
     for _ in range(count):
         broker.broker.parts.replicas.appends.append(
             broker.now, broker.partition(TOPIC, index), batch(timestamp=broker.now_ms)
@@ -132,7 +132,7 @@ def append(broker: LoneBroker, index: int, count: int = 1) -> list[Effect]:
 
 
 def ended(broker: LoneBroker) -> list[Effect]:
-    """Return what follows the event that the test has acted for."""
+    """End the event in which the test acted; return its effects."""
     broker.broker.parts.replicas.purgatory.wake_waiters(broker.now)
     return broker.broker.context.outbox.drain()
 
@@ -151,7 +151,7 @@ def time_out(broker: LoneBroker, effects: Sequence[Effect]) -> list[Effect]:
 
 
 class Counted:
-    """Counts the partitions that are looked at, and the reads of their logs."""
+    """Counts the partitions that are checked, and the reads of their logs."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.looks: list[int] = []
@@ -176,14 +176,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     return Counted(monkeypatch)
 
 
-# -- what a fetch costs --------------------------------------------------------------------------
+# -- cost of a fetch ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
 @pytest.mark.parametrize("news", [False, True])
 def test_a_fetch_in_a_session_costs_what_changed(replica_id: int, news: bool) -> None:
     spent = []
-    for partitions in (10, 10, 300):  # What is made at its first use is made before the second.
+    for partitions in (10, 10, 300):  # Objects that are made on first use are made before the second size.
         broker = LoneBroker({TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER else (1, replica_id))
         fetcher = Fetcher(broker, replica_id)
         fetcher.settle(partitions)
@@ -264,7 +264,7 @@ def test_partitions_with_records_take_turns_under_a_limit() -> None:
         append(broker, index, 5)
     fetcher = Fetcher(broker)
     given = served(fetcher.fetch(range(3), max_bytes=BATCH))
-    for _ in range(5):  # What was given is not taken over, so all have more to give.
+    for _ in range(5):  # The offsets do not advance, so all partitions have more records.
         given += served(fetcher.fetch(max_bytes=BATCH))
     assert given == [0, 1, 2, 0, 1, 2]
 
@@ -298,7 +298,7 @@ def test_a_fetch_waits_for_min_bytes(min_bytes: int, max_bytes: int, waits: bool
     assert any(isinstance(effect, Reply) for effect in effects) != waits
 
 
-# -- what must not be missed -----------------------------------------------------------------------
+# -- changes that must be noticed ------------------------------------------------------------------
 
 
 def test_a_follower_out_of_the_isr_is_looked_at_until_it_may_join() -> None:
@@ -311,7 +311,7 @@ def test_a_follower_out_of_the_isr_is_looked_at_until_it_may_join() -> None:
     for _ in range(3):
         fetcher.fetch()
     assert partition.pending_isr is None
-    partition.not_admitted = frozenset()  # Nobody tells the session.
+    partition.not_admitted = frozenset()  # The session is not notified.
     fetcher.fetch()
     assert partition.pending_isr == (1, FOLLOWER)
 

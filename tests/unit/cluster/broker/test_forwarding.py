@@ -1,4 +1,4 @@
-"""What an Envelope says about the client whose request a broker forwards."""
+"""The Envelope's data of the client whose request a broker forwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When does a broker know that the controller cannot have fenced it (D32)?"""
+"""The time until which a broker knows that the controller cannot have fenced it (D32)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_after_a_session_that_may_have_ended_the_metadata_log_has_to_be_replayed
 
 @pytest.mark.decision("D32")
 def test_answers_without_news_resume_a_session_as_well(stage: Stage) -> None:
-    stage.cluster.broker(1).context.in_session_until = 0  # By this broker's clock alone: the log says nothing of it.
+    stage.cluster.broker(1).context.in_session_until = 0  # By this broker's clock alone: the log does not contain it.
     stage.simulation.run_until(stage.is_in_session, within_s=3)
 
 

@@ -1,4 +1,4 @@
-"""What does a broker make of a metadata log that it cannot read, or whose records do not fit? What Kafka's does."""
+"""A broker with a metadata log that is unreadable, or whose records do not fit: it behaves like Kafka."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT_LOG = {
     "internal.metadata.log.segment.bytes": "1500",
     "metadata.max.retention.bytes": "1",
 }
-"""The controller keeps little but its newest snapshot."""
+"""The controller keeps little besides its newest snapshot."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def cluster() -> Cluster:
 
 
 def put(cluster: Cluster, value: bytes) -> None:
-    """Put a record into the metadata log that no controller of ours writes, and one behind it that it does."""
+    """Append a record to the metadata log that no kmirror controller writes, followed by a regular one."""
     log, now_ms = cluster.controller.context.log, to_ms(cluster.simulation.world.now)
     data = build_batch([RecordData(value=value, timestamp=now_ms)])
     log.log.append_as_leader(data, leader_epoch=log.epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)

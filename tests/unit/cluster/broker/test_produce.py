@@ -1,4 +1,4 @@
-"""What a producer is told of records that are refused is what a real 4.3.1 told Kafka's own producer."""
+"""Errors of a producer whose records are refused: they equal those of Kafka 4.3.1."""
 
 from __future__ import annotations
 

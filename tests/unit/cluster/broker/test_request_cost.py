@@ -1,4 +1,4 @@
-"""What a request costs in a broker beside its own work, in calls and effects."""
+"""Overhead of a request in a broker, in calls and effects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Asked:
 
 
 def calls_of(asked: Asked, event: RequestReceived) -> tuple[int, list[Effect]]:
-    """Return how many functions written in Python were called to handle the event."""
+    """Return the number of calls of Python functions to handle the event."""
     effects: list[Effect] = []
     count = calls(lambda: effects.extend(asked.broker.handle(asked.now, event)), in_python=True)
     return count, effects

@@ -84,7 +84,7 @@ def test_a_broker_without_a_rack_has_none(cluster: Cluster) -> None:
 
 
 def test_a_broker_whose_logs_are_open_is_let_in_without_a_pause() -> None:
-    """Not at the next heartbeat of a fenced broker, which would be a tenth of a second away."""
+    """Not at the next heartbeat of a fenced broker, which would be a tenth of a second later."""
     made = Cluster(Simulation(1), "a", brokers=1)
     world = made.simulation.world
     for node_id in (CONTROLLER_ID, 1):

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs at the controller: the operations, the errors, and that the new values take effect."""
+"""IncrementalAlterConfigs at the controller: the operations, the errors, and the new values' effect."""
 
 from __future__ import annotations
 

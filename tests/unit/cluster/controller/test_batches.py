@@ -1,4 +1,4 @@
-"""What a controller decides about many partitions: which ones it looks at, and in which batches it is written."""
+"""Decisions of a controller on many partitions: the partitions that it checks, and the batches that it writes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def fence_and_unfence(c: Controller) -> None:
 
 @pytest.mark.parametrize("decide", [create, put_into_a_mirror, shut_down, fence_and_unfence])
 def test_a_decision_costs_the_same_among_few_and_many_topics(decide: Callable[[Controller], None]) -> None:
-    decide(elsewhere(3))  # What is computed once for all is there then.
+    decide(elsewhere(3))  # Values that are computed once for all exist then.
     few, many = elsewhere(3), elsewhere(300)
     assert calls(lambda: decide(many)) <= 1.05 * calls(lambda: decide(few)), "longer numbers, and no walk"
 
@@ -106,7 +106,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: p
 
 
 def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
-    """Return a controller over what a crash left of the log of `target`: the batches below `end`."""
+    """Return a controller started from the log of `target` after a crash: the batches below `end`."""
     target.context.log.log.truncate_to(end)
     options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),))
     made = Controller(options, disk, Rng(1))

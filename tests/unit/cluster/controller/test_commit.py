@@ -1,4 +1,4 @@
-"""What a controller says is safe from a power cut, and it waits for its disk outside of `handle`."""
+"""Committed records of a controller survive a power cut; it waits for its disk outside of `handle`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def create(name: str, correlation_id: int) -> bytes:
 
 
 def replies(effects: list[Effect]) -> list[int]:
-    """Return the correlation ids that are answered."""
+    """Return the correlation ids of the responses."""
     found = [b"".join(effect.chunks) for effect in effects if isinstance(effect, Reply)]
     return [int.from_bytes(frame[:4], "big") for frame in found]
 

@@ -106,7 +106,7 @@ LOG_CONFIG = [
         INVALID.format("[*, *]", "mirror.replication.throttled.replicas", REPLICAS),
     ),
 ]
-"""Answers of LogConfig.validate in kafka-storage 4.3.1; the throttled replicas as its own two keys of that kind."""
+"""Errors of LogConfig.validate in kafka-storage 4.3.1; the throttled replicas as its own two keys of that kind."""
 
 
 @pytest.mark.parametrize(("name", "value", "problem"), LOG_CONFIG)
@@ -186,7 +186,7 @@ def test_every_default_is_a_value_that_may_be_set_and_can_be_read(row: ConfigKey
 
 
 def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
-    """DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS has the first; the KIP's own are those that are read at use."""
+    """DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS has the first; the KIP's keys are those that are read when used."""
     assert {row.name for row in KEYS if row.dynamic and not row.idle} == {
         "min.insync.replicas",
         "unclean.leader.election.enable",

@@ -1,4 +1,4 @@
-"""What the controller decides: topics with the source's id, ISR changes, leader epochs, envelopes."""
+"""Decisions of the controller: topics with the source's id, ISR changes, leader epochs, envelopes."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_replicas_are_spread_over_the_brokers() -> None:
 
 
 def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
-    """Propose an ISR as the leader, broker 1, unless `options` say otherwise; returns the error."""
+    """Propose an ISR as the leader, broker 1, unless `options` change that; return the error."""
     broker_id = options.get("broker_id", 1)
     members = [BrokerState(broker_id=b, broker_epoch=options.get("member_epoch", BROKER_EPOCH + b)) for b in isr]
     proposal = PartitionData(
@@ -252,7 +252,7 @@ def test_bumps_of_what_does_not_exist() -> None:
 
 
 def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
-    """Send an envelope in a frame; returns its answer."""
+    """Send an envelope with a frame; return its response."""
     envelope = wrapped(frame)
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
     client = opened("broker-1")

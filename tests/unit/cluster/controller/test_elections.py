@@ -1,4 +1,4 @@
-"""Which replica is elected when brokers are fenced or unfenced."""
+"""The elected replica when brokers are fenced or unfenced."""
 
 from __future__ import annotations
 

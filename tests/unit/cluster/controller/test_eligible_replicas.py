@@ -1,4 +1,4 @@
-"""Eligible leader replicas (KIP-966): who is eligible, who is elected of them, and what ends it (D71)."""
+"""Eligible leader replicas (KIP-966): eligibility, elections among them, and the end of eligibility (D71)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def upgrade(c: Controller, level: int = 1, how: int = UpgradeType.UPGRADE, **mor
     return ErrorCode(reply.error_code), reply.error_message or ""
 
 
-# -- who is eligible --------------------------------------------------------------------------
+# -- eligibility ------------------------------------------------------------------------------
 
 
 def test_a_replica_that_leaves_an_isr_which_is_then_too_small_stays_eligible() -> None:
@@ -143,7 +143,7 @@ def test_where_one_member_may_commit_the_last_one_alone_is_eligible() -> None:
     assert members(c) == (NO_LEADER, (), (1,), (1,))
 
 
-# -- who is elected ---------------------------------------------------------------------------
+# -- elections --------------------------------------------------------------------------------
 
 
 def test_an_eligible_replica_leads_where_the_isr_is_empty() -> None:
@@ -280,7 +280,7 @@ def test_the_minimum_of_all_brokers_cannot_be_removed() -> None:
     assert c.image.configs[BROKER, ""] == {KEY: "2"}
 
 
-# -- the level --------------------------------------------------------------------------------
+# -- the feature level ------------------------------------------------------------------------
 
 
 def test_a_cluster_that_begins_at_level_1_has_the_minimum_in_its_log() -> None:

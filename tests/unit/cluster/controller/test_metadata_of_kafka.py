@@ -1,4 +1,4 @@
-"""A metadata log as Kafka's controllers write it: transactions, records about other things, levels that are too new."""
+"""A metadata log of Kafka's controllers: transactions, unknown records, levels that are too new."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOST = TopicRecord(name="lost", topic_id=Uuid.from_ints(1, 2))
 
 
 def disk_with(values: Sequence[bytes]) -> MemoryDisk:
-    """Return a disk with a metadata log of one record a batch."""
+    """Return a disk with a metadata log that has one record in each batch."""
     disk = MemoryDisk()
     log = PartitionLog.open(METADATA_PARTITION, disk.open(METADATA_PARTITION), CONFIG, now_ms=0)
     for value in values:
@@ -117,7 +117,7 @@ def test_registrations_may_be_changed_by_records_of_every_age() -> None:
 
 
 def partition_with(isr: list[int], eligible: list[int]) -> list[Message]:
-    """Return the records of a topic whose one partition has these members, and of its two brokers, which are fenced."""
+    """Return the records of a topic with one partition, given its ISR and eligible replicas, and two fenced brokers."""
     members = [
         RegisterBrokerRecord(
             broker_id=id_,

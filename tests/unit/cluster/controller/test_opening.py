@@ -1,4 +1,4 @@
-"""A controller that has not read its log yet: who asks waits, and nobody is told of a past that it does not know."""
+"""A controller that has not read its log yet: requests wait, and no response is based on an unknown past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics as the controller decides about them: where replicas go, what is refused, what a deletion leaves."""
+"""The controller's decisions on topics: placement of replicas, refusals, and state after a deletion."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_partitions_are_numbered_on_and_have_as_many_replicas() -> None:
 
 
 def test_who_asks_for_too_many_partitions_gets_none_and_costs_nothing() -> None:
-    """A real controller fails at it and steps down; the others in the request are not to suffer here."""
+    """A Kafka controller fails here and resigns; in kmirror the other rows of the request must not suffer."""
     target = controller(topic=(1, 2))
     create(target, topic("other"))
     rows = [
@@ -234,10 +234,10 @@ def test_nothing_is_left_of_a_deleted_topic_in_the_image() -> None:
 @pytest.mark.decision("D49")
 @pytest.mark.parametrize("mirror_version", [0, 1])
 def test_an_id_begins_above_the_leader_epochs_that_it_had(mirror_version: int) -> None:
-    """Where nobody mirrors no id comes back, and nothing is to be remembered."""
+    """Without mirrors no id is used again, and nothing need be remembered."""
     target = controller(topic=(1, 2), mirror_version=mirror_version)
     assert target.image.topics.first_leader_epoch(TOPIC_ID) == 0
-    for expected in (8, 8):  # Of a topic without partitions nothing can be said.
+    for expected in (8, 8):  # A topic without partitions has no epochs.
         target.commit(0, [RemoveTopicRecord(topic_id=TOPIC_ID)])
         assert target.image.topics.first_leader_epoch(TOPIC_ID) == (expected if mirror_version else 0)
         target.commit(0, [TopicRecord(name="again", topic_id=TOPIC_ID)])

@@ -1,4 +1,4 @@
-"""What a new coordinator makes of a log that cannot be read to its end: what Kafka 4.3.1 does."""
+"""A new coordinator with a log that cannot be read to its end: it behaves like Kafka 4.3.1."""
 
 from __future__ import annotations
 

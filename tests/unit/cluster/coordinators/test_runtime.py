@@ -1,4 +1,4 @@
-"""A coordinator applies a record at its append, and answers once what the answer rests on is committed."""
+"""A coordinator applies a record at its append, and responds once the state of its response is committed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Counters(TableShard[str, int]):
 
 
 def add(name: str, number: int = 1, *, width: int = 1) -> Decide:
-    """Return an operation that adds to a counter; its record's value has at least `width` bytes."""
+    """Return an operation that adds to a counter; the value of its record has at least `width` bytes."""
 
     def decide(state: Counters) -> tuple[Sequence[KeyValue], ErrorCode]:
         return [(name.encode(), b"%0*d" % (width, (state.get(name) or 0) + number))], ErrorCode.NONE
@@ -104,7 +104,7 @@ class Bench:
         self.publish(*records)
 
     def publish(self, *records: Message) -> None:
-        """Apply metadata records, as a broker does."""
+        """Apply metadata records, like a broker."""
         delta = Delta()
         for record in records:
             self.context.image.apply(record, delta)
@@ -143,7 +143,7 @@ class Bench:
         self.settle()
 
     def time_out(self) -> None:
-        """Let the time of every wait run out."""
+        """Let all waits time out."""
         for timer in list(self.replicas.purgatory._timed):
             self.replicas.purgatory.on_timer(self.now, timer)
         self.settle()
@@ -242,7 +242,7 @@ def test_who_waits_for_a_shard_that_is_lost_is_told_to_look_elsewhere() -> None:
     bench = Bench()
     bench.submit("x", add("a"))
     bench.settle()
-    bench.submit("y", add("a"))  # In the event that brings the news.
+    bench.submit("y", add("a"))  # In the event of the leader change.
     bench.change(2)
     lost = ErrorCode.NOT_COORDINATOR
     assert sorted(bench.take()) == [("x", lost), ("y", lost)]
@@ -253,7 +253,7 @@ def test_who_waits_for_a_shard_that_is_lost_is_told_to_look_elsewhere() -> None:
 
 
 def test_a_new_leader_tells_nothing_before_all_that_it_loaded_is_committed() -> None:
-    """The former leader may have answered more than the new one's high watermark shows, or less than its log has."""
+    """The former leader's responses may be ahead of the new one's high watermark; or its log lacks some."""
     bench = Bench()
     bench.submit("x", add("a"))
     bench.settle()
@@ -420,7 +420,7 @@ def test_a_marker_is_applied_in_its_place_and_again_by_the_next_leader() -> None
 
 
 class Picky(Counters):
-    """Cannot read every record."""
+    """Cannot read some records."""
 
     def replay(self, record: LoggedRecord) -> None:
         if record.value == b"unreadable":

@@ -1,4 +1,4 @@
-"""A shard's newest and committed values, against a model that keeps a copy of everything at every offset."""
+"""A shard's newest and committed values, compared with a model that copies all values at every offset."""
 
 from __future__ import annotations
 

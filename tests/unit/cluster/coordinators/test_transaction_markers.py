@@ -1,4 +1,4 @@
-"""Phase two of a transaction: every partition gets exactly one marker, whatever fails in between."""
+"""Phase two of a transaction: every partition gets exactly one marker, regardless of failures in between."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATE = TopicPartition(TRANSACTION_TOPIC, 0)
 
 
 def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, TopicPartition]:
-    """Return a cluster, its coordinator, and two partitions that the two other brokers lead."""
+    """Return a cluster, its coordinator, and two partitions led by the two other brokers."""
     cluster = Cluster(Simulation(1), "a", configs={**CONFIGS, **configs})
     cluster.start()
     Producer(cluster, transactional_id="first")  # Creates `__transaction_state`.
@@ -108,7 +108,7 @@ def test_a_decision_that_was_not_confirmed_in_time_is_carried_out_all_the_same()
 
 
 def isolate(cluster: Cluster, broker_id: int) -> None:
-    """Part a broker from all other brokers and the controller."""
+    """Separate a broker from all other brokers and the controller."""
     for line in lines_of(cluster, broker_id):
         line.take_down()
 
@@ -128,7 +128,7 @@ def lines_of(cluster: Cluster, broker_id: int) -> list[Line]:
 
 
 def ask(cluster: Cluster, broker_id: int, producer: Producer, *, commit: bool) -> int:
-    """Return what EndTxn answers."""
+    """Return the error of EndTxn."""
     request = EndTxnRequest(
         transactional_id="id",
         producer_id=producer.producer_id,

@@ -1,4 +1,4 @@
-"""When a controller writes a snapshot of its metadata log."""
+"""Times at which a controller writes a snapshot of its metadata log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.kernel.events import DiskDone
 
 
 class Stage:
-    """A generator whose log has always grown enough, and the jobs that it has ordered."""
+    """A generator whose log has always grown enough, and the jobs that it requested."""
 
     def __init__(self) -> None:
         self.jobs: list[Any] = []

@@ -1,4 +1,4 @@
-"""One partition: which replicas hold the high watermark back, which may join the ISR, which have confirmed a cut."""
+"""One partition: replicas that hold the high watermark back, that may join the ISR, and that confirmed a truncation."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_new_leader_forgets_what_it_knew_of_followers_and_a_bumped_one_does_no
 def test_a_leader_led_before_if_no_other_broker_can_have_led_in_between(
     leader_before: int, leader_epoch: int, partition_epoch: int, led_before: bool
 ) -> None:
-    """It hears of some changes together: of an election and the next one, too."""
+    """It receives some changes together, even an election and the next one."""
     p = partition(leader_epoch=4)
     p.apply(1, replace(p.image, leader=leader_before, leader_epoch=5, partition_epoch=10))
     p.apply(2, replace(p.image, leader=1, leader_epoch=leader_epoch, partition_epoch=partition_epoch))
@@ -199,7 +199,7 @@ def test_a_fetch_outside_the_session_that_stands_for_a_follower_begins_where_its
     p.on_follower_fetch(10, 2, 2)
     follower, clock = p.followers[2], FetchClock(10)
     follower.clock = clock
-    clock.fetched_at = 50  # The follower has polled since.
+    clock.fetched_at = 50  # The follower has fetched since then.
     assert (follower.fetched_at, follower.caught_up_at) == (50, 50)
     append(p, 1)
     p.on_follower_fetch(60, 2, 2)
@@ -212,7 +212,7 @@ def test_a_fetch_outside_the_session_that_stands_for_a_follower_begins_where_its
 def test_a_verification_outlives_the_marker_of_the_transaction_before(
     adds: bool, marker_epoch: int, counts: bool
 ) -> None:
-    """Only where transactions raise the epoch does a marker of the same epoch say that it is of another one."""
+    """A marker of the same epoch belongs to another transaction only where transactions raise the epoch."""
     p = partition()
     guard = p.begin_verifying(7, 3, 2, adds=adds)
     assert p.begin_verifying(7, 4, 5, adds=adds) is guard

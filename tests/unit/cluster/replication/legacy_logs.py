@@ -1,4 +1,4 @@
-"""Logs of batches and of messages of format 1, and a follower that fetches until it is level."""
+"""Logs of batches and of messages of format 1, and a follower that fetches until it has caught up."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kmirror.spec.error_codes import ErrorCode
 
 TP = TopicPartition("t", 0)
 Run = tuple[int | None, int]
-"""(leader epoch, or None for messages of format 1, up to which offset)"""
+"""(leader epoch, or None for messages of format 1; end offset, exclusive)"""
 
 
 def log(*runs: Run, codec: Compression = Compression.NONE) -> PartitionLog:
-    """Return a log of these runs: batches of two records, or messages, in wrappers of two with a codec."""
+    """Return a log of these runs: batches of two records, or messages; with a codec, in wrappers of two."""
     made = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
     for epoch, end in runs:
         for offset in range(made.log_end_offset, end, 2):
@@ -50,7 +50,7 @@ def fetch(
     max_bytes: int = 1 << 20,
     replica: int = 2,
 ) -> PartitionData:
-    """Return the answer to a replica's fetch, or a consumer's for -1."""
+    """Return the response to a replica's fetch, or to a consumer's for -1."""
     partition = Partition(1, TP, Uuid.ZERO, leader)
     partition.apply(0, PartitionImage((1, 2), (1, 2), 1, 20, 0))
     request = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=epoch, current_leader_epoch=20)
@@ -63,7 +63,7 @@ def fetch(
 
 
 def converge(leader: PartitionLog, follower: PartitionLog, *, foreign: bool, max_bytes: int = 1 << 20) -> list[int]:
-    """Fetch as a replica does until the follower ends where the leader does; returns where it was cut."""
+    """Fetch like a replica until both logs end at the same offset; return the truncation offsets."""
     cuts: list[int] = []
     for _ in range(200):
         data = fetch(leader, follower.log_end_offset, last_epoch(follower), foreign=foreign, max_bytes=max_bytes)

@@ -1,4 +1,4 @@
-"""Where a leader finds that the log of a follower parts from its own (KIP-595, D13)."""
+"""The leader's calculation of the offset where a follower's log diverges from its own (KIP-595, D13)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.log.partitions import follow, open_log
 @pytest.mark.parametrize("epoch", [0, 3])
 @pytest.mark.parametrize("fetch_offset", [1, 2, 4])
 def test_a_replica_with_a_later_epoch_than_a_mirrored_log_cuts_at_its_end(epoch: int, fetch_offset: int) -> None:
-    """It was away while the log was cut: what it has of its later epoch is in no other log."""
+    """It was offline while the log was truncated: no other log has its records of the later epoch."""
     log = open_log()
     follow(log, batch(2, epoch=epoch))
     assert divergence(log, epoch + 1, fetch_offset, foreign=True) == Divergence(epoch, 2)

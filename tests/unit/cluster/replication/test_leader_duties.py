@@ -1,4 +1,4 @@
-"""A leader's answers to waiting producers, its proposed ISR members, and ListOffsets after an election."""
+"""A leader's responses to waiting producers, its proposed ISR members, and ListOffsets after an election."""
 
 from __future__ import annotations
 

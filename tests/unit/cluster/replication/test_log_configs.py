@@ -1,4 +1,4 @@
-"""A topic config, its line in `log_config` and its field in `LogConfig` hold together."""
+"""A topic config, its line in `log_config` and its field in `LogConfig` agree."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ ELSEWHERE = {
     "mirror.replication.throttled.replicas": "mirror/replication_quota.py",
     "mirror.support.unclean.leader.election": "mirror/preparing.py",
 }
-"""Topic config that is none of the log's to the file that reads it."""
+"""Topic configs that the log does not use, to the file that reads each."""
 WORDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cleanup.policy": ("compact", {"compact": True, "delete": False}),
     "compression.type": ("zstd", {"compression_type": Compression.ZSTD}),
     "message.timestamp.type": ("LogAppendTime", {"message_timestamp_type": TimestampType.LOG_APPEND_TIME}),
 }
-"""Config that is no number to another value than its default, and what then changes in the LogConfig."""
+"""Configs that are no numbers, to a value that differs from the default, and the resulting change of the LogConfig."""
 INSTEAD = {row.instead: row.name for row in known(Scope.TOPIC).values() if row.instead is not None}
 OF_A_LOG = [row for row in known(Scope.TOPIC).values() if not row.idle and row.name not in ELSEWHERE]
 
 
 def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:
-    """Return a value of `row` that no config has by default, and the fields of the LogConfig that it should change."""
+    """Return a value of `row` that differs from every default, and the fields of the LogConfig that it changes."""
     if row.name in WORDS:
         return WORDS[row.name]
     field = INSTEAD.get(row.name, row.name).replace(".", "_")
@@ -43,7 +43,7 @@ def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:
 
 
 def changed(topic: dict[str, str], broker: dict[str, str]) -> dict[str, Any]:
-    """Return the fields that are not as they are where nothing is set, with what they are."""
+    """Return the fields that differ from the default LogConfig, with their values."""
     config, default = log_config(topic, Configs(Scope.BROKER, broker)), LogConfig()
     values = {field.name: getattr(config, field.name) for field in fields(LogConfig)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
@@ -63,7 +63,7 @@ def test_each_config_of_a_log_changes_its_own_field(row: ConfigKey) -> None:
 
 def test_every_field_is_changed_by_some_config() -> None:
     found = {name for row in OF_A_LOG for name in changed({row.name: another(row)[0]}, {})}
-    found |= changed({}, {"producer.id.expiration.ms": "5"}).keys()  # A broker config alone, in Kafka too.
+    found |= changed({}, {"producer.id.expiration.ms": "5"}).keys()  # A config of brokers only, like in Kafka.
     assert found == {field.name for field in fields(LogConfig)}
 
 

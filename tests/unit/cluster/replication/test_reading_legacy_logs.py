@@ -23,7 +23,7 @@ pytestmark = pytest.mark.decision("D28")
         ([], -1),
         ([(None, 4)], 0),
         ([(None, 4), (3, 6)], 3),
-        ([(3, 4), (None, 6)], 0),  # The topic went back to an old format: the epochs before are forgotten.
+        ([(3, 4), (None, 6)], 0),  # The topic returned to an old format: the epochs before are forgotten.
     ],
 )
 def test_messages_without_epoch_count_as_epoch_0(runs: list[Run], epoch: int) -> None:
@@ -36,7 +36,7 @@ def test_the_last_batch_tells_the_epoch_that_the_cache_forgot() -> None:
     assert made.epochs.entries == []
     assert last_epoch(made) == 3
     made = log((None, 8), codec=Compression.GZIP)
-    made.truncate_to(5)  # Inside a wrapper: it goes as a whole, and the log ends where it began (D47).
+    made.truncate_to(5)  # Inside a wrapper: the whole wrapper is removed, and the log ends at its start (D47).
     assert (made.log_end_offset, last_epoch(made)) == (4, 0)
     made.truncate_to(0)
     assert last_epoch(made) == -1
@@ -52,22 +52,22 @@ def test_an_emptied_log_names_no_epoch() -> None:
 @pytest.mark.parametrize(
     ("runs", "epoch", "offset", "answer"),
     [
-        ([(None, 8)], 0, 6, (0, 8)),  # Only old messages: the follower lags, or is level.
+        ([(None, 8)], 0, 6, (0, 8)),  # Only old messages: the follower lags, or has caught up.
         ([(None, 8)], 0, 8, (0, 8)),
-        ([(None, 8)], 0, 12, (0, 8)),  # The follower has more of them.
-        ([(None, 8)], 5, 12, (0, 8)),  # The follower has batches above: cut to the end of its old messages.
+        ([(None, 8)], 0, 12, (0, 8)),  # The follower has more messages.
+        ([(None, 8)], 5, 12, (0, 8)),  # The follower has batches above: truncate to the end of its old messages.
         ([(None, 8)], 5, 6, (0, 6)),  # The follower has batches where the leader has messages.
         ([(None, 8), (4, 12)], 0, 6, (0, 8)),
         ([(None, 8), (4, 12)], 0, 12, (0, 8)),
         ([(None, 8), (4, 12)], 2, 6, (0, 6)),
         ([(None, 8), (4, 12)], 2, 12, (0, 8)),
-        ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The epoch cache has it.
+        ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The epoch cache contains it.
         ([(None, 8), (4, 12)], 5, 10, (-1, -1)),
         ([(3, 4), (None, 8), (5, 12)], 3, 2, (3, 8)),  # Not in the cache any more; both have the same batch.
         ([(3, 4), (None, 8), (5, 12)], 2, 2, (2, 0)),
         ([(3, 4), (None, 8), (5, 12)], 4, 2, (3, 2)),
-        ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 0)),  # Nothing in common: cut everything.
-        ([(4, 12)], 2, 0, (2, 0)),  # Without old messages the answer is the cache's.
+        ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 0)),  # Nothing in common: truncate everything.
+        ([(4, 12)], 2, 0, (2, 0)),  # Without old messages the result is the cache's.
         ([], 0, 0, (-1, -1)),
     ],
 )
@@ -136,7 +136,7 @@ def test_logs_converge_to_where_they_part(
 @pytest.mark.parametrize("leader_runs", [[(None, 8)], [(5, 4), (None, 8)], [(5, 4), (None, 8), (6, 12)], [(2, 10)]])
 @pytest.mark.parametrize("end", [2, 4])
 def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run], end: int) -> None:
-    """The follower's cache is empty, and so cannot say where its last epoch begins."""
+    """The follower's cache is empty, and so it cannot find the start of its last epoch."""
     leader, follower = log(*leader_runs), log((3, 4), (None, 8))
     follower.truncate_to(end)
     assert (follower.epochs.entries, last_epoch(follower)) == ([], 3)
@@ -145,7 +145,7 @@ def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run],
 
 
 def test_an_epoch_without_a_batch_costs_no_message() -> None:
-    """A replica that led and wrote nothing has an epoch from its log end on; the mirror's leader does not know it."""
+    """A replica that led and wrote nothing has an epoch that starts at its LEO; the mirror's leader lacks it."""
     leader, follower = log((None, 8)), log((None, 8))
     follower.assign_epoch_start(7)
     assert converge(leader, follower, foreign=True) == [8]

@@ -27,7 +27,7 @@ def log(*batches: tuple[int, int, int]) -> PartitionLog:
 
 @pytest.mark.parametrize("replica", [2, -1])
 def test_a_replica_with_a_later_epoch_than_the_mirrored_log_is_told_where_to_cut(replica: int) -> None:
-    # The follower was away while the leader cut epoch 9 and went on mirroring in epoch 6.
+    # The follower was offline while the leader truncated epoch 9 and continued mirroring in epoch 6.
     leader, away = log((0, 5, 40), (40, 6, 100)), log((0, 5, 50), (50, 9, 30))
     for _ in range(2):
         data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)
@@ -72,7 +72,7 @@ def test_a_replica_with_more_of_the_latest_epoch_is_told_where_that_ends(foreign
 
 
 def two_histories(count: int) -> tuple[PartitionLog, PartitionLog]:
-    """Return a leader with batches of two, whose epoch 1 ends at 10, and a replica with more of epoch 1, in others."""
+    """Return a leader with batches of two, whose epoch 1 ends at 10, and a replica with more records of epoch 1."""
     leader = log(*((offset, 1 if offset < 10 else 3, 2) for offset in range(0, 20, 2)))
     return leader, log(*((offset, 1, count) for offset in range(0, 24, count)))
 

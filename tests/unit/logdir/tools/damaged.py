@@ -1,4 +1,4 @@
-"""A small log folder with every kind of file, what to break in it, and everything that reads it."""
+"""A small log folder with every kind of file, its possible damages, and all of its readers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def some_records(count: int = 3) -> list[RecordData]:
 
 
 def build_folder(top: Path) -> Path:
-    """Write the folder; segments are small, so that there are several of each partition."""
+    """Write the folder; segments are small, so that each partition has several."""
     folder = LogFolder(top)
     log = PartitionLog.open(CODECS, folder.open(CODECS), CONFIG, now_ms=NOW_MS)
     for codec in Compression:
@@ -90,7 +90,7 @@ def _close(log: PartitionLog) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What was done to one file: all from byte `cut` on gone, or bit `bit` flipped."""
+    """Damage of one file: truncated at byte `cut`, or with bit `bit` flipped."""
 
     path: Path
     cut: int = -1
@@ -111,7 +111,7 @@ def every_damage(path: Path) -> Iterator[Damage]:
 
 
 def look(top: Path, path: Path, original: Path) -> dict[str, str]:
-    """Read the folder with everything there is; return how each ended: "" or the one line of its refusal.
+    """Read the folder with all readers; return the result of each: "" or the one line of its refusal.
 
     Raises AssertionError for any other end.
     """
@@ -141,7 +141,7 @@ def look(top: Path, path: Path, original: Path) -> dict[str, str]:
 
 
 def _open(top: Path, tp: TopicPartition, repair: bool, recovery_point: int) -> None:
-    """Open the log in memory, so that what recovery writes does not get into the folder; read all of it."""
+    """Open the log in memory, so that the folder is not changed by a recovery; read all of it."""
     with closing(LogFolder(top)) as folder:
         on_disk = folder.open(tp)
         segments = {base: bytes(on_disk.view(base)) for base in on_disk.segments()}

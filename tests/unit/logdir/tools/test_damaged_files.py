@@ -1,7 +1,7 @@
-"""Each file of a log folder, cut short or with a bit flipped: read, or refused in one line that names a file.
+"""Each file of a log folder, truncated or with a flipped bit: read, or refused in one line that names a file.
 
 A sample of the damages; with KMIRROR_EVERY_DAMAGE=1 every length and every bit, which takes half an hour. Then
-KMIRROR_DAMAGE_PART=N/M does the N-th of M parts of them.
+KMIRROR_DAMAGE_PART=N/M runs the N-th of M parts of them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def test_every_file_cut_short_and_with_a_bit_flipped(tmp_path: Path) -> None:
 
 
 def peak_of(work: Callable[[], object]) -> int:
-    """Return how many bytes were taken at most while `work` was done, or refused."""
+    """Return the peak of allocated bytes while `work` is run, or refused."""
     tracemalloc.start()
     try:
         work()
@@ -106,7 +106,7 @@ MIB = 1 << 20
 
 
 def large_segment(codec: Compression = Compression.NONE) -> bytes:
-    """A MiB of batches that no codec makes much smaller."""
+    """Return a MiB of batches that no codec compresses much."""
     draw = random.Random(1)
     batches = []
     while sum(map(len, batches)) < MIB:
@@ -142,7 +142,7 @@ def readers(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def with_field(data: bytes, at: int, value: bytes, *, sealed: bool) -> bytes:
-    """Put `value` at byte `at` of the first batch; `sealed` makes the checksum right again."""
+    """Put `value` at byte `at` of the first batch; `sealed` corrects the checksum."""
     first = next(iter_batches(data))
     head = bytearray(first.view)
     rest = data[len(head) :]
@@ -153,7 +153,7 @@ def with_field(data: bytes, at: int, value: bytes, *, sealed: bool) -> bytes:
 
 
 HUGE = (0x7FFF_FFFF).to_bytes(4, "big")
-# A record's length, then the length of its key as a varint of two thousand millions.
+# A record's length, then the length of its key as a varint of two billion.
 HUGE_VARINT = b"\xfe\xff\xff\xff\x0f"
 HOSTILE = {
     "length": (layout.BATCH_LENGTH_AT, HUGE, False),
@@ -176,7 +176,7 @@ def test_no_memory_beyond_four_times_the_segment(field: str | None, codec: Compr
         data = with_field(data, at, value, sealed=sealed)
     (folder / f"{0:020d}.log").write_bytes(data)
     for work in readers(folder).values():
-        work_quietly(work)  # What is imported on the way does not count.
+        work_quietly(work)  # Imports during the work do not count.
     for name, work in readers(folder).items():
         assert peak_of(work) < 4 * len(data), name
 

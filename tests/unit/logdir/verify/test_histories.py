@@ -1,6 +1,6 @@
-"""Logs with a past: what brokers left when formats changed, producers expired or the log's first part went.
+"""Logs with a past: after changes of format, expired producers, or a removed first part.
 
-Each is what a Kafka 2.1, 3.9 or 4.3 wrote, cut down to the batches that count.
+Each was written by a Kafka 2.1, 3.9 or 4.3, and reduced to the relevant batches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def data(offset: int, count: int = 1, *, sequence: int = 0) -> bytes:
-    """Records of a transaction."""
+    """Return records of a transaction."""
     return build_batch(
         [RecordData(b"k", b"v", (), 1)] * count, base_offset=offset, partition_leader_epoch=0,
         producer_id=PRODUCER, producer_epoch=0, base_sequence=sequence, is_transactional=True,
@@ -39,7 +39,7 @@ def data(offset: int, count: int = 1, *, sequence: int = 0) -> bytes:
 
 
 def entry(last_offset: int = -1, sequence: int = 0, *, txn_first_offset: int = -1) -> bytes:
-    """A snapshot of the producer alone."""
+    """Return a snapshot of the producer alone."""
     found = ProducerEntry(PRODUCER, 0, 0, 1, txn_first_offset)
     if last_offset >= 0:
         found.batches.append(BatchMetadata(sequence, last_offset, 0, 1))
@@ -61,7 +61,7 @@ def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(t
     # Without a message that has no epoch nothing explains it.
     told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
     assert faults(partition(tmp_path, "c-0", {0: batch(epoch=0) + batch(offset=1, epoch=1)}, epochs())) == told
-    # Nor does it follow from one that the epochs after it are written down.
+    # Nor would the epochs after such a message be recorded.
     assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
 
 
@@ -75,7 +75,7 @@ def test_a_kill_after_delete_records_leaves_the_epochs_cut_and_the_log_start_whe
 
 
 def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) -> None:
-    """Its transaction took in the partition, and the only batch was refused."""
+    """Its transaction included the partition, and the only batch was refused."""
     log = data(0) + marker(offset=1, commit=True, pid=PRODUCER) + marker(offset=2, commit=False, pid=PRODUCER)
     assert faults(partition(tmp_path, "a-0", {0: log}, {name(3, "snapshot"): entry()})) == []
     told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 0"]
@@ -87,7 +87,7 @@ def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) 
 
 @pytest.mark.parametrize("has_snapshot", [False, True])
 def test_a_transaction_from_below_the_first_segment(tmp_path: Path, has_snapshot: bool) -> None:
-    """Kafka 2.1 keeps the newest snapshots alone, so none is left where the log begins."""
+    """Kafka 2.1 keeps only the newest snapshots, so none is left at the log start."""
     files = {
         name(10, "txnindex"): encode_aborted([AbortedTxn(PRODUCER, 5, 11, 5)]),
         name(13, "snapshot"): entry(10),
@@ -114,7 +114,7 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
         return {name(0, "txnindex"): encode_aborted(rows), name(4, "snapshot"): entry(2, 2)}
 
     assert faults(partition(tmp_path, "a-0", {0: log}, files(2))) == []
-    # The checkpoints of the folder may be older than that, after a kill; the epochs are cut at once.
+    # The checkpoints of the folder may be older than that, after a kill; the epochs are truncated immediately.
     assert faults(partition(tmp_path, "e-0", {0: log}, files(2))) == [
         "the transaction begins at 2, and in the log at 0"
     ]
@@ -124,7 +124,7 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
         partition(tmp_path, "b-0", {0: late}, {name(0, "txnindex"): encode_aborted([AbortedTxn(7, 3, 4, 3)])})
     )
     assert reasons == ["the transaction begins at 3, and in the log at 2"]
-    # When it ends before anything is above the log start, its row says that it had nothing but the marker.
+    # If it ends before anything is above the log start, its row says that it had nothing but the marker.
     emptied = data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)
     rows = encode_aborted([AbortedTxn(PRODUCER, 2, 2, 2)])
     kept = {name(0, "txnindex"): rows, name(3, "snapshot"): entry()}
@@ -156,7 +156,7 @@ def test_a_row_of_a_replica_knows_what_begins_after_its_marker(tmp_path: Path) -
         assert faults(partition(tmp_path, f"a-{stable}", {0: log}, {name(0, "txnindex"): rows})) == told
 
 
-# No row of a transaction index names the aborted transaction.
+# No row of a transaction index contains the aborted transaction.
 ABORTED = {0: data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)}
 NO_ROW = [f"aborts the transaction of producer {PRODUCER} that no row of {name(0, 'txnindex')} tells of"]
 KRAFT = "version=1\ncluster.id=c\nnode.id=1\n"
@@ -178,7 +178,7 @@ def test_of_a_partition_whose_broker_is_not_known_all_is_expected(tmp_path: Path
 
 @pytest.mark.parametrize("kind", ["future", "delete"])
 def test_a_kill_counts_for_a_folder_that_was_set_aside_too(tmp_path: Path, kind: str) -> None:
-    """Unless what the checkpoints say is about the partition that took its place."""
+    """Unless the checkpoints belong to the partition that took its place."""
     (tmp_path / "meta.properties").write_text(KRAFT)
     folder = partition(tmp_path, f"a-0.{'0a' * 16}-{kind}", ABORTED, epochs("0 0"))
     assert faults(folder) == []

@@ -1,4 +1,4 @@
-"""A log that lost a segment: a fault where anything says so, else its offsets are named."""
+"""A log that lost a segment: a fault if another file shows it, else its offsets are reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.segment_removal import is_told, judge, remove_each, table
 from tests.unit.logdir.folders import SAMPLE, checkpoint, messages, partition
 
 DATA = Path(__file__).resolve().parents[3] / "data"
-# What brokers left behind: with checkpoints and without, cleanly and after a crash, alone and as replicas.
+# Folders of brokers: with checkpoints and without, after a clean shutdown and a crash, alone and as replicas.
 FOLDERS = [
     SAMPLE,
     DATA / "cli" / "logs" / "kraft-4.3" / "data",
@@ -55,7 +55,7 @@ def name(offset: int, suffix: str) -> str:
 
 
 def faults(folder: Path) -> list[str]:
-    """Return what `verify` finds in a partition, after loading has come to the same first fault, or to none."""
+    """Return the faults that `verify` finds in a partition, after loading has found the same first fault, or none."""
     found, _ = judge(folder)
     try:
         read_log_dirs(folder)
@@ -67,7 +67,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def gaps(folder: Path) -> list[tuple[int, int, str]]:
-    """Return the gaps that `verify` and loading tell of, where neither finds a fault."""
+    """Return the gaps that `verify` and loading report, where neither finds a fault."""
     found, told = judge(folder)
     assert not found
     (files,) = read_log_dirs(folder).partitions.values()
@@ -75,7 +75,7 @@ def gaps(folder: Path) -> list[tuple[int, int, str]]:
     return sorted((gap.first_offset, gap.last_offset, gap.reason) for gap in told)
 
 
-# -- each segment of what brokers wrote -------------------------------------------------------
+# -- each segment of brokers' logs ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("top", FOLDERS, ids=lambda path: str(path.relative_to(path.parents[2])))
@@ -131,7 +131,7 @@ def test_so_it_is_in_the_old_formats(format_: int, codec: Compression, tmp_path:
 
     assert TOLD in faults(partition(tmp_path, "t-0", {0: some(0, 3), 5: some(5, 2), 7: some(7, 1)}))[0]
     assert faults(partition(tmp_path, "u-0", {0: some(0, 3), 3: some(3, 2)})) == []
-    # The cleaner took a message out of the last segment.
+    # The cleaner removed a message from the last segment.
     assert gaps(partition(tmp_path, "v-0", {0: some(0, 3), 5: some(5, 1) + some(7, 1)}))[0][:2] == (3, 4)
 
 
@@ -183,7 +183,7 @@ def test_a_batch_shows_that_the_cleaner_was_there(first: bytes, tmp_path: Path) 
     [
         ("t", [("t", "cleanup.policy", "compact")], "__cluster_metadata has cleanup.policy=compact for it"),
         ("t", [("t", "cleanup.policy", "delete,compact")], "__cluster_metadata has"),
-        # It was once.
+        # It was compacted once.
         ("t", [("t", "cleanup.policy", "compact"), ("t", "cleanup.policy", "delete")], "__cluster_metadata has"),
         ("t", [("", "log.cleanup.policy", "compact")], "__cluster_metadata has"),
         ("t", [("t", "cleanup.policy", "delete"), ("other", "cleanup.policy", "compact")], None),
@@ -207,7 +207,7 @@ def test_the_metadata_log_says_whether_a_topic_is_compacted(
         else:
             ((first, last, told),) = gaps(place)
             assert (first, last) == (3, 4) and told.startswith(reason)
-    # A metadata log that cannot be read says nothing.
+    # A metadata log that cannot be read proves nothing.
     (tmp_path / "__cluster_metadata-0" / name(0, "log")).write_bytes(data[:-3])
     (tmp_path / "__cluster_metadata-0" / file).unlink()
     assert TOLD in faults(place)[0]
@@ -216,7 +216,7 @@ def test_the_metadata_log_says_whether_a_topic_is_compacted(
 def test_the_cleaners_checkpoint_says_that_a_topic_is_compacted(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", HOLE)
     path = tmp_path / "cleaner-offset-checkpoint"
-    path.write_bytes(checkpoint(["t 7 5"]))  # Of any of its partitions.
+    path.write_bytes(checkpoint(["t 7 5"]))  # For any of its partitions.
     assert gaps(place) == [(3, 4, "cleaner-offset-checkpoint has the topic")]
     path.write_bytes(checkpoint(["t1 0 5"]))
     assert TOLD in faults(place)[0]
@@ -241,7 +241,7 @@ def test_of_a_folder_that_was_set_aside_nobody_knows_where_it_was_cleaned(tmp_pa
 
 
 def test_an_interrupted_compaction_leaves_holes(tmp_path: Path) -> None:
-    """Whatever lies among its swap files goes with the next start, which may be killed while it deletes that."""
+    """All among its swap files is removed at the next start, which may be killed during that."""
     files = {name(0, "log.swap"): batch(2), name(5, "log.swap"): batch(offset=5), name(3, "index"): b""}
     place = partition(tmp_path, "t-0", {**PLAIN, 9: batch(offset=9)}, files)
     (place / name(3, "log")).unlink()
@@ -252,7 +252,7 @@ def test_an_interrupted_compaction_leaves_holes(tmp_path: Path) -> None:
     ]
 
 
-# -- files that were left behind --------------------------------------------------------------
+# -- leftover files ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex"])
@@ -277,7 +277,7 @@ def test_a_kill_while_a_segment_is_deleted_leaves_its_index(tmp_path: Path) -> N
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(["t 0 5"]))
     place = partition(tmp_path, "t-0", HOLE, {name(3, "index"): b"", name(3, "log.deleted"): b"?"})
     assert len(gaps(place)) == 1
-    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")  # A clean shutdown finishes what it renames.
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")  # A clean shutdown completes its renames.
     assert "there is no 00000000000000000003.log" in faults(place)[0]
 
 
@@ -314,7 +314,7 @@ def test_kmirror_deletes_a_segment_after_the_files_about_it(tmp_path: Path, monk
 
 
 def test_epochs_below_the_first_segment_are_told(tmp_path: Path) -> None:
-    """Retention cuts them, but its write may be too late for a shutdown; and they reach down to tiered segments."""
+    """Retention truncates them, but may write them too late for a shutdown; and they include tiered segments."""
     segments = {5: batch(offset=5, epoch=2)}
     for rows, told in ((["1 0", "2 4"], [(0, 4)]), (["2 5"], []), (["2 4"], [(4, 4)])):
         shutil.rmtree(tmp_path / "t-0", ignore_errors=True)
@@ -334,13 +334,13 @@ def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str
     place = partition(tmp_path, "t-0", segments, {file: data})
     (fault,) = faults(place)
     assert fault == f"{place / file}, offset 5: {told}, and the log ends at 5"
-    # After a kill the log may have been cut, and these not yet.
+    # After a kill the log may have been truncated, and these files not yet.
     (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
     ((first, last, reason),) = gaps(place)
     assert (first, last) == (5, 6) and told in reason
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     assert [told in one for one in faults(place)] == [True]
-    # That a log ends where the broker closed it is known. Kafka writes the epochs of a log that it cuts a little later.
+    # The log is known to end where the broker closed it. Kafka writes the epochs of a truncated log a little later.
     (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint(["t 0 5"]))
     assert [told in one for one in faults(place)] == [True] * file.endswith("snapshot")
 
@@ -364,7 +364,7 @@ def test_a_partition_alone_is_held_against_the_checkpoints_around_it(tmp_path: P
 
 
 def test_a_segment_that_was_rolled_is_not_the_last(tmp_path: Path) -> None:
-    """But for a kill in the middle of a roll. A segment that is written to has indexes of full length."""
+    """Except for a kill in the middle of a roll. The active segment has indexes of full length."""
     rolled = {name(3, "timeindex"): TIME_ROW.pack(NOW_MS, 1), name(3, "index"): b"", name(3, "snapshot"): NO_PRODUCERS}
     segments = {0: batch(3), 3: batch(2, offset=3)}
     place = partition(tmp_path, "t-0", segments, rolled)
@@ -375,7 +375,7 @@ def test_a_segment_that_was_rolled_is_not_the_last(tmp_path: Path) -> None:
         {name(5, "snapshot"): NO_PRODUCERS},  # A clean shutdown.
         {name(3, "index"): bytes(800)},
         {name(3, "timeindex"): TIME_ROW.pack(NOW_MS, 1) + bytes(1200)},
-        {name(3, "snapshot"): None},  # A broker that is so old that it takes none.
+        {name(3, "snapshot"): None},  # A broker that is so old that it writes none.
         {name(3, "timeindex"): None},
         {name(3, "index"): None},
     ):
@@ -395,7 +395,7 @@ def test_a_high_watermark_above_the_log_end_is_told_and_after_a_clean_shutdown_r
         read_log_dirs(place)
 
 
-# -- what is printed --------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------
 
 
 def test_gaps_are_printed_before_the_summary(tmp_path: Path) -> None:

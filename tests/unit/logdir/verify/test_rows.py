@@ -1,4 +1,4 @@
-"""What `verify` says of index rows: of every wrong one something, of no true one anything."""
+"""Index rows in `verify`: every wrong row is reported, no correct one is."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_wrong_last_timestamp_is_reported_once(folder: Path) -> None:
     assert [fault.position for fault in faults(folder)] == [36]
 
 
-# What is done to the rows, which rows then have something wrong about them, and what is said of the first.
+# Change of the rows, the wrong rows after it, and the message about the first.
 TIMES: list[tuple[str, Callable[[Rows], None], set[int], str]] = [
     ("a row twice", lambda rows: rows.insert(1, rows[0]), {1}, "expected more than 1000 at 40"),
     ("a timestamp twice", lambda rows: rows.insert(2, (1010, 2)), {2}, "expected more than 1010 at 41"),
@@ -97,7 +97,7 @@ def test_an_offset_row_that_cannot_be_one_says_nothing_of_the_rows_after_it(fold
 
 
 def test_one_row_for_all_batches_of_an_append_is_true(folder: Path) -> None:
-    """So brokers before 4.0 wrote them: the position of the first batch, the offset of the last."""
+    """Brokers before 4.0 wrote them: the position of the first batch, the offset of the last."""
     rows = list(OFFSET_ROW.iter_unpack((folder / f"{BASE:020d}.index").read_bytes()))
     write_rows(folder, ".index", OFFSET_ROW, [(2, rows[0][1]), (3, rows[3][1]), (5, rows[4][1])])
     assert not faults(folder)
@@ -116,7 +116,7 @@ def test_a_time_row_may_point_into_a_batch(tmp_path: Path, into: int) -> None:
     )
     (folder / f"{BASE:020d}.log").write_bytes(log)
     (folder / f"{BASE + 9:020d}.log").write_bytes(batch(offset=BASE + 9, timestamp=30))
-    for first in (into, 3 + into):  # Either of the batches with that timestamp has it first, for all the row says.
+    for first in (into, 3 + into):  # According to the row, either of the batches with that timestamp has it first.
         write_rows(folder, ".timeindex", TIME_ROW, [(9, first), (20, 6 + into)])
         assert not faults(folder)
     for rows in ([(9, 6 + into), (20, 6 + into)], [(9, into), (9, 3 + into), (20, 8)], [(9, into), (20, 3 + into)]):

@@ -1,4 +1,4 @@
-"""Why is something mirrored, or why not? The rule that decided is named."""
+"""Explanations why something is mirrored or not: the rule that decided is named."""
 
 from __future__ import annotations
 

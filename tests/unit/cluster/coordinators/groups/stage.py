@@ -1,4 +1,4 @@
-"""A group by itself: what waits, what was answered, the timers that are set, and the records that are on their way."""
+"""A single group: pending and answered requests, its timers, and records that are being written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SESSION_MS, REBALANCE_MS = 10_000, 60_000
 
 @dataclass(eq=False)
 class Call:
-    """A request, and all answers that it got: there is to be one."""
+    """A request, and all its responses: exactly one is expected."""
 
     what: str
     answers: list[Any] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Call:
 
 
 class Stage:
-    """A group whose clock, timers and log are those of a test."""
+    """A group whose clock, timers and log are controlled by a test."""
 
     def __init__(self, limits: Limits | None = None, *, loaded: GroupMetadataValue | None = None) -> None:
         self.now_ms = 1000
@@ -57,7 +57,7 @@ class Stage:
         self.timers: dict[tuple[Timer, str], int] = {}
         self.writes: list[Write] = []
         self.log: list[GroupMetadataValue] = []
-        """What was written, committed or not."""
+        """Written records, committed or not."""
         self.is_forgotten = False
         self.group = ClassicGroup(GROUP, self.now_ms) if loaded is None else group_of(GROUP, loaded)
         self._ids = 0
@@ -107,7 +107,7 @@ class Stage:
         return call
 
     def enter(self, **options: Any) -> Call:
-        """Join as a new dynamic member: the first answer brings the member id."""
+        """Join as a new dynamic member: the first response contains the member id."""
         return self.join(self.join(**options).answer.member_id, **options)
 
     def sync(self, member_id: str, assignments: dict[str, bytes] | None = None, **options: Any) -> Call:
@@ -138,10 +138,10 @@ class Stage:
         self._perform()
         return call
 
-    # -- what comes from outside --------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------
 
     def pass_time(self, ms: int) -> None:
-        """Let time go by, timer after timer."""
+        """Let time pass, and fire the due timers in order."""
         end_ms = self.now_ms + ms
         while True:
             due = [(at, timer.value, member_id) for (timer, member_id), at in self.timers.items() if at <= end_ms]
@@ -155,7 +155,7 @@ class Stage:
         self.now_ms = end_ms
 
     def commit(self, error: ErrorCode = ErrorCode.NONE) -> None:
-        """Let the oldest record that is on its way be committed, or fail."""
+        """Commit the oldest pending record, or let it fail."""
         self.writes.pop(0).on_written(self.now_ms, error)
         self._perform()
 
@@ -164,7 +164,7 @@ class Stage:
             self.commit()
 
     def end(self) -> None:
-        """Let another broker lead the shard."""
+        """Move the leader of the shard to another broker."""
         self.group.end(ErrorCode.NOT_COORDINATOR)
         self._perform()
 
@@ -212,7 +212,7 @@ def assign(stage: Stage, members: list[str]) -> None:
 
 
 def joined(call: Call) -> JoinGroupResponse:
-    """Return the answer to a join that succeeded."""
+    """Return the response to a join that succeeded."""
     answer = call.answer
     assert isinstance(answer, JoinGroupResponse) and not answer.error_code, answer
     return answer

@@ -1,4 +1,4 @@
-"""A group by itself: who becomes a member, what a rebalance waits for, what is written and when."""
+"""A single group: membership, rebalances, and its records."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_first_rebalance_waits_as_long_as_members_come() -> None:
     for _ in range(3):
         stage.pass_time(2000)
         calls.append(stage.join(version=3, rebalance_ms=7000))
-    # Extended at 3 s and at 6 s, the last time by what is left of 7 s.
+    # Extended at 3 s and at 6 s, the last time by the rest of 7 s.
     stage.pass_time(999)
     assert all(call.waits for call in calls)
     stage.pass_time(1)

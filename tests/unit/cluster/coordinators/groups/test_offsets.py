@@ -1,4 +1,4 @@
-"""What is committed, what is pending, and what a marker makes of it; each test is a history."""
+"""Committed and pending offsets, and the effect of markers; each test is a history."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_offsets_of_a_deleted_topic_go_but_not_those_of_its_successor() -> None:
 
 def test_pending_offsets_of_a_deleted_topic_go_too() -> None:
     log = LogOfOffsets()
-    log.commit(10, producer_id=7)  # A record of a transaction never names the topic's id.
+    log.commit(10, producer_id=7)  # A record of a transaction never contains the topic's id.
     assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
 
 

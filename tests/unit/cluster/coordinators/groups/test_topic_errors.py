@@ -1,4 +1,4 @@
-"""Rows of one topic come together, and the work grows with what is asked, not with its square."""
+"""Rows of one topic are adjacent, and the work grows with the size of the request, not with its square."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When offsets expire hangs on who is in the group (KIP-211)."""
+"""The expiry of offsets depends on the members of the group (KIP-211)."""
 
 from __future__ import annotations
 
