@@ -1,4 +1,4 @@
-"""The plans of the syncs, for any two sides: what they ask for makes both agree, and then nothing more (D17)."""
+"""The plans of the syncs, for any two sides: their requests make both agree, and no further ones follow (D17)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_possible(values: Mapping[str, str]) -> bool:
 
 
 def altered(ours: dict[str, dict[str, str]], alter: Sequence[AlterConfigsResource]) -> dict[str, dict[str, str]]:
-    """Return what a controller makes of `ours`; it refuses what cannot be."""
+    """Return the configs after a controller's changes to `ours`; it refuses impossible ones."""
     after = {topic: dict(values) for topic, values in ours.items()}
     for resource in alter:
         values = after[resource.resource_name]

@@ -1,4 +1,4 @@
-"""A consumer's plan, kept up to date by what moved, is the one that would be made anew."""
+"""A consumer's plan with incremental updates equals a plan made from scratch."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ STEPS = st.lists(
     ),
     max_size=6,
 )
-"""What happens between two fetches."""
+"""Events between two fetches."""
 
 
 class Reader:
-    """A plan, and what the leaders were told, as they would know it."""
+    """A plan, and the leaders' view of it."""
 
     def __init__(self) -> None:
         script = Script()
@@ -51,7 +51,7 @@ class Reader:
         self.epoch = 0
         self.now = 0
         self.preferred: dict[TopicPartition, tuple[int, int, RemoteLeader | None]] = {}
-        """Broker, instant, leader."""
+        """Broker, time, leader."""
         self.told: dict[Endpoint, dict[TopicPartition, int]] = {}
 
     def step(self, what: str, *how: object) -> None:
@@ -63,7 +63,7 @@ class Reader:
                 plan.positions.pop(tp, None)
             case "lead", (TopicPartition() as tp, int(broker_id)):
                 self.epoch += 1
-                self.cluster.learn_leader(tp, broker_id, self.epoch)  # Nobody knows where broker 3 is.
+                self.cluster.learn_leader(tp, broker_id, self.epoch)  # The address of broker 3 is unknown.
                 plan.look_at_all()
             case "doubt", (str(topic),):
                 plan.doubt([topic])
@@ -88,7 +88,7 @@ class Reader:
         return BROKERS.get(broker_id) if holds else None
 
     def fetch(self) -> None:
-        """Tell the leaders, and compare what they know then with positions and leaders."""
+        """Send the fetches, and compare the leaders' view with positions and leaders."""
         endpoints = self.plan.arrange(self.now)
         for endpoint in endpoints:
             request = FetchRequest()

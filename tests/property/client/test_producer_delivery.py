@@ -1,4 +1,4 @@
-"""Whatever is lost, late, refused or forgotten: an acknowledged batch is in the log exactly once and in order."""
+"""For any loss, delay, refusal or lost state: an acknowledged batch is in the log exactly once and in order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEPS: dict[str, Callable[[Site], object]] = {
     "the other's leader moves": lambda site: site.move(OTHER, lose=True),
 }
 COMMON = ["send", "one serves", "one answers", "one refuses", "the link to one breaks"]
-"""What most histories need, and so what is drawn as often as all the rest together."""
+"""Steps that most histories need; they are drawn as often as all the others together."""
 HISTORIES = st.lists(st.sampled_from(COMMON) | st.sampled_from(sorted(STEPS)), min_size=4, max_size=40)
 
 

@@ -1,4 +1,4 @@
-"""Committed offsets against a model that asks the whole log each time; reloads and the cleaner change nothing."""
+"""Committed offsets against a model that reads the whole log each time; reloads and the cleaner change nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def records_of(rows: Rows, key: OffsetKey) -> list[LoggedRecord]:
 
 
 def outcome(rows: Rows, record: LoggedRecord) -> bool | None:
-    """Return what the first marker behind a transaction's record says, or None if there is none."""
+    """Return whether the first marker after a transaction's record commits it, or None without a marker."""
     for at, entry in rows:
         if at > record.offset and isinstance(entry, Marker) and entry[0] == record.producer_id:
             return entry[1]
@@ -33,7 +33,7 @@ def outcome(rows: Rows, record: LoggedRecord) -> bool | None:
 
 
 def told(rows: Rows, key: OffsetKey) -> tuple[int | None, list[int]]:
-    """Return by the whole log: the record that holds for `key`, and the producers with something pending for it."""
+    """Return from the whole log: the record that holds for `key`, and the producers with a pending offset for it."""
     holds, pending = None, {}
     for record in records_of(rows, key):
         if record.value is None:
@@ -55,7 +55,7 @@ class CommittedOffsets(RuleBasedStateMachine):
         super().__init__()
         self.log = LogOfOffsets()
         self.rows: Rows = []
-        """The log as the cleaner leaves it."""
+        """The log after the cleaner."""
         self.high_watermark = 0
         self.now_ms = 0
         self.end_seen = 0
@@ -113,14 +113,14 @@ class CommittedOffsets(RuleBasedStateMachine):
 
     @rule()
     def reload(self) -> None:
-        """A new leader replays its log, as the cleaner has left it."""
+        """A new leader replays the cleaned log."""
         self.log.offsets = loaded(self.rows)
         self.high_watermark = len(self.log.entries)
 
     @precondition(lambda self: self.rows)
     @rule(drop_tombstones=st.booleans())
     def clean(self, drop_tombstones: bool) -> None:
-        """Keep the last record of a key below the first open transaction; drop what was aborted, and spent markers."""
+        """Keep the last record of a key below the first open transaction; remove aborted records and unused markers."""
         open_at = [
             entry.offset
             for _, entry in self.rows

@@ -1,7 +1,7 @@
-"""A fetch that looks only at what may have news answers as one that looks at everything, and learns as much (KIP-227).
+"""A fetch that checks only partitions with possible news is equivalent to one that checks all of them (KIP-227).
 
-The plain rule looks at every partition of the session at every fetch. It is written down here, and goes along with a
-real broker: after each step the answers have to be equal, and what the leader knows of its followers' progress.
+The plain rule checks every partition of the session at every fetch. It is implemented here, and runs in parallel with a
+broker: after each step the responses must be equal, and the leader's state of its followers' progress too.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ REPLICAS = (1, 2, 3)
 LAG_MS = 300
 WAIT_MS = 500
 WAKING = ("isr", "leader")
-"""After these a fetch that waits is answered at once if it can be; some others are seen by the next fetch only."""
+"""After these a waiting fetch is answered immediately if possible; some others are seen only by the next fetch."""
 INDEXES = st.integers(0, COUNT - 1)
 FETCHERS = ("2", "2 again", "3", "consumer")
-"""Broker 2 has two sessions; no Kafka broker does that, and yet both count."""
+"""Broker 2 has two sessions, unlike any Kafka broker, and both count."""
 IDS = {"2": 2, "2 again": 2, "3": 3, "consumer": CONSUMER}
 OFFSETS = st.sampled_from(["end", "same", "behind", "beyond"])
 FETCH = st.tuples(
@@ -49,7 +49,7 @@ FETCH = st.tuples(
     st.one_of(st.just({}), st.just({}), st.dictionaries(INDEXES, OFFSETS, max_size=COUNT)),
     st.booleans(),
 )
-"""A fetcher, the partitions for which it does not ask as it should, and whether it waits for news."""
+"""A fetcher, its wrongly requested partitions, and whether it waits for news."""
 CHANGES = st.one_of(
     st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
     st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
@@ -72,7 +72,7 @@ ROUNDS = st.lists(st.tuples(CHANGES, st.lists(FETCH, max_size=5)), max_size=12)
 
 
 class Says(BrokerComponent):
-    """Withholds logs, and says that they have foreign epochs, as the test wants."""
+    """Withholds logs, and reports foreign epochs, under control of the test."""
 
     name = "says"
 
@@ -93,13 +93,13 @@ class Told:
 
     request: FetchPartition
     offsets: tuple[int, int, int] | None = None
-    """High watermark, last stable offset and log start of the last answer."""
+    """High watermark, last stable offset and log start of the last response."""
     answer: PartitionData | None = None
 
 
 @dataclass
 class PlainSession:
-    """What a session is by the plain rule: its partitions, in the order in which they are served."""
+    """A session in the plain rule: its partitions, in the order in which they are served."""
 
     name: str
     fetcher: int
@@ -107,9 +107,9 @@ class PlainSession:
     epoch: int = 0
     partitions: dict[int, Told] = field(default_factory=dict)
     waiting: SetTimer | None = None
-    """The end of the fetch that waits."""
+    """Timer of the waiting fetch."""
     is_full: bool = False
-    """Whether that fetch is answered with all partitions."""
+    """Whether the response to that fetch contains all partitions."""
 
     @property
     def link(self) -> LinkOpened:
@@ -117,7 +117,7 @@ class PlainSession:
 
 
 class Stage:
-    """A broker that leads the partitions, the sessions of its fetchers, and the plain rule beside it."""
+    """A broker that leads the partitions, the sessions of its fetchers, and the plain rule."""
 
     def __init__(self) -> None:
         self.lone = LoneBroker({TOPIC: COUNT}, replicas=REPLICAS)
@@ -128,7 +128,7 @@ class Stage:
         for session in self.sessions.values():
             self.lone.broker.handle(self.now, session.link)
         self.followers: dict[tuple[int, int], tuple[Follower, Follower]] = {}
-        """(partition, replica) to what the leader and what the plain rule know of it."""
+        """(partition, replica) to the progress in the leader and in the plain rule."""
         self.follow_leaderships()
 
     @property
@@ -139,7 +139,7 @@ class Stage:
         return self.lone.partition(TOPIC, index)
 
     def follow_leaderships(self) -> None:
-        """Take over the followers that a new leadership begins with."""
+        """Take over the initial followers of a new leader."""
         for index in range(COUNT):
             for replica in REPLICAS:
                 real = self.partition(index).followers.get(replica)
@@ -171,16 +171,16 @@ class Stage:
             case "raise log start", None:
                 partition = self.partition(first)
                 partition.log.advance_log_start(partition.log.high_watermark)
-                partition.mark()  # As log_retention.py does.
+                partition.mark()  # Like log_retention.py.
             case (("withhold" | "foreign"), bool()):
                 chosen = self.says.withheld if what == "withhold" else self.says.foreign
                 (chosen.add if second else chosen.discard)(first)
-                self.partition(first).mark()  # It comes with a topic config, or as BrokerComponent.withholds has it.
+                self.partition(first).mark()  # It comes with a topic config, or from BrokerComponent.withholds.
                 if what == "withhold" and not second:
                     replicas.changes.touch(self.partition(first).tp)
 
     def change(self, what: str, partition: Partition, second: object) -> None:
-        """Change what the controller, a mirror or a cut changes."""
+        """Make a change of the controller, of a mirror or of a truncation."""
         replicas, log, index = self.parts.replicas, partition.log, partition.tp.partition
         match what, second:
             case "isr", tuple():
@@ -228,10 +228,10 @@ class Stage:
     # -- fetching -----------------------------------------------------------------------------
 
     def fetch(self, fetcher: str, names: dict[int, str], *, forgotten: Sequence[int] = (), waits: bool = False) -> None:
-        """Fetch in the session of `fetcher`, and compare the answer with the plain rule's."""
+        """Fetch in the session of `fetcher`, and compare the response with the plain rule's."""
         session = self.sessions[fetcher]
         if session.waiting is not None:
-            return  # A link has one request in work.
+            return  # A link processes one request at a time.
         session.is_full = session.epoch == 0
         if session.is_full:
             session.partitions = {}
@@ -269,7 +269,7 @@ class Stage:
                     assert not partition.may_join(session.fetcher), "it was proposed"
 
     def take(self, effects: Sequence[Effect], due: Sequence[PlainSession] = ()) -> None:
-        """Compare the answers among `effects` with the plain rule's; those that are due have to be there."""
+        """Compare the responses among `effects` with the plain rule's; those in `due` must be there."""
         replies = {effect.link: effect for effect in effects if isinstance(effect, Reply)}
         assert all(session.link.link in replies for session in due)
         for session in self.sessions.values():
@@ -283,7 +283,7 @@ class Stage:
             assert answered == self.answer(session)
 
     def end_waits(self) -> None:
-        """Let the time of every fetch that waits be over."""
+        """Let every waiting fetch time out."""
         for session in self.sessions.values():
             if session.waiting is not None:
                 timer = session.waiting
@@ -322,7 +322,7 @@ class Stage:
     # -- the plain rule -----------------------------------------------------------------------
 
     def learn(self, session: PlainSession) -> None:
-        """Take over what every fetch offset of the session says of the follower's log."""
+        """Update the follower's progress from every fetch offset of the session."""
         if session.fetcher == CONSUMER:
             return
         for index, told in session.partitions.items():
@@ -346,7 +346,7 @@ class Stage:
         return refuse(self.partition(index), told.request, self.reader(session), foreign=foreign)
 
     def is_ready(self, session: PlainSession) -> bool:
-        """Return whether the answer cannot wait: there are records, or something that is urgent."""
+        """Return whether the response cannot wait: there are records, or an urgent change."""
         for index, told in session.partitions.items():
             data = self.look(session, index)
             if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
@@ -360,7 +360,7 @@ class Stage:
         return False
 
     def answer(self, session: PlainSession) -> list[PartitionData]:
-        """Return the answer by the plain rule, after the real one was given; nothing in it depends on that."""
+        """Return the plain rule's response, after the broker's response, on which it does not depend."""
         rows = []
         for index, told in list(session.partitions.items()):
             data = self.look(session, index)
@@ -383,7 +383,7 @@ class Stage:
         if not partition.is_leader and reader.leader_only:
             error = replica_error(partition, told.request.current_leader_epoch, leader_only=True)
             return self.elsewhere(partition, failed(index, error))
-        if not partition.is_leader or index in self.says.withheld:  # No leader ever answers this broker (D57).
+        if not partition.is_leader or index in self.says.withheld:  # No leader ever responds to this broker (D57).
             return failed(index, ErrorCode.OFFSET_NOT_AVAILABLE)
         refused = self.refuse(session, index)
         if refused is not None:
@@ -399,14 +399,14 @@ class Stage:
         return data
 
     def end_event(self) -> None:
-        """Do what follows an event, let time go on, and compare."""
+        """Do the work at the end of an event, advance time, and compare."""
         self.parts.replicas.purgatory.wake_waiters(self.now)
         self.take(self.lone.broker.context.outbox.drain())
         self.compare()
         self.lone.now += 10 * MILLISECOND
 
     def compare(self) -> None:
-        """Compare what the leader knows of its followers with what the plain rule knows."""
+        """Compare the leader's state of its followers with the plain rule's."""
         lag_max = LAG_MS * MILLISECOND
         for (index, replica), (real, plain) in self.followers.items():
             partition = self.partition(index)
@@ -427,7 +427,7 @@ def test_a_fetch_that_looks_at_what_moved_answers_as_one_that_looks_at_all(
     stage = Stage()
     for index in range(COUNT):
         stage.step("append", index, 2)
-    for _ in range(4):  # Then nothing is left to be looked at.
+    for _ in range(4):  # Then no partition needs to be checked any more.
         for fetcher in FETCHERS:
             stage.fetch(fetcher, {})
     for (what, first, second), fetches in rounds:

@@ -1,4 +1,4 @@
-"""Incremental fetches say the same as full ones: both halves of a session, against what they stand for (KIP-227)."""
+"""Incremental fetches are equivalent to full ones: both sides of a session against the full state (KIP-227)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 
 
 def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
-    """Return the next request of a fetcher that wants these offsets, and tells the session only what is other."""
+    """Return the next request of a fetcher that wants these offsets, with only the changes since the last one."""
     rows = {tp: Wanted(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
     changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
     for tp in changed:
@@ -38,7 +38,7 @@ def over_the_wire(request: FetchRequest, version: int = 17) -> FetchRequest:
 @pytest.mark.kip("227", "incremental fetch")
 @given(st.lists(st.tuples(WANTED, st.booleans()), max_size=15))
 def test_the_leader_knows_what_the_fetcher_wants(rounds: list[tuple[dict[TopicPartition, int], bool]]) -> None:
-    """Each round the fetcher wants other partitions or offsets; now and then the leader forgets its sessions."""
+    """Each round the fetcher wants other partitions or offsets; sometimes the leader loses its sessions."""
     client, server = FetchSession(), FetchSessions(Rng(1), 10)
     names = {topic_id: topic for topic, topic_id in IDS.items()}
     for wanted, forgets in rounds:

@@ -1,7 +1,7 @@
-"""A classic group under any order of requests, timers, commits and moves of its shard: what always holds of it.
+"""Invariants of a classic group under any order of requests, timers, commits and moves of its shard.
 
-Every request gets exactly one answer; a generation never comes back; a member is given what the leader of its own
-generation assigned to it, or nothing; and when nobody speaks any more, the group becomes empty.
+Every request gets exactly one response; a generation never comes back; a member gets the assignment from the leader of
+its own generation, or none; and after all clients are silent, the group becomes empty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SESSION_MS, REBALANCE_MS = 6000, 3000
 
 
 class Actor:
-    """A client: what it knows of its membership, and the requests that it has sent."""
+    """A client: its state of its membership, and the requests that it has sent."""
 
     def __init__(self, instance: str | None) -> None:
         self.instance = instance
@@ -34,7 +34,7 @@ class Actor:
         self.synced = -1
         """The last generation in which it sent SyncGroup."""
         self.plan: dict[str, bytes] = {}
-        """What it assigns as a leader, by member id."""
+        """Its assignments as a leader, by member id."""
         self.join: Call | None = None
         self.syncs: list[tuple[int, str, Call]] = []
 
@@ -43,7 +43,7 @@ class Actor:
         return self.instance or self.member_id
 
     def learn(self) -> None:
-        """Take up the answer to the last join."""
+        """Process the response to the last join."""
         if self.join is None or self.join.waits:
             return
         answer, self.join = self.join.answer, None
@@ -116,7 +116,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(moving=st.sets(st.integers(0, 4)), times=st.integers(1, 3))
     def behave(self, moving: set[int], times: int) -> None:
-        """Let some of the clients do what a client does next."""
+        """Let some of the clients take the next step of a client."""
         for _ in range(times):
             for index in moving:
                 if index < len(self.known):
@@ -134,9 +134,9 @@ class Groups(RuleBasedStateMachine):
 
     @rule(actor=consumes(actors))
     def vanish(self, actor: Actor) -> None:
-        """Let a client say nothing any more."""
+        """A client that sends nothing any more."""
 
-    # -- the rest of the world ----------------------------------------------------------------
+    # -- other events -------------------------------------------------------------------------
 
     @rule(ms=WAITS_MS)
     def pass_time(self, ms: int) -> None:
@@ -155,7 +155,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(more=st.integers(0, 2))
     def move(self, more: int) -> None:
-        """Let another broker lead the shard, in whose log are some records that this one could not confirm."""
+        """Move the shard to another broker, whose log has some records that this one could not confirm."""
         former = self.stage
         former.end()
         for write in former.writes[:more]:
@@ -169,7 +169,7 @@ class Groups(RuleBasedStateMachine):
         self.stage.timers = {key: at + former.now_ms for key, at in self.stage.timers.items()}
         self.generation = self.stage.group.generation
 
-    # -- what always holds --------------------------------------------------------------------
+    # -- invariants ---------------------------------------------------------------------------
 
     def check_answers(self, stage: Stage) -> None:
         for call in stage.calls:

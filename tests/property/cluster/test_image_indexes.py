@@ -1,4 +1,4 @@
-"""What a metadata image keeps beside the partitions is what a walk over all of them finds."""
+"""Indexes of a metadata image equal the result of a scan over all partitions."""
 
 from __future__ import annotations
 

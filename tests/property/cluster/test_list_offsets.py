@@ -1,4 +1,4 @@
-"""A lookup by time through the indexes finds what going over every record of the log finds."""
+"""A lookup by time through the indexes equals a scan of every record of the log."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def filled(batches: list[tuple[list[int], str, int]], interval: int, segment: in
 
 
 def plain(log: PartitionLog, timestamp: int, bound: int) -> tuple[int, int]:
-    """Say what Kafka does by looking at every record: it stays in the first segment that has a timestamp so late."""
+    """Return Kafka's result by a scan of every record: it stays in the first segment with a timestamp late enough."""
     segments = [
         [
             Row(record.offset, record.timestamp)

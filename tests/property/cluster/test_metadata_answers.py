@@ -1,4 +1,4 @@
-"""What Metadata says from what it kept is what a broker says that was never asked before."""
+"""Metadata responses from the cache equal those of a broker without a cache."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.acls import OBEYED, acl
 from tests.links import opened
 
 ASKED = 9
-"""The broker that is asked; it has no replica, so that it has nothing to do but to answer."""
+"""The broker that gets the requests; it has no replica, so it only responds."""
 BROKERS = (1, 2, 3)
 TOPICS = ("one", "two", "three")
 CLIENT = opened("c")
@@ -62,7 +62,7 @@ def topic_id(name: str, generation: int) -> Uuid:
 
 
 class Told:
-    """A broker with an image of its own."""
+    """A broker with its own image."""
 
     def __init__(self, records: list[Message], *, has_acls: bool = False) -> None:
         listeners = {node: (ListenerSpec.plain(Endpoint(f"b-{node}", 9092)),) for node in (*BROKERS, ASKED, 100)}
@@ -171,7 +171,7 @@ def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, in
         for (request, version), client in product(questions(cluster), (CLIENT, *OTHERS)):
             told = asked.answer(request, version, client)
             assert told == asked.answer(request, version, client)
-            # One that was never asked: nothing is kept of the answers before.
+            # A broker without earlier requests: its cache is empty.
             anew.broker.parts.metadata_answers.__init__()  # type: ignore[misc]
             assert told == anew.answer(request, version, client)
 

@@ -1,4 +1,4 @@
-"""A snapshot of the metadata log says what the log says: for any log, cut anywhere, snapshot upon snapshot."""
+"""A snapshot of the metadata log is equivalent to the log: for any log, at any offset, snapshot upon snapshot."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ OFTEN = [
     "ClearElrRecord",
 ]
 NOT_SAID = "_tuples", "_directories", "_topics", "_features", "_aspect"
-"""Attributes of an aspect that are no statement about the cluster: shared values, and the other aspects it reads."""
+"""Attributes of an aspect that are not part of the cluster's state: shared values, and other aspects."""
 BEGINNING = ["FeatureLevelRecord", "RegisterBrokerRecord", "TopicRecord", "PartitionRecord", "PartitionChangeRecord"]
 
 
 class Log:
-    """A metadata log that grows by records which fit what is there, each in some version."""
+    """A metadata log that grows by records that fit its state, each in some version."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         self.records: list[tuple[VersionedMessage, ...]] = []
-        """What each batch holds; a metadata transaction is one, so that a snapshot may end behind any of them."""
+        """Topics and ids in the log; each batch is complete, so that a snapshot may end after any of them."""
         self.topics: dict[str, Uuid] = {}
         self.former: list[Uuid] = []
         self.partitions: dict[Uuid, set[int]] = {}
@@ -93,7 +93,7 @@ class Log:
         self.mirroring = False
 
     def add(self, kind: str) -> None:
-        """Add a record of this kind, if the log as it is allows one."""
+        """Add a record of this kind, if the state of the log allows one."""
         draw = self.draw
         made = self.make(kind)
         if made is None:
@@ -235,7 +235,7 @@ class Log:
 
 @st.composite
 def logs(draw: st.DrawFn, often: Sequence[str] = OFTEN) -> list[tuple[VersionedMessage, ...]]:
-    """Return the records of a metadata log, batch by batch; some lie in a transaction that was ended, or aborted."""
+    """Return the records of a metadata log, batch by batch; some are in a transaction that was committed or aborted."""
     log = Log(draw)
     if draw(st.booleans()):
         log.records.append((VersionedMessage(FeatureLevelRecord(name=MIRROR_VERSION, feature_level=1), 0),))
@@ -271,7 +271,7 @@ def image_of(chunks: Sequence[bytes], delta: Delta | None = None) -> MetadataIma
 
 
 def facts(image: MetadataImage) -> dict[str, object]:
-    """Return all that an image says; what it counts while it is made is left out, and sets that are empty."""
+    """Return the state of an image, without the counters of its construction, and without empty sets."""
     found: dict[str, object] = {}
     for name, aspect in image.aspects().items():
         found[name] = dict(aspect) if isinstance(aspect, dict) else None
@@ -301,7 +301,7 @@ def test_log_and_snapshot_make_the_same_image(log: list[tuple[VersionedMessage, 
 
 
 def secured(chunks: Sequence[bytes]) -> dict[object, Message]:
-    """Return the records that no image holds, by what they are about, as far as no later one removes them."""
+    """Return the records that are not part of an image, by subject, unless a later record removes them."""
     found: dict[object, Message] = {}
     for chunk in chunks:
         for batch in iter_batches(chunk):
@@ -352,7 +352,7 @@ def test_the_difference_of_two_images_is_what_the_records_between_have_changed(
                 if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
                     aside.apply(record, replayed)
     for one in fields(Delta):
-        if one.name != "topics_created":  # A topic that came back with its id is new, whatever it is called.
+        if one.name != "topics_created":  # A topic that came back with its id is new, under any name.
             assert getattr(found, one.name).keys() <= getattr(replayed, one.name).keys(), one.name
     for name in {*before.topics} | {*after.topics}:
         old, new = before.topics.get(name), after.topics.get(name)

@@ -1,4 +1,4 @@
-"""Whatever followers fetch and whatever the ISR is: the high watermark is on every member's disk."""
+"""For any fetches of followers and any ISR: records below the high watermark are on every member's disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_high_watermark_never_passes_a_member(steps: list[tuple[str, object, int]]) -> None:
     p = partition()
-    held = {2: 0, 3: 0}  # What each follower has; a fetch asks from the end of it.
+    held = {2: 0, 3: 0}  # Log end of each follower; a fetch continues from there.
     fetched: set[int] = set()
     partition_epoch = 0
     committed = 0

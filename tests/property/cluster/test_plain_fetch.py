@@ -1,4 +1,4 @@
-"""A fetch that is answered as a plain one gets the answer that it would get as any other."""
+"""A fetch on the fast path gets the same response as on the general path."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def filled(denied: str | None = None) -> LoneBroker:
 
 
 def replies(broker: LoneBroker, frame: bytes) -> list[bytes]:
-    """Return the answer, or none if the fetch waits."""
+    """Return the response, or an empty list if the fetch waits."""
     return [b"".join(effect.chunks) for effect in broker.request(frame) if isinstance(effect, Reply)]
 
 
@@ -101,7 +101,7 @@ def replies(broker: LoneBroker, frame: bytes) -> list[bytes]:
 def test_a_plain_fetch_is_answered_as_any_other(
     request: FetchRequest, asked: list[tuple[str, list[FetchPartition]]], denied: str | None
 ) -> None:
-    """Each on a broker of its own, since a fetch may open a session, or wait."""
+    """Each on a separate broker, since a fetch may open a session, or wait."""
     plainly, generally = filled(denied), filled(denied)
     request.topics = [
         FetchTopic(topic_id=plainly.topic_ids.get(name, UNKNOWN), partitions=rows) for name, rows in asked
@@ -114,7 +114,7 @@ def test_a_plain_fetch_is_answered_as_any_other(
 
 @pytest.mark.parametrize("denied", [None, "another"])
 def test_what_is_plain_is_answered_as_such(denied: str | None) -> None:
-    """Else the property above would compare the general way with itself."""
+    """Otherwise the property above would compare the general path with itself."""
     broker = filled(denied)
     rows = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(COUNT)]
     topics = [FetchTopic(topic_id=broker.topic_ids[name], partitions=list(rows)) for name in TOPICS]

@@ -1,4 +1,4 @@
-"""A produce that is answered as a plain one leaves behind, and is told, what it would be as any other."""
+"""A produce request on the fast path has the same effects and response as on the general path."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CHANGED = {
 
 
 class Guard(BrokerComponent):
-    """Refuses what is written to a topic, as mirroring does, while `error` is set."""
+    """Refuses writes to a topic, like mirroring, while `error` is set."""
 
     name = "guard"
 
@@ -77,14 +77,14 @@ class Guard(BrokerComponent):
 
 @dataclass(slots=True)
 class Stage:
-    """A broker, and what is done to it: `is_plain` if it may answer plain requests as such."""
+    """A broker; with `is_plain` it may use the fast path."""
 
     is_plain: bool
     has_acls: bool = False
     lone: LoneBroker = field(init=False)
     guard: Guard = field(default_factory=Guard)
     epochs: int = 0
-    """Partition epochs that were given out."""
+    """Number of partition epochs used."""
 
     first_ids: dict[str, Uuid] = field(init=False)
     """The ids of the topics before any was deleted."""
@@ -100,7 +100,7 @@ class Stage:
             self.handle(opened(*link.name))
 
     def handle(self, event: Event) -> list[object]:
-        """Return what follows from an event, disk work included, as values."""
+        """Return the effects of an event, including disk work, as values."""
         self.lone.now += MILLISECOND
         with nullcontext() if self.is_plain else only_in_general():
             return [comparable(effect) for effect in handled(self.lone.broker, self.lone.now, event)]
@@ -110,7 +110,7 @@ class Stage:
         for record in records:
             broker.context.image.apply(record, delta)
         broker.publish(self.lone.now, delta)
-        return self.handle(TimerFired(("isr",)))  # An event with nothing of its own, so that what follows is done.
+        return self.handle(TimerFired(("isr",)))  # An event without its own effects, which runs the pending work.
 
     def led(self, topic: str, index: int, **change: Any) -> list[object]:
         self.epochs += 1
@@ -134,13 +134,13 @@ def only_in_general() -> Iterator[None]:
 
 
 def comparable(effect: Effect) -> object:
-    """Return an effect as a value: how an answer is cut into chunks does not matter."""
+    """Return an effect as a value, ignoring the chunks of a response."""
     return (effect.link, b"".join(effect.chunks)) if isinstance(effect, Reply) else repr(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What requests have in common that are like each other."""
+    """The common part of similar requests."""
 
     version: int
     topic: str = TOPIC
@@ -150,7 +150,7 @@ class Shape:
     count: int = 1
 
     def frame(self, records: bytes | None, topic_id: Uuid, correlation_id: int) -> bytes:
-        """Return a request that brings these records to each of its partitions."""
+        """Return a request with these records for each of its partitions."""
         named = TopicProduceData(
             partition_data=[PartitionProduceData(self.index + n, records) for n in range(self.count)]
         )
@@ -163,7 +163,7 @@ class Shape:
 
 
 def records_of(kind: str, number: int, now_ms: int) -> bytes | None:
-    """Return what a producer might send, sound or not."""
+    """Return records that a producer might send, valid or not."""
     plain = batch(1 + number % 3, timestamp=now_ms)
     made: dict[str, Callable[[], bytes | None]] = {
         "none": lambda: None,
@@ -220,7 +220,7 @@ CHANGES = st.one_of(
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    """Draw what is done to a broker: few shapes of requests, so that most are like one before."""
+    """Draw steps for a broker, with few shapes of requests, so that most repeat an earlier one."""
     shapes = draw(st.lists(SHAPES, min_size=1, max_size=2))
     runs = st.tuples(
         st.just("produce"),
@@ -233,7 +233,7 @@ def steps(draw: st.DrawFn) -> list[tuple[Any, ...]]:
 
 
 def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
-    """Return what follows from a step."""
+    """Return the effects of a step."""
     lone, ids = stage.lone, stage.lone.topic_ids
     match step:
         case ("produce", Shape() as shape, link, run, is_stale):
@@ -336,7 +336,7 @@ HISTORIES: dict[str, list[tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("why", HISTORIES)
 def test_what_is_not_plain_is_done_and_answered_as_any_other(why: str) -> None:
-    """Each of these differences alone: the property above finds most of them only now and then."""
+    """Each of these differences alone: the property above finds most of them only occasionally."""
     has_acls = "ACL" in why
     quick, slow = Stage(True, has_acls), Stage(False, has_acls)
     for step in HISTORIES[why]:
@@ -345,7 +345,7 @@ def test_what_is_not_plain_is_done_and_answered_as_any_other(why: str) -> None:
 
 
 class NoRights:
-    """An authorizer that allows nothing, once it is asked."""
+    """An authorizer that denies every operation."""
 
     def authorize(self, *_: object) -> bool:
         return False
@@ -357,7 +357,7 @@ class NoRights:
 @pytest.mark.parametrize("version", range(ProduceRequest.MIN_VERSION, ProduceRequest.MAX_VERSION + 1))
 @pytest.mark.parametrize("acks", [1, -1])
 def test_what_is_plain_is_answered_as_such(version: int, acks: int, has_acls: bool) -> None:
-    """Else the property above would compare the general way with itself."""
+    """Otherwise the property above would compare the general path with itself."""
     stage, asked = Stage(True, has_acls), list[object]()
     shapes = Shape(version, acks=acks), Shape(version, acks=acks, index=1)
 
@@ -386,7 +386,7 @@ def test_rights_are_asked_each_time() -> None:
 
 
 def test_a_failure_is_answered_and_told() -> None:
-    """As one in a handler is."""
+    """Like a failure in a handler."""
     stage = Stage(True)
     take(stage, run(ALL))
     stage.lone.broker.context.failures._policy = OnFailure.GO_ON
@@ -401,15 +401,15 @@ def test_a_failure_is_answered_and_told() -> None:
 
 
 def test_a_link_has_what_is_served_of_produce_for_its_life() -> None:
-    """A shortcut does not ask for the versions that are served now: whatever feature is on, they are the same."""
+    """The fast path ignores the served versions: they are the same with any feature."""
     key = key_of(ProduceRequest)
     assert versions_served("broker", mirror=True)[key] == versions_served("broker", mirror=False)[key]
 
 
 def test_what_is_kept_of_a_request_holds_none_of_its_bytes() -> None:
-    """Else each link would keep the buffer of a large frame, which others may use again."""
+    """Otherwise each link would keep the buffer of a large frame, which others could reuse."""
     stage = Stage(True)
     received = [bytearray(ALL.frame(batch(size=5_000, timestamp=stage.lone.now_ms), Uuid.ZERO, 1)) for _ in range(2)]
     for buffer in received:
         stage.handle(RequestReceived(LINK, memoryview(buffer).toreadonly()))
-        buffer.append(0)  # A BufferError says that somebody has a view of it.
+        buffer.append(0)  # A BufferError shows that a view of it still exists.

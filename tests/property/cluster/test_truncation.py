@@ -1,4 +1,4 @@
-"""Two logs that share a beginning: asking about epochs finds where they part, exactly (KIP-101, KIP-595)."""
+"""Two logs with a common prefix: requests for epochs find exactly where they diverge (KIP-101, KIP-595)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.log.epochs import LeaderEpochCache
 
 @dataclass
 class Log:
-    """The epoch of each offset, and the cache that a broker keeps of it."""
+    """The epoch of each offset, and a broker's cache of it."""
 
     epochs: list[int]
     leader_epoch: int | None = None
@@ -38,12 +38,12 @@ class Log:
 
 
 def converge(leader: Log, follower: Log) -> tuple[int, int]:
-    """Cut the follower as fetches with LastFetchedEpoch would; returns where it ends, and after how many cuts."""
+    """Truncate the follower like fetches with LastFetchedEpoch; return its end, and the number of truncations."""
     cuts = 0
     while follower.epochs:
         last, end = follower.epochs[-1], follower.log_end_offset
         epoch, end_offset = leader.end_offset_for_epoch(last)
-        if epoch == -1:  # OFFSET_OUT_OF_RANGE: the leader's log, or what it knows of epochs, begins later.
+        if epoch == -1:  # OFFSET_OUT_OF_RANGE: the leader's log, or its epoch cache, begins later.
             follower.epochs.clear()
             break
         if epoch == last and end_offset >= end:
@@ -58,7 +58,7 @@ def converge(leader: Log, follower: Log) -> tuple[int, int]:
 
 
 def grown(start: int, steps: list[int]) -> list[int]:
-    """Return epochs that rise from `start` by these steps, twice each, so that their parity stays."""
+    """Return epochs that increase from `start` by these steps, twice each, so that their parity is kept."""
     found = []
     for step in steps:
         start += 2 * step
@@ -75,10 +75,10 @@ STEPS = st.lists(st.integers(0, 2), max_size=12)
 def test_the_cut_is_the_common_beginning(
     common: list[int], leader_steps: list[int], follower_steps: list[int], kind: str
 ) -> None:
-    """An epoch is written by one leader, so past the fork no epoch is in both logs but perhaps the last common one."""
+    """An epoch has one leader, so past the fork no epoch is in both logs, except perhaps the last common one."""
     shared = grown(0, common)
     last = shared[-1] if shared else 0
-    # Past the fork the leader's epochs are even and the follower's odd; one of them may first go on in the common one.
+    # Past the fork the leader's epochs are even and the follower's odd; one may first continue the common one.
     leader_tail, follower_tail = grown(last + 2, leader_steps), grown(last + 1, follower_steps)
     if kind == "leader stayed" and shared:
         leader_tail = [last, last, *leader_tail]
@@ -103,10 +103,10 @@ def test_a_follower_that_is_only_behind_is_not_cut(steps: list[int], behind: int
     ("local", "epoch", "end_offset", "offset"),
     [
         ([1, 1, 1], 1, 2, 2),  # The leader's epoch ends earlier.
-        ([1, 2, 2, 2], 1, 3, 1),  # Ours ends earlier.
-        ([1, 1, 3, 3], 2, 9, 2),  # We do not have that epoch: to the end of the one below, and ask again.
-        ([5, 5], 2, 1, 0),  # We have nothing so old.
-        ([1, 1], 1, 9, 2),  # Never above our end.
+        ([1, 2, 2, 2], 1, 3, 1),  # The follower's epoch ends earlier.
+        ([1, 1, 3, 3], 2, 9, 2),  # The follower lacks that epoch: truncate to the end of the one below, and ask again.
+        ([5, 5], 2, 1, 0),  # The follower has nothing so old.
+        ([1, 1], 1, 9, 2),  # Never above the follower's end.
     ],
 )
 def test_examples(local: list[int], epoch: int, end_offset: int, offset: int) -> None:

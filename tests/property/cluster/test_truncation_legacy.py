@@ -1,4 +1,4 @@
-"""Logs with messages of old formats, which have no epochs, in any place: a follower comes to equal its leader (D28)."""
+"""Logs with messages of old formats, without epochs, at any place: a follower converges to its leader (D28)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from kmirror.records.codecs import Compression
 from tests.unit.cluster.replication.legacy_logs import Run, contents, converge, log
 
-# Lengths of runs; a length of zero steps over an epoch. The epochs of the two that part are even and odd.
+# Lengths of runs; a length of zero skips an epoch. The epochs of the two diverging logs are even and odd.
 LENGTHS = st.lists(st.integers(0, 3), max_size=3)
 
 
 def runs(lengths: list[int], *, end: int, epoch: int) -> list[Run]:
-    """Return runs of batches from `end` on, of epochs `epoch` and every second one above."""
+    """Return runs of batches from `end` on, with epochs `epoch` and every second one above."""
     found: list[Run] = []
     for number, length in enumerate(lengths):
         end += 2 * length
@@ -52,9 +52,9 @@ def test_a_follower_comes_to_equal_its_leader(
     codec: Compression,
     max_bytes: int,
 ) -> None:
-    """Batches, then messages, then batches, and a fork; or one of the two lost the last messages and went on alone.
+    """Batches, then messages, then batches, and a fork; or one of the two lost the last messages and continued alone.
 
-    Nobody writes messages any more, so at one offset there is one message.
+    Nobody writes messages any more, so both logs have the same message at an offset.
     """
     shared = runs(before, end=0, epoch=2)
     shared.append((None, end_of(shared) + 2 * legacy))
@@ -71,6 +71,6 @@ def test_a_follower_comes_to_equal_its_leader(
     if not foreign:
         leader.assign_epoch_start(90)
     if leader.log_end_offset == 0:
-        follower = log()  # A mirrored log without anything knows no epoch; D11 has followers start anew by range.
+        follower = log()  # An empty mirrored log has no epoch; by D11 followers start from scratch by range.
     converge(leader, follower, foreign=foreign, max_bytes=max_bytes)
     assert contents(follower) == contents(leader)

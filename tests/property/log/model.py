@@ -1,4 +1,4 @@
-"""One partition in plain Python: a list of batches, and everything else worked out from it the long way."""
+"""One partition in plain Python: a list of batches, from which everything else is computed directly."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Model:
     epochs: list[tuple[int, int]] = field(default_factory=list)
     table: Table = field(default_factory=dict)
     decided: dict[int, int] = field(default_factory=dict)  # First and last offset, not yet replicated.
-    tables: dict[int, Table] = field(default_factory=dict)  # The table as of each log end there has been.
+    tables: dict[int, Table] = field(default_factory=dict)  # The table at each former log end.
 
-    # Appending and cutting
+    # Appending and truncating
 
     def append(self, batch: ModelBatch) -> None:
-        self.tables[batch.base] = deepcopy(self.table)  # Segments begin at batches, and snapshots lie there.
+        self.tables[batch.base] = deepcopy(self.table)  # Segments begin at batches, and have snapshots there.
         self.batches.append(batch)
         self.end = batch.last + 1
         self.assign_epoch(batch.epoch, batch.base)
@@ -84,11 +84,11 @@ class Model:
             known.txn_first = -1
 
     def end_after_cut(self, offset: int) -> int:
-        """Where the batch begins that holds `offset`; `offset` where none does."""
+        """Return the base offset of the batch that contains `offset`; `offset` if there is none."""
         return next((batch.base for batch in self.batches if batch.base <= offset <= batch.last), offset)
 
     def cut(self, offset: int, snapshots: list[int]) -> None:
-        """Drop what ends at or above `offset`; `snapshots` are the offsets of those that are in the store."""
+        """Truncate to `offset`; `snapshots` are the offsets of the snapshots in the store."""
         self.batches = [batch for batch in self.batches if batch.last < offset]
         self.end = offset
         self.start = min(self.start, offset)
@@ -104,9 +104,9 @@ class Model:
         self.start = self.end = self.high_watermark = offset
 
     def reload(self, snapshots: list[int], *, recovered_from: int | None = None) -> None:
-        """Work the producer table out again, from the newest snapshot that the log reaches.
+        """Compute the producer table again, from the newest snapshot within the log.
 
-        A segment that is recovered, and those after it, are read whole, also below the log start.
+        A segment that is recovered, and those after it, are read completely, even below the log start.
         """
         usable = [offset for offset in snapshots if self.start < offset <= self.end]
         begin = max(usable, default=self.start)
@@ -120,7 +120,7 @@ class Model:
         self.tables[self.end] = deepcopy(self.table)
 
     def all_decided(self) -> dict[int, int]:
-        """First and last offset of each transaction that was decided at or above the high watermark."""
+        """Return first and last offset of each transaction that was decided at or above the high watermark."""
         again = Model()
         for batch in self.batches:
             again.apply(batch)
@@ -136,17 +136,17 @@ class Model:
         if below:
             self.epochs = [(below[-1], offset), *((e, s) for e, s in self.epochs if s > offset)]
 
-    # Asking
+    # Queries
 
     def stable(self) -> int:
         opened = [known.txn_first for known in self.table.values() if known.txn_first >= 0]
-        # Of a transaction that began below the log start the rest counts, from the next batch on.
+        # For a transaction that began below the log start, the rest counts, from the next batch on.
         rest = next((max(batch.base, self.start) for batch in self.batches if batch.last >= self.start), self.end)
         firsts = (first if first >= self.start else rest for first in [*opened, *self.decided])
         return min([self.high_watermark, *firsts])
 
     def aborted(self, start: int, end: int) -> set[tuple[int, int, int]]:
-        """(pid, first, last) of the aborted transactions in the log that touch `start` to `end`."""
+        """Return (pid, first, last) of the aborted transactions in the log that touch `start` to `end`."""
         found, opened = set(), dict[int, int]()
         for batch in self.batches:
             if batch.kind is Kind.RESET:
@@ -167,7 +167,7 @@ class Model:
         return floor, next((start for e, start in self.epochs if e > epoch), self.end)
 
     def read(self, offset: int, end: int) -> list[ModelBatch]:
-        """All batches from the one that holds `offset` to the last one that lies wholly below `end`."""
+        """Return all batches from the one that contains `offset` to the last one wholly below `end`."""
         found = [batch for batch in self.batches if batch.last >= offset]
         reaching = next((index for index, batch in enumerate(found) if batch.last >= end), len(found))
         return found[:reaching]

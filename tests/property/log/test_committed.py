@@ -1,4 +1,4 @@
-"""Whatever producers write to a log: the walk over its batches and the log itself agree on what is committed."""
+"""For any batches of producers: the walk over the batches and the log itself agree on committed offsets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Step = tuple[str, int, int]
 
 
 def written(steps: Sequence[Step]) -> list[bytes]:
-    """The batches of `steps`; data outside a transaction becomes part of one where the producer has one open."""
+    """Return the batches of `steps`; data outside a transaction joins the producer's open one, if any."""
     found: list[bytes] = []
     opened: dict[int, bool] = {}
     offset = 0
@@ -53,7 +53,7 @@ def written(steps: Sequence[Step]) -> list[bytes]:
 
 
 def walked(log: PartitionLog, *, with_snapshots: bool) -> Committed:
-    """What the walk over all of the log's segments says."""
+    """Return the result of the walk over all of the log's segments."""
 
     def open_at(offset: int) -> dict[int, int]:
         entries = decode_snapshot(log.store.read_file(file_name(offset, SNAPSHOT_SUFFIX)) or b"")

@@ -1,4 +1,4 @@
-"""Whatever two sequences hold, their steps name each batch of either side once, in its order."""
+"""For any two sequences, the steps contain each batch of either side once, in order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_flipped_bits_are_counted_and_the_first_is_named(data: bytes, draw: st.D
     places = sorted(draw.draw(st.sets(st.integers(0, 8 * len(data) - 1), min_size=1, max_size=16)))
     damaged = bytearray(data)
     for place in places:
-        damaged[place // 8] ^= 0x80 >> place % 8  # Counted from the front, and in a byte from the highest.
+        damaged[place // 8] ^= 0x80 >> place % 8  # Counted from the front, and in a byte from the highest bit.
     found = flipped_bits(data, bytes(damaged))
     assert found == (len(places), places[0] // 8, 7 - places[0] % 8)
     assert flipped_bits(data, data) is None

@@ -1,4 +1,4 @@
-"""A log that was cut anywhere ends in one place: for who goes on with it, who opens it again, and `verify`."""
+"""A log that was truncated anywhere ends at the same offset for its user, after a reopening, and in `verify`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def written(drawn: list[bytes]) -> list[Written]:
 
 def filled(store: PartitionStore, batches: list[Written], config: dict[str, int]) -> PartitionLog:
     log = open_log(store, **config)
-    store.write_file(CLEANER_OFFSET, b"0")  # It has gaps as the cleaner leaves them.
+    store.write_file(CLEANER_OFFSET, b"0")  # It has gaps like those of the cleaner.
     for one in batches:
         log.append_as_follower(one.data, max_epoch=1_000)
     return log
@@ -52,12 +52,12 @@ def told(log: PartitionLog, batches: list[Written]) -> tuple[object, ...]:
     content = b"".join(bytes(segment.view()) for segment in log.segments)
     known = (content, log.log_start_offset, log.log_end_offset, log.segment_base_offsets)
     if log.log_start_offset:
-        return known  # A log that is read again may know more of what lies below its start.
+        return known  # A log that is read again may have more state from below its start.
     producers = {
         pid: (one.producer_epoch, one.last_sequence, one.txn_first_offset) for pid, one in log.producers.entries.items()
     }
     if any(one.data[MAGIC_AT] < MAGIC_V2 for one in batches):
-        return *known, producers  # An old message ends what is known of epochs, and is forgotten where it was cut off.
+        return *known, producers  # An old message clears the known epochs; if it was truncated, it is forgotten.
     return *known, producers, log.last_stable_offset, log.epochs.entries
 
 
@@ -87,7 +87,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
         read_again = open_log(in_memory.store.fork(), **config)
         assert told(read_again, batches) == told(in_memory, batches) == told(on_disk, batches)
         on_disk.close()
-        # An old message ends what is known of epochs. Where one was cut off, `verify` cannot know why there are none.
+        # An old message clears the known epochs. If one was truncated, `verify` cannot know why there are none.
         was_old_cut = any(one.data[MAGIC_AT] < MAGIC_V2 and one.last >= expected for one in batches)
         if on_disk.epochs.entries or not was_old_cut:
             assert_sound(folder.path, "--deep")

@@ -1,4 +1,4 @@
-"""The epoch cache against the words of its definition, for any order of assignments and cuts."""
+"""The epoch cache against its definition, for any order of assignments and truncations."""
 
 from __future__ import annotations
 

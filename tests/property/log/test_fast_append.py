@@ -1,4 +1,4 @@
-"""A batch that is appended without a scan leaves the log as the scan would have left it."""
+"""A batch that is appended without a scan leaves the log as after a scan."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_refused_batch_behind_a_gap_leaves_no_segment_that_begins_above_the_lo
 
 
 def at_once(log: PartitionLog, data: bytes, max_epoch: int = 0) -> AppendInfo | None:
-    """Append to the log if that takes no scan."""
+    """Append to the log if that is possible without a scan."""
     return append_one(
         log.segments,
         log.producers,

@@ -1,4 +1,4 @@
-"""A batch that a leader takes by its outline and appends without a scan leaves the log as the careful way does."""
+"""A batch that a leader appends by its outline, without a scan, leaves the log as after the careful path."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NUMBERS = st.sampled_from([0, 1, 2, -1, -2, 0x08, 0x10, 0x20, 0x40, 0x04, 0x07, 
 
 @st.composite
 def appends(draw: st.DrawFn) -> tuple[bytes, AppendOrigin]:
-    """Draw what a client might send, sound or nearly so, or a coordinator, which is sound."""
+    """Draw a batch of a client, valid or nearly so, or a valid one of a coordinator."""
     origin = draw(st.sampled_from([AppendOrigin.CLIENT, AppendOrigin.CLIENT, AppendOrigin.COORDINATOR]))
     if draw(st.integers(0, 9)) == 0:
         return marker(commit=draw(st.booleans())), origin
@@ -85,7 +85,7 @@ def appends(draw: st.DrawFn) -> tuple[bytes, AppendOrigin]:
 
 @st.composite
 def changed(draw: st.DrawFn, batch: bytes) -> bytes:
-    """Draw the same bytes with something wrong or different, mostly under a checksum that holds."""
+    """Draw the same bytes with a fault or a change, mostly under a valid checksum."""
     data = bytearray(batch)
     if draw(st.booleans()):
         at, size = draw(HEADER_CHANGES)
@@ -153,7 +153,7 @@ def test_a_plain_batch_is_neither_decoded_nor_scanned(
 
 @pytest.mark.parametrize("delta", [-1001, 1001])
 def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None:
-    """The header's greatest timestamp is a client's word, and its base timestamp need not be the least."""
+    """The client sets the header's maximum timestamp, and its base timestamp need not be the minimum."""
     log = open_log(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
     for place in (0, 1, 9, 50, 64, 99):
         times = [NOW_MS] * 100
@@ -170,7 +170,7 @@ def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None
 
 
 def led(log: PartitionLog, data: bytes, leader_epoch: int = 0) -> AppendInfo | None:
-    """Append to the log as its leader if that takes no closer look."""
+    """Append to the log as its leader if that is possible without a scan."""
     log.now_ms = NOW_MS
     return lead_one(
         log.segments, log.producers, log.config, memoryview(data), leader_epoch, log.latest_epoch, now_ms=NOW_MS
@@ -182,7 +182,7 @@ def records(count: int = 20, *, key: bytes | None = b"k", step: int = 1) -> list
 
 
 def with_header(data: bytes, at: int, number: int, size: int) -> bytes:
-    """Return the batch with another number in its header, under a checksum that holds."""
+    """Return the batch with another number in its header, under a valid checksum."""
     changed = bytearray(data)
     changed[at : at + size] = number.to_bytes(size, "big", signed=True)
     changed[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(changed[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""Whatever is appended, cut, advanced and reopened: the log says what a plain model of it says."""
+"""For any appends, truncations, advances and reopenings: the log agrees with a plain model of it."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class LogMachine(RuleBasedStateMachine):
         self.log.enter_when_unsaved(self.unsaved)
 
     def reopened_store(self, store: PartitionStore | None) -> PartitionStore:
-        """The store after the process that had it is gone; None for the first one."""
+        """Return the store after the end of the process that used it; None for the first one."""
         return MemoryStore() if store is None else store
 
-    # As leader
+    # As a leader
 
     def note(self, data: bytes, **fields: object) -> None:
-        """Add a batch to the model that the log has just taken at its end."""
+        """Add a batch to the model that the log has just appended."""
         stored = list(self.log.batches(self.model.end))[-1]
         sent = Batch(data)
         assert (stored.crc, stored.view[16:]) == (sent.crc, sent.view[16:]), "only offset and epoch are set"
@@ -110,7 +110,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log.assign_epoch_start(self.epoch)
         self.model.assign_epoch(self.epoch, self.model.end)
 
-    # As follower or mirror
+    # As a follower or a mirror
 
     @rule(
         gaps=st.lists(st.tuples(SMALL, st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=6),
@@ -118,7 +118,7 @@ class LogMachine(RuleBasedStateMachine):
         torn=st.integers(0, 60),
     )
     def append_replicated(self, gaps: list[tuple[int, int, int]], allowed: int, torn: int) -> None:
-        """Batches with gaps between them, their epochs ascending; those above the allowed epoch stay out."""
+        """Append batches with gaps between them and ascending epochs; those above the allowed epoch are left out."""
         end, epoch, data, taken = self.model.end, self.epoch, b"", []
         for gap, count, rise in gaps:
             end, epoch = end + gap, epoch + rise
@@ -137,7 +137,7 @@ class LogMachine(RuleBasedStateMachine):
             self.model.append(one)
             self.epoch = max(self.epoch, one.epoch)
 
-    # Marks and cuts
+    # Watermarks and truncations
 
     @rule(offset=FAR)
     def move_high_watermark(self, offset: int) -> None:
@@ -182,7 +182,7 @@ class LogMachine(RuleBasedStateMachine):
         snapshots, bases = snapshot_offsets(self.log.store), self.log.segment_base_offsets
         recovered_from = None
         if repair and not close:
-            # The segment that holds the recovery point is recovered as well, and forgets the snapshots after its base.
+            # The segment with the recovery point is recovered too, and drops the snapshots after its base.
             recovered_from = max((base for base in bases if base <= self.log.recovery_point), default=0)
             snapshots = [offset for offset in snapshots if offset <= recovered_from]
         self.log = PartitionLog.open(
@@ -196,19 +196,19 @@ class LogMachine(RuleBasedStateMachine):
         self.watch_marks()
         self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
         if self.log.epochs.entries != self.model.epochs:
-            # Segments that were read have named an epoch below the log start that a cut had taken.
+            # Segments that were read had an epoch below the log start that a truncation had removed.
             for one in self.model.batches:
                 self.model.assign_epoch(one.epoch, one.base)
         self.model.advance_start(self.model.start)
         self.model.reload(snapshots, recovered_from=recovered_from)
         self.model.set_high_watermark(self.model.high_watermark)
-        # A log that is opened by its indexes does not know what was decided above the high watermark.
+        # A log that is opened by its indexes does not know the transactions decided above the high watermark.
         found = self.log.producers.unreplicated
         assert self.model.decided.items() <= found.items()
         assert set(found.values()) <= set(self.model.all_decided().values())
         self.model.decided = dict(found)
 
-    # What must hold
+    # Invariants
 
     @invariant()
     def marks_agree(self) -> None:
@@ -220,7 +220,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @invariant()
     def marks_that_moved_are_told(self) -> None:
-        """A log that is not entered needs no checkpoint: the store has its marks."""
+        """A log that is not listed as unsaved needs no checkpoint: the store has its offsets."""
         log, stored = self.log, self.log.store.read_file
         if log not in self.unsaved:
             assert (stored(HIGH_WATERMARK), stored(RECOVERY_POINT)) == (
@@ -307,7 +307,7 @@ def test_the_log_agrees_with_its_model() -> None:
 
 
 class FileLogMachine(LogMachine):
-    """The same on disk; a log that is opened again finds nothing but the files."""
+    """The same on disk; a log that is reopened finds only the files."""
 
     def __init__(self) -> None:
         super().__init__()

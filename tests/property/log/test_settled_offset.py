@@ -1,4 +1,4 @@
-"""Which transactions would a cut at the last stable offset reopen, that began below it?"""
+"""Transactions from below the last stable offset that a truncation to it would reopen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ_FROM_A_SNAPSHOT = [*BEGUN, ("end", 0), ("open", 0)]
 
 
 def reopened(log: PartitionLog) -> list[int]:
-    """Return where the transactions begin that begin below the last stable offset and end at or above it."""
+    """Return the start offsets of transactions that begin below the last stable offset and end at or above it."""
     begun: dict[int, int] = {}
     stable, found = log.last_stable_offset, []
     for batch in log.batches():
@@ -64,7 +64,7 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
 
 
 def with_one_that_began_before() -> PartitionLog:
-    """Return a log of segments of one record: a transaction that is over begins at 1, and one that is open at 2."""
+    """Return a log with one record in each segment: a finished transaction begins at 1, an open one at 2."""
     log = open_log()
     lead(log, idempotent(0, pid=3))
     for pid in (0, 1):

@@ -1,4 +1,4 @@
-"""Whatever two logs on disk hold, a comparison counts each batch and each record of either side once."""
+"""For any two logs on disk, a comparison counts each batch and each record of either side once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 
-# Gap before the batch, records in it, leader epoch, a letter of which the values are made, a size of padding.
+# Gap before the batch, number of records, leader epoch, a letter for the values, a size of padding.
 BATCH = st.tuples(
     st.integers(0, 2), st.integers(1, 3), st.integers(0, 1), st.sampled_from("ab"), st.sampled_from([0, 0, 0, 5_000])
 )

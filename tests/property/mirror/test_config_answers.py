@@ -1,4 +1,4 @@
-"""Answers to DescribeConfigs that are known by their digests say what reading them says."""
+"""Cached DescribeConfigs responses, found by their digests, equal decoded ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ANSWERS = st.lists(RESULTS, max_size=2, unique_by=lambda result: result.resource
 
 
 class Source:
-    """A source whose answers are given; it offers each frame before it decodes it, as a requester does."""
+    """A source whose responses are given; like a requester, it offers each frame before it decodes it."""
 
     def __init__(self) -> None:
         self.frame: Chunk = b""

@@ -1,4 +1,4 @@
-"""Whatever a legal mirror is called: its assignments survive the config value, and suffixes never chain (D7)."""
+"""For any legal mirror name: its assignments survive the config value, and suffixes never chain (D7)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_round_trip(name: str, wish: Wish) -> None:
 @pytest.mark.decision("D7")
 @given(LEGAL, st.lists(st.sampled_from(Wish), min_size=1, max_size=6))
 def test_suffixes_never_chain(name: str, wishes: list[Wish]) -> None:
-    """Pause, remove, add again: the value has one suffix at most, and the name is always found again."""
+    """Pause, remove, add again: the value has one suffix at most, and the name is always recovered."""
     text = name
     for wish in wishes:
         assignment = parse(text)

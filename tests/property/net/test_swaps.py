@@ -1,4 +1,4 @@
-"""A folder in the middle of swaps: what is read of it where it lies is what is there once a store has opened it."""
+"""A folder during swaps: reading it in place gives the same as opening it with a store."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def some(*suffixes: str, min_size: int = 0, max_size: int | None = None) -> st.S
 
 
 def content(name: str, reaches: int) -> bytes:
-    """A log has so many offsets that it may reach into what follows; any other file says what it is."""
+    """A log has `reaches` offsets, so that it may overlap the next one; any other file contains its name."""
     if ".log" not in name:
         return name.encode()
     return build_batch([RecordData(b"k", name.encode())] * reaches, base_offset=int(name[:20]))
 
 
 def seen(folder: Path) -> dict[int, list[bytes | None]]:
-    """The bytes of each segment and of its indexes."""
+    """Return the bytes of each segment and of its indexes."""
     found = {}
     for segment in list_segments(folder):
         beside = [segment.beside(suffix) for suffix in INDEXES]

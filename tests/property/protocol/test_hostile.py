@@ -1,6 +1,6 @@
 """Hostile bytes: refused with a byte and a path, in bounded memory and time.
 
-`KMIRROR_FUZZ_FRAMES` sets how many mutated frames are tried: 10 000 unless it is set, 1 000 000 for the long run.
+`KMIRROR_FUZZ_FRAMES` sets the number of mutated frames: 10 000 by default, 1 000 000 for the long run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kmirror.protocol.structs import SKIM_FROM_BYTES
 FRAMES = int(os.environ.get("KMIRROR_FUZZ_FRAMES", "10000"))
 VECTORS = Path(__file__).parents[2] / "data" / "messages" / "messages.ndjson.gz"
 
-# Lengths and counts as an attacker would choose them.
+# Lengths and counts that an attacker would choose.
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 5]
 NASTY += [value.to_bytes(4, "big", signed=True) for value in (-1, -2, -(2**31), 2**31 - 1, 2**24, 65536)]
 
@@ -72,7 +72,7 @@ def mutated(count: int, seed: int) -> list[tuple[str, int, bytes]]:
 
 
 def check(name: str, version: int, data: bytes, policy: Policy) -> bool:
-    """Whether the bytes were taken; anything but a message or a `ProtocolError` fails the test."""
+    """Return whether the bytes were accepted; any error other than a `ProtocolError` fails the test."""
     try:
         message = by_name(name).decode(data, version, policy=policy)
     except ProtocolError as error:
@@ -85,7 +85,7 @@ def check(name: str, version: int, data: bytes, policy: Policy) -> bool:
     except LocalProtocolError:
         return True
     if policy is Policy.STRICT:
-        # Bytes are compared: a NaN is not equal to itself.
+        # Bytes are compared, as a NaN is not equal to itself.
         assert by_name(name).decode(again, version).encode(version) == again, (name, version, data.hex())
     return True
 
@@ -96,7 +96,7 @@ def test_mutated_messages_are_taken_or_refused() -> None:
     for first in range(0, FRAMES, step):
         for name, version, data in mutated(min(step, FRAMES - first), first):
             taken += check(name, version, data, Policy.STRICT)
-    # Neither all nor none: else the mutations would test nothing.
+    # Neither all nor none: otherwise the mutations would test nothing.
     assert FRAMES * 0.05 < taken < FRAMES * 0.95
 
 
@@ -131,12 +131,12 @@ def test_random_bytes_are_no_message_or_some(name: str) -> None:
         check(name, draw.randint(cls.MIN_VERSION, cls.MAX_VERSION), draw.randbytes(draw.randrange(60)), Policy.STRICT)
 
 
-# Four times the frame, above what even an empty message may take: modules, errors, small objects.
+# Four times the frame, plus the memory for even an empty message: modules, errors, small objects.
 CONSTANT = 256 * 1024
 
 
 def peak(name: str, version: int, data: bytes) -> int:
-    """The most that reading takes at a time."""
+    """Return the peak memory of reading."""
     cls = by_name(name)
     tracemalloc.start()
     try:
@@ -159,7 +159,7 @@ def test_memory_is_bounded_by_the_frame() -> None:
 
 @pytest.mark.parametrize("version", [4, 17])
 def test_nine_bytes_that_claim_two_thousand_million_elements_cost_next_to_nothing(version: int) -> None:
-    # Wait, least and most bytes are cut short: what counts is that nothing is made for the claim.
+    # The wait and the minimum and maximum bytes are truncated: nothing must be allocated for the claimed count.
     claim = b"\x7f\xff\xff\xff" if version < 12 else b"\xff\xff\xff\xff\x07"
     whole = FetchRequest().encode(version)
     at = 21 + 4 - (8 if version < 7 else 0) if version < 15 else 21
@@ -186,7 +186,7 @@ def test_a_claim_in_the_first_nine_bytes() -> None:
 
 
 def large_metadata(copies: int) -> bytes:
-    """A response that breaks in its very last bytes."""
+    """Return a response that breaks in its very last bytes."""
     message = shapes.metadata_uniform()
     message.topics *= copies
     return message.encode(12)[:-3] + b"\xff\xff\xff"
@@ -242,7 +242,7 @@ def test_large_frames_that_are_whole_are_read() -> None:
 
 
 def test_arrays_of_next_to_nothing_are_not_made_on_credit() -> None:
-    """A count as large as the frame allows, and then elements that are none."""
+    """The largest count that the frame allows, followed by invalid elements."""
     frame = bytes(FetchRequest().encode(17)[:21]) + b"\xff\xff\x03" + b"\xff" * 70_000
     with pytest.raises(ProtocolError):
         FetchRequest.decode(frame, 17)

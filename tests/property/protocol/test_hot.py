@@ -1,4 +1,4 @@
-"""Are the straight-line forms of the hot messages equal to the plain ones?"""
+"""The straight-line forms of the hot messages equal the plain ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hot_bytes(message: Any, version: int) -> bytes:
 
 
 def repeated(message: Any, times: int) -> Any:
-    """The message with its arrays of structs made longer, so that neighbours have the same inner lengths."""
+    """Return the message with longer arrays of structs, so that neighbours have equal inner lengths."""
     for field in message.FIELDS:
         value = getattr(message, field.attribute)
         if field.type == "struct" and field.is_array and value:
@@ -80,7 +80,7 @@ def test_what_the_hot_form_takes_is_what_the_careful_one_takes(name: str, versio
     try:
         found = message.READERS[version](broken, 0, version, data.draw(st.booleans()))
     except wire.READ_ERRORS:
-        return  # Then the careful one has its say.
+        return  # Then the careful reader decides.
     if found[1] <= len(broken):
         assert found == expected
 

@@ -1,4 +1,4 @@
-"""What holds for every message, whatever it says."""
+"""Properties of every message, with any content."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_any_bytes_are_read_or_refused(pair: tuple[Message, int], data: st.DataO
         assert 0 <= error.position <= len(raw)
         return
     assert end <= len(raw)
-    # What was read can be written, unless its unknown tags are in disorder.
+    # A decoded message can be encoded, unless its unknown tags are out of order.
     try:
         again = found.encode(version)
     except LocalProtocolError as error:

@@ -1,4 +1,4 @@
-"""A fetch that repeats: the bytes that are patched, and the frames that are recognised, are the codec's."""
+"""Repeated fetches: patched bytes and recognised frames equal those of the codec."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fetches(draw: st.DrawFn, version: int) -> FetchRequest:
         partitions = [FetchPartition(partition=draw(st.integers(0, 9)), fetch_offset=5)]
         topic = FetchTopic(topic_id=Uuid(bytes(15) + b"x")) if version >= 13 else FetchTopic(topic="orders")
         topic.partitions = partitions
-        request.topics, request.session_id = [topic], 0  # In a session it would be news, and not be kept.
+        request.topics, request.session_id = [topic], 0  # In a session it would be news, and would not be stored.
     return request
 
 

@@ -1,4 +1,4 @@
-"""A produce request that is like the one before it: what is recognised, and what is answered, is the codec's."""
+"""Produce requests like the previous one: the recognised request and its response equal those of the codec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into a batch comes out; what is not a whole, sound batch is refused."""
+"""Records of a batch survive a round trip; a batch that is incomplete or invalid is refused."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_offsets_that_are_not_consecutive_are_kept(gaps: list[int], codec: Compr
 
 
 def sealed(body: bytes, count: int) -> Batch:
-    """Return an uncompressed batch with any bytes where the records stand, and a checksum that holds."""
+    """Return an uncompressed batch with any bytes in place of the records, and a valid checksum."""
     from kmirror.records import build
     from kmirror.records.layout import CHECKED_HEADER
 
@@ -113,7 +113,7 @@ def sealed(body: bytes, count: int) -> Batch:
 @example(body=b"\xfe\xff\xff\xff\x0f" + bytes(20), count=1)  # A record of 2^31-1 bytes.
 @example(body=b"\x0e\x00\x00\x00\x01\x01\xfe\xff\xff\xff\x0f", count=1)  # 2^31-1 headers.
 @example(body=b"\x14\x00\x00\x00\xfe\xff\xff\xff\x0f\x01\x00", count=1)  # A key of 2^31-1 bytes.
-@example(body=b"\x80\x80\x80\x80\x80\x00", count=1)  # A varint that does not end in time.
+@example(body=b"\x80\x80\x80\x80\x80\x00", count=1)  # A varint that is too long.
 def test_garbage_records_are_read_or_refused(body: bytes, count: int) -> None:
     batch = sealed(body, count)
     try:

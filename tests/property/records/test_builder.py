@@ -1,4 +1,4 @@
-"""The builder says how large its batch is before it is built, and keeps to its limit."""
+"""The builder knows the size of its batch before it is built, and keeps its limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every codec gives back its input, refuses what is cut or broken, and keeps to its memory limit."""
+"""Every codec restores its input, refuses truncated or broken data, and keeps its memory limit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_cut_anywhere_is_noticed(codec: Compression, data: bytes) -> None:
             inflated = decompress(codec, packed[:end])
         except CorruptBatch:
             continue
-        # Snappy blocks have no end mark after them: a cut between two shows only in what is missing.
+        # Snappy blocks have no end mark: a truncation between two shows only in missing data.
         assert codec is Compression.SNAPPY
         assert inflated != data
 

@@ -1,4 +1,4 @@
-"""Columns and lazy views say what the objects say, and refuse what they refuse."""
+"""Columns and lazy views agree with the record objects, and refuse the same batches."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_arrow_holds_short_and_long_values_alike(size: int, count: int, null: in
 @example(body=b"\x0e\x00\x00\x00\x01\x01\xfe\xff\xff\xff\x0f", count=1)
 @example(body=b"\x14\x00\x00\x00\xfe\xff\xff\xff\x0f\x01\x00", count=1)
 @example(body=b"\x0d\x00\x00\x00\x01\x01\x00", count=1)  # A length of -7.
-@example(body=b"\x0e\x00\x00\x00\x01\x01\x00\x00", count=1)  # A byte too many in the record.
+@example(body=b"\x0e\x00\x00\x00\x01\x01\x00\x00", count=1)  # An extra byte in the record.
 @example(body=b"\x1a\x00\x00\x00\x01\x01\x00" + b"\x0c\x00\x00\x00\x01\x01\x00", count=2)
 @example(body=b"\x80\x80\x80\x80\x80\x00", count=1)
 @example(body=b"\x0c\x00\x00\x00\x01\x01\x00" * 2, count=2)

@@ -1,4 +1,4 @@
-"""Whatever library computes it, the checksum is that of the reference, and of the polynomial."""
+"""The checksum of every library equals the reference's, and the polynomial's."""
 
 from __future__ import annotations
 

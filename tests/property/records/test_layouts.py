@@ -1,4 +1,4 @@
-"""The declarative layouts are a second reading of every format; the fast path says the same, or both refuse."""
+"""The declarative layouts are a second reader of every format; the fast path agrees, or both refuse."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HEADER_FIELDS = [
 
 
 def records_of(payload: bytes, count: int) -> list[dict[str, Any]]:
-    """Return what the layout reads, or raise `ConstructError`."""
+    """Return the layout's records, or raise `ConstructError`."""
     if count < 0:
         raise construct.RangeError("a negative count")
     stream = io.BytesIO(payload)
@@ -54,7 +54,7 @@ def records_of(payload: bytes, count: int) -> list[dict[str, Any]]:
 
 
 def as_fields(batch: Batch) -> list[dict[str, Any]]:
-    """Return the records that the fast path reads, in the layout's terms."""
+    """Return the records of the fast path, in the layout's terms."""
     return [
         {
             "key": record.key,
@@ -107,7 +107,7 @@ def test_records_are_accepted_by_both_or_by_neither(body: bytes, count: int) -> 
     batch = sealed(body, count)
     try:
         fields = records_of(batch.payload(), count)
-        # A name that is null is what a layout has no words for.
+        # A layout cannot express that a null name is invalid.
         if any(one["name"] is None for record in fields for one in record["headers"]):
             raise construct.ValidationError("null name")
     except construct.ConstructError:

@@ -1,4 +1,4 @@
-"""Message sets of formats 0 and 1 give back what went in; garbage is refused."""
+"""Message sets of formats 0 and 1 survive a round trip; garbage is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outline says of a batch's records what decoding them says, and nothing of records that are refused."""
+"""An outline of a batch agrees with its decoded records, and there is none for refused records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DELTAS = st.sampled_from([0, 0, 1, 63, 64, -1, -64, 8191, 8192, -8193, 1 << 20, 
 
 @st.composite
 def payloads(draw: st.DrawFn) -> tuple[bytes, int]:
-    """Draw the records of a batch, with runs of such as are alike, and how many they are."""
+    """Draw the records of a batch, with runs of similar ones, and their number."""
     records: list[RecordData] = []
     for _ in range(draw(st.integers(1, 3))):
         shape = RecordData(draw(KEYS), draw(VALUES), draw(HEADERS))
@@ -71,7 +71,7 @@ def test_of_what_is_not_plain_there_is_none(
 
 @given(st.binary(max_size=60), st.integers(1, 3))
 @example(b"\x0d\x00\x00\x00\x01\x01\x00", 1)  # A length of -7.
-@example(b"\x0e\x00\x00\x00\x01\x01\x00\x00", 1)  # A byte too many in the record.
+@example(b"\x0e\x00\x00\x00\x01\x01\x00\x00", 1)  # An extra byte in the record.
 @example(b"\x14\x00\x00\x00\x01\x01\x02\x01\x00\x00\x00", 1)  # A header with a null name.
 @example(b"\x0c\x00\x00\x00\x01\x01\x01", 1)  # A negative count of headers.
 @example(b"\x80\x80\x80\x80\x80\x00", 1)

@@ -1,4 +1,4 @@
-"""Sequence numbers go up and down as the two methods of Kafka's `DefaultRecordBatch` say, with ints that wrap."""
+"""Sequence numbers increase and decrease like the two methods of Kafka's `DefaultRecordBatch`, with wrapping ints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the strategies give is what they say: it is read back, holds together, and shrinks to something small."""
+"""Values of the strategies match their description: they can be decoded, are consistent, and shrink well."""
 
 from __future__ import annotations
 
