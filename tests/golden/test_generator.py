@@ -1,4 +1,4 @@
-"""Does `codegen lint` take and refuse what Kafka's own generator does?"""
+"""`codegen lint` accepts and refuses the same schemas as Kafka's own generator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codegen.rules import check_message
 
 RECORDED = Path(__file__).parents[1] / "data" / "schemas" / "generator.ndjson.gz"
 
-# Where we differ, and why; the pattern is of what the schema has.
+# Differences and their reasons; the pattern matches the schema.
 STRICTER = {
     r"default u?int\d+ '(0x|0x[+-]5|010|09|٣)'": "what Java reads as another number, or does not compile",
     r"default uuid ('A{23}'|'A{32}'|'A{43}'|10+)": "more than 16 bytes, which Kafka's Uuid refuses later",
@@ -43,7 +43,7 @@ def test_the_rules_are_those_of_kafkas_generator() -> None:
         if bool(faults) == bool(refusal):
             continue
         if any(" has the value " in fault for fault in faults):
-            coerced += 1  # Jackson makes the key's type of another one; we want the right one.
+            coerced += 1  # Jackson converts a value to the key's type; kmirror requires the right type.
             continue
         pattern = reason(what, STRICTER if faults else LAXER)
         differ[bool(faults)].add(pattern)

@@ -1,6 +1,6 @@
-"""Command lines of kafka-dump-log, and what Kafka 4.3.1's own tool did with each.
+"""Command lines of kafka-dump-log, and the results of Kafka 4.3.1's own tool.
 
-tests/interop/log holds the table against the tool itself.
+tests/interop/log compares the table with the tool itself.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NOTHING: Final = ""
 
 
 class CommandLine(NamedTuple):
-    """`words` of LOG and INDEX, parted by blanks, where '' is a word without letters."""
+    """`words` with LOG and INDEX, separated by blanks, where '' is an empty word."""
 
     words: str
     exit_code: int
-    like: str  # The command line that has the same text on stdout; NOTHING if there is none.
+    like: str  # The command line with the same text on stdout; NOTHING if there is none.
 
     def on(self, folder: Path) -> list[str]:
-        """Return the words as they are for the files that `lay_out` put there."""
+        """Return the words for the files of `lay_out`."""
         return arguments(self.words, folder)
 
 
@@ -45,7 +45,7 @@ def arguments(words: str, folder: Path) -> list[str]:
 
 
 def lay_out(folder: Path) -> Path:
-    """Put a copy of a log and its index into `folder`, since Kafka's tool trims what it opens."""
+    """Put a copy of a log and its index into `folder`, since Kafka's tool trims the files that it opens."""
     for suffix in (".log", ".index"):
         shutil.copyfile(_SEGMENT.with_suffix(suffix), folder / f"{_SEGMENT.name}{suffix}")
     return folder
@@ -58,7 +58,7 @@ def _rows(exit_code: int, like: str, *lines: str) -> list[CommandLine]:
 TABLE: Final = [
     *_rows(0, VERSION, "-version", "--version --files LOG", "--version LOG", "--files --version --version"),
     *_rows(1, NOTHING, ""),
-    # Which words are options, and where a value begins.
+    # Options, and the beginnings of values.
     *_rows(0, PLAIN, "--files=LOG", "-files LOG", "-files=LOG", "--files LOG,", "--files LOG,,,"),
     *_rows(0, PLAIN, "LOG --files LOG", "--files LOG LOG INDEX", "- '' --files LOG", "--files LOG -- --nope"),
     *_rows(0, NOTHING, "--files ,", "--files ,,"),
@@ -74,7 +74,7 @@ TABLE: Final = [
     *_rows(0, PLAIN, "--skip-record-metadata --files LOG", "--verify-index-only --index-sanity-check --files LOG"),
     *_rows(0, INDEX, "--print-data-log --files INDEX", "--skip-record-metadata --offsets-decoder --files INDEX"),
     *_rows(0, "--index-sanity-check --files INDEX", "--verify-index-only --index-sanity-check --files INDEX"),
-    # Decoders: the first in the tool's own order is taken, and a topic's before a class.
+    # Decoders: the first in the tool's own order is used, and a topic's before a class.
     *_rows(0, OFFSETS, "--transaction-log-decoder --offsets-decoder --files LOG"),
     *_rows(0, OFFSETS, f"--offsets-decoder --key-decoder-class {_NUMBERS} --files LOG"),
     *_rows(0, OFFSETS, "--offsets-decoder --value-decoder-class no.such.Class --files LOG"),
@@ -82,17 +82,17 @@ TABLE: Final = [
     *_rows(0, DATA, f"--key-decoder-class {_STRINGS} --value-decoder-class={_STRINGS} --files LOG"),
     *_rows(0, DATA, "--key-decoder-class --value-decoder-class --key-decoder-class --files LOG"),
     *_rows(0, INDEX, "--key-decoder-class no.such.Class --files INDEX"),
-    # Numbers: a command that does not need one does not look at it.
+    # Numbers: a command that does not need one does not parse it.
     *_rows(0, CUT, "--max-bytes=+100 --files LOG", "--files LOG -max-bytes 0100"),
     *_rows(0, PLAIN, "--max-bytes 2147483647 --files LOG", "--max-message-size 5MB --files LOG"),
     *_rows(0, PLAIN, "--max-message-size 1 --max-message-size 2 --files LOG"),
     *_rows(0, INDEX, "--max-bytes x --files INDEX", "--max-bytes 1 --max-bytes 2 --files INDEX"),
 ]
 
-# Here Kafka's tool shows its help, on stderr and with exit code 1. Ours does as all our commands do.
+# Here Kafka's tool shows its help, on stderr and with exit code 1. kmirror's behaves like all its commands.
 ASKED_FOR_HELP: Final = ["--help", "-help", "--help --files LOG", "--version --help", "--help --version"]
 
-# Here Kafka's tool begins with the file, and dies when it needs the value.
+# Here Kafka's tool starts to read the file, and fails when it needs the value.
 REFUSED_AT_A_FILE: Final = [
     *("--max-bytes x --files LOG", "--max-bytes= --files LOG", "--max-bytes 1_0 --files LOG"),
     *("--max-bytes 2147483648 --files LOG", "--max-bytes 9 --max-bytes 9 --files LOG"),

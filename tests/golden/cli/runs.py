@@ -1,4 +1,4 @@
-"""Runs of real clusters: a sample that lies open, and all of them."""
+"""Recorded runs of clusters: a sample in the repository, and all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE = recorded_runs()
 
 
 class DumpCase(NamedTuple):
-    """One command line of Kafka's dump tool, given in the folder `run`, and what came of it."""
+    """One command line of Kafka's dump tool, in the folder `run`, and its result."""
 
     run: Path
     expected: Path
@@ -25,7 +25,7 @@ class DumpCase(NamedTuple):
 
 
 def dump_cases(top: Path) -> list[DumpCase]:
-    """Return the rows of every `expected/commands.tsv` below `top`; nothing where there is none."""
+    """Return the rows of every `expected/commands.tsv` below `top`; none if there is no such file."""
     cases = []
     for table in sorted(top.glob("*/expected/commands.tsv")):
         run = table.parent.parent
@@ -46,5 +46,5 @@ def partition_folders(*tops: Path) -> list[Path]:
 
 
 def log_folders() -> list[Path]:
-    """Return the `log.dirs` of all runs as a clean shutdown left them."""
+    """Return the `log.dirs` of all runs after a clean shutdown."""
     return [path for run in RUNS for path in sorted((WHOLE / run).glob("**/data")) if path.parent.name != "before"]

@@ -1,4 +1,4 @@
-"""`kmirror cat` prints what a real consumer got from the broker that wrote the folder."""
+"""`kmirror cat` prints the records that a Kafka consumer got from the broker that wrote the folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.golden.cli.runs import SAMPLE, WHOLE
 from tests.recorded import RUNS
 
 _WHOLE_BYTES_MAX = 1024
-# What the broker was asked: the key in offsets.json and the timestamp.
+# Requests to the broker: the key in offsets.json and the timestamp.
 _LOOKUPS = {"at_T0_plus_1000": 1_700_000_001_000, "at_1712345700000": 1_712_345_700_000}
-# 2.1 looked no further than an empty segment that the cleaner had just touched.
+# Kafka 2.1 stopped at an empty segment that the cleaner had just changed.
 _ANSWERED_WRONG = {("legacy-2.1", "v1-compacted-0"), ("legacy-2.1", "v2-compacted-0")}
 
 
@@ -31,7 +31,7 @@ def cat(folder: Path, *options: str) -> list[dict[str, Any]]:
 
 
 def told(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any]]:
-    """What the consumer got; the committed file is there only where it says something else."""
+    """Return the consumer's records; there is a committed file only if it differs."""
     paths = [run / "records" / f"{name}.committed.jsonl"] if committed else []
     paths.append(run / "records" / f"{name}.jsonl")
     path = next((path for path in paths if path.exists()), None)
@@ -39,7 +39,7 @@ def told(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any
 
 
 def shortened(record: dict[str, Any]) -> dict[str, Any]:
-    """Put the digest in the place of long values, as the recording does."""
+    """Replace long values by their digest, like the recording."""
     short = {name: _short(record[name]) for name in ("key", "value")}
     return record | short | {"headers": [[name, _short(value)] for name, value in record["headers"]]}
 
@@ -59,7 +59,7 @@ def check(run: Path, folder: Path) -> None:
         want = told(run, name, committed=committed)
         if is_internal and committed:
             continue  # The recording consumer read the internal topics uncommitted.
-        # The brokers' own topics may have grown between the recording and the shutdown.
+        # The internal topics may have grown between the recording and the shutdown.
         assert got == want or (is_internal and got[: len(want)] == want), (run.name, name, committed)
 
 
@@ -100,7 +100,7 @@ def test_a_timestamp_leads_where_the_broker_said() -> None:
             if not isinstance(answers.get(key), dict):
                 continue
             offset = answers[key]["offset"]
-            # The broker may point to a control record, which is followed by the first one that is printed.
+            # The broker may point to a control record; the printed record is the next one.
             want = [row["offset"] for row in told(run, folder.name) if 0 <= offset <= row["offset"]]
             got = [row["offset"] for row in cat(folder, "--timestamp", str(timestamp))]
             assert got == want or (folder.name.startswith("__") and got[: len(want)] == want), (run.name, folder.name)

@@ -1,4 +1,4 @@
-"""What Kafka's dump tool takes and refuses, `kmirror dump-log` takes and refuses, with the same exit code."""
+"""`kmirror dump-log` accepts and refuses the same command lines as Kafka's tool, with the same exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas of one partition are equal; a replica that was not yet truncated parts where the brokers parted."""
+"""Replicas of one partition are equal; a replica that was not yet truncated diverges where the brokers diverged."""
 
 from __future__ import annotations
 

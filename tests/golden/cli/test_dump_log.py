@@ -1,4 +1,4 @@
-"""The text is that of Kafka's own tool, byte for byte, and so is the exit code."""
+"""The text equals that of Kafka's own tool, byte for byte, and so does the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real brokers left after a clean shutdown has no fault, and what a kill and a damaged tail left has."""
+"""Folders of Kafka have no faults after a clean shutdown, and faults after a kill and a damaged end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of config keys are those of a real broker: `configs.json` is what DescribeConfigs of Kafka 4.3.1 told."""
+"""The rows of config keys equal Kafka's: `configs.json` is the DescribeConfigs response of Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.spec.configs import KEYS, Configs, Scope
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "configs.json").read_bytes())
 READ_AT_THE_START = {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
-"""Dynamic in Kafka; here the runner reads them once, so that they are told as read-only."""
+"""Dynamic in Kafka; here the runner reads them once, so they are reported as read-only."""
 NOTHING_SET = BrokerLayers({}, {}, {})
 
 

@@ -1,6 +1,6 @@
-"""Rates, means and greatest values over two windows are those of Kafka's client metrics.
+"""Rates, means and maxima over two windows equal those of Kafka's client metrics.
 
-`java -cp 'KAFKA/libs/*' tests/golden/kernel/Sensors.java > tests/data/metrics/kafka-sensor.json` records them anew.
+`java -cp 'KAFKA/libs/*' tests/golden/kernel/Sensors.java > tests/data/metrics/kafka-sensor.json` records them again.
 """
 
 from __future__ import annotations

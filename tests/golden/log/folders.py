@@ -1,4 +1,4 @@
-"""Partition folders that a real broker wrote: a sample that lies open, and all of them."""
+"""Partition folders that Kafka wrote: a sample in the repository, and all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.recorded import recorded_runs
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "log"
 
-# index.interval.bytes of the topics whose config says so.
+# index.interval.bytes of topics with that config.
 INTERVALS = {
     "clients": 100,
     "codecs": 256,
@@ -34,23 +34,23 @@ INTERVALS = {
     "v0": 200,
     "v1": 200,
 }
-# log.index.interval.bytes of these brokers; their own topics had it when their segments were written.
+# log.index.interval.bytes of these brokers; it applied to internal topics when their segments were written.
 BROKER_INTERVAL = {"kraft-4.3": 256, "crash-4.3": 256}
-ALTERED = ("__consumer_offsets-0", "__consumer_offsets-1")  # But these rolled after the topic's config was altered.
-# The brokers of these runs were started again a while after the records were written, so they forgot producers.
+ALTERED = ("__consumer_offsets-0", "__consumer_offsets-1")  # Except these: they rolled after the config was altered.
+# The brokers of these runs were restarted a while after the records were written, so they forgot producers.
 RESTARTED_MS = 1_795_248_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One partition folder; `told` is what the live broker answered about it, `run` the log directory."""
+    """One partition folder; `told` is the live broker's data about it, `run` the log directory."""
 
     run: str
     name: str
     path: Path
     log_start: int | None
     told: dict[str, Any] | None
-    interval: int | None = None  # index.interval.bytes, where the cluster's own description has it.
+    interval: int | None = None  # index.interval.bytes, if the cluster's own description has it.
 
     @property
     def tp(self) -> TopicPartition:
@@ -68,7 +68,7 @@ class Folder:
         return 0 if self.run.startswith("kraft") else RESTARTED_MS
 
     def files(self) -> dict[str, bytes]:
-        """All files but segments, as they are on disk."""
+        """Return all files except segments, as they are on disk."""
         return {
             path.name: path.read_bytes()
             for path in sorted(self.path.iterdir())
@@ -124,7 +124,7 @@ def sample() -> tuple[Folder, ...]:
 
 @cache
 def wide() -> tuple[Folder, ...]:
-    """Every folder of the recorded runs. Which of them are v2 is for the test to say."""
+    """Return every folder of the recorded runs. A test must select those with format 2."""
     top = recorded_runs()
     found: list[Folder] = []
     for run in ("kraft-4.3", "epochs-4.3", "crash-4.3", "legacy-2.1"):

@@ -1,4 +1,4 @@
-"""A folder that a real broker wrote is opened as that broker knew it, and left as that broker left it."""
+"""A folder of Kafka is opened with the broker's state, and left as the broker left it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=map(name_of, FOLDE
 
 
 def producers(log: PartitionLog) -> list[dict[str, int | None]]:
-    """The table in the words of DescribeProducers."""
+    """Return the table in the form of DescribeProducers."""
     return [
         {
             "producer_id": entry.producer_id,
@@ -49,13 +49,13 @@ def test_offsets_and_producers_are_what_the_broker_told(folder: Folder, recovery
     log = folder.open(recovery_point=recovery_point)
     log.update_high_watermark(log.log_end_offset)
     told = folder.told
-    if told is None or folder.tp.topic in INTERNAL:  # These were written to after the broker was asked.
+    if told is None or folder.tp.topic in INTERNAL:  # Records were written to these after the broker was queried.
         return
     assert log.log_start_offset == told["earliest"]["offset"]
     assert log.log_end_offset == told["latest"]["offset"]
     assert log.last_stable_offset == told["lso"]
     if folder.run.startswith("epochs"):
-        return  # Asked before the last restart, at which this broker forgot the producers.
+        return  # Queried before the last restart, at which this broker forgot the producers.
     if isinstance(told.get("producers"), list):
         assert producers(log) == sorted(told["producers"], key=lambda row: row["producer_id"])
 
@@ -66,7 +66,7 @@ def test_epochs_are_those_of_the_checkpoint_as_far_as_the_log_reaches(folder: Fo
     log = folder.open()
     if data is None:
         return
-    # A leader that wrote nothing has an entry at the log end. Kafka drops it when it opens the log, as we do.
+    # A leader that wrote nothing has an entry at the log end. Like Kafka, kmirror drops it when it opens the log.
     kept = [entry for entry in decode_checkpoint(data) if entry.start_offset < log.log_end_offset]
     assert log.epochs.entries == kept
     written = log.store.read_file(LEADER_EPOCH_CHECKPOINT)
@@ -80,7 +80,7 @@ def test_epochs_can_be_read_off_the_batches_alone(folder: Folder) -> None:
     written = {batch.partition_leader_epoch for batch in folder.open().any_batches(0)} - {-1}
     assert {entry.epoch for entry in found.entries} == written
     for entry in found.entries:
-        # Compaction may have taken the first batch of an epoch, so what is found may begin later.
+        # Compaction may have removed the first batch of an epoch, so it may be found later.
         assert told.start_offset_of(entry.epoch) <= entry.start_offset
 
 
@@ -97,24 +97,24 @@ def test_a_closed_log_leaves_the_files_that_the_broker_left(folder: Folder, reco
 
 
 def is_stray(folder: Folder, snapshot: int) -> bool:
-    """Does the snapshot lie where no segment begins, and is it not the last one?"""
+    """Return whether the snapshot is not at the start of a segment, and not the last one."""
     others = (offset_of(name, SNAPSHOT_SUFFIX) for name in folder.files())
     return snapshot not in folder.store().segments() and snapshot < max(o for o in others if o is not None)
 
 
 def is_excused(folder: Folder, log: PartitionLog, name: str, recovery_point: int) -> bool:
-    """Files that also Kafka would not leave like this if it opened the folder once more."""
+    """Return whether Kafka too would change the file if it opened the folder again."""
     snapshot = offset_of(name, SNAPSHOT_SUFFIX)
     if snapshot is not None and (snapshot <= log.log_start_offset or is_stray(folder, snapshot)):
         return True  # Both are deleted when the log is opened.
     if recovery_point == 0 and name.endswith(("index",)):
-        # Kafka 2.1 had at most one row for an append, which of uncompressed legacy messages has several.
+        # Kafka 2.1 had at most one row for an append, which has several rows for uncompressed legacy messages.
         return is_rebuilt_otherwise(folder)
     return False
 
 
-# Partly written by a broker that was started again, which then counts the bytes between two rows anew, or by Kafka 2.1:
-# tests/interop/cleaner shows that the JVM's recovery of today makes the same of such segments as ours.
+# Partly written by a broker that was restarted, which then counts the bytes between two rows from zero, or by Kafka
+# 2.1: tests/interop/cleaner shows that the current JVM recovery gives the same result for such segments as kmirror's.
 REBUILT_OTHERWISE = {
     "epochs-4.3/broker-1": {"__cluster_metadata-0", "epochs-0"},
     "epochs-4.3/broker-2": {"__cluster_metadata-0", "ule-0"},
@@ -155,7 +155,7 @@ def test_a_read_committed_reader_gets_what_a_real_consumer_got(folder: Folder) -
 
 
 def consume(log: PartitionLog, bound: int, *, committed: bool) -> list[int]:
-    """The offsets that a consumer delivers, with Kafka's rule for aborted transactions, in small fetches."""
+    """Return the offsets that a consumer delivers, with Kafka's rule for aborted transactions, in small fetches."""
     offset, delivered = log.log_start_offset, list[int]()
     while True:
         result = log.read(offset, max_bytes=600, end_offset=bound)

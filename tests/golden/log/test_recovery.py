@@ -1,4 +1,4 @@
-"""After a crash, and after an unclean election, the log ends up as it did on a real broker."""
+"""After a crash, and after an unclean election, the log is the same as on a Kafka broker."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_recovery_leaves(name: str) -> None:
 
 
 def whole_crash() -> list[Folder]:
-    """The partitions as the kill and the damage left them; the metadata log, which went on, is not among them."""
+    """Return the partitions after the kill and the damage, without the metadata log, which continued."""
     top = recorded_runs() / "crash-4.3"
     topics = json.loads((top / "cluster.json").read_text())["topics"]
     paths = [path for path in sorted((top / "before").iterdir()) if any(path.glob("*.log"))]
@@ -96,7 +96,7 @@ def test_a_replica_that_had_records_of_an_unclean_election_ends_up_like_the_lead
 
 
 def test_the_cleaner_leaves_what_kafkas_left() -> None:
-    """The broker was killed right after a run, so the segments from before it are still there."""
+    """The broker was killed right after a run, so the segments from before it still exist."""
     path = CRASH / "before" / "crashed-compact-0"
     before = {int(file.name[:20]): file.read_bytes() for file in path.glob("*.log.deleted")}
     active = path / file_name(132, LOG_SUFFIX)

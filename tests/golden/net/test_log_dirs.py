@@ -1,4 +1,4 @@
-"""Whole log folders that brokers wrote: read with nothing left out but internal topics, mirrored there and back."""
+"""Whole log folders of brokers: read completely except for internal topics, and mirrored there and back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = [
 ]
 FOLDERS = [HERE, *(recorded_runs() / name for name in NAMES)]
 SEEDS = int(os.environ.get("KMIRROR_FOLDER_SEEDS", "0"))
-"""How many seeds to mirror each folder with; those with messages of old formats are mirrored once in any case."""
+"""Number of seeds to mirror each folder with; those with messages of old formats are always mirrored once."""
 
 
 def label(folder: Path) -> str:

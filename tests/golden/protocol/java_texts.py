@@ -1,6 +1,6 @@
-"""Byte strings that are not quite UTF-8, and what a JVM made of them.
+"""Byte strings that are almost UTF-8, and the JVM's texts for them.
 
-`python -m tests.golden.protocol.java_texts` records the answers anew.
+`python -m tests.golden.protocol.java_texts` records the texts again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "tests/interop/protocol/Utf8.java"
 RECORDED = ROOT / "tests/data/messages/java-texts.txt.gz"
 
-# ASCII, the ends of what may follow (of 0xE0, 0xED, 0xF0 and 0xF4 too), and leads: overlong ones, those of each length
-# with the first and the last of it that differ, and bytes that never occur.
+# ASCII, the edges of continuation bytes (also after 0xE0, 0xED, 0xF0 and 0xF4), and lead bytes: overlong ones, those of
+# each length with the first and the last differing one, and bytes that never occur.
 BYTES = bytes.fromhex("41 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
 SECOND, LATER = bytes.fromhex("41 80 8f 90 bf ed"), bytes.fromhex("41 80 bf ed f0")
 
 
 def byte_strings() -> list[bytes]:
-    """Return all strings of up to three of `BYTES`, and the beginnings of longer letters with one byte after them."""
+    """Return all strings of up to three of `BYTES`, and prefixes of longer characters with one byte after them."""
     short = [bytes(found) for size in (1, 2, 3) for found in itertools.product(BYTES, repeat=size)]
     leads = bytes.fromhex("ed f0 f1 f4 f5 f8 fc")
     return short + [bytes(found) for found in itertools.product(leads, SECOND, LATER, LATER, b"\x41\x80")]
@@ -38,7 +38,7 @@ def ask_jvm(strings: Sequence[bytes]) -> list[str]:
 
 
 def recorded() -> list[str]:
-    """What the JVM made of each of `byte_strings`."""
+    """Return the JVM's text for each of `byte_strings`."""
     return gzip.decompress(RECORDED.read_bytes()).decode().split("\n")
 
 

@@ -1,4 +1,4 @@
-"""Is what stands for bytes that are no text that of a JVM, wherever text is read?"""
+"""Bytes that are no text are replaced like in a JVM, wherever text is read."""
 
 from __future__ import annotations
 

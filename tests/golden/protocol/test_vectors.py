@@ -1,4 +1,4 @@
-"""Are bytes, JSON and refusals those of Kafka 4.3.1's own classes?"""
+"""Bytes, JSON and refusals equal those of Kafka 4.3.1's own classes."""
 
 from __future__ import annotations
 

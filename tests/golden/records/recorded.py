@@ -1,7 +1,7 @@
-"""What a real broker wrote and what a real consumer read from it.
+"""Logs that a Kafka broker wrote, and the records that a Kafka consumer read from them.
 
-`tests/data/records` holds a sample, `tests/recorded.py` the whole.
-Both are laid out alike: a folder per run, with `offsets.json`, `records/T-P.jsonl` and log directories.
+`tests/data/records` holds a sample, `tests/recorded.py` all runs. Both have the same layout: a folder per run, with
+`offsets.json`, `records/T-P.jsonl` and log directories.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VALUE_SHOWN_MAX = 1024  # Longer values are recorded as length and digest.
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition directory of a run and what is known about it."""
+    """One partition directory of a run and its recorded data."""
 
     run: Path
     folder: Path
@@ -48,7 +48,7 @@ class Partition:
         return found
 
     def consumed(self, suffix: str = ".jsonl") -> list[dict[str, Any]] | None:
-        """Return what the consumer got; None when that was not recorded apart."""
+        """Return the consumer's records; None if they were not recorded separately."""
         path = self.run / "records" / f"{self.name}{suffix}"
         if not path.exists():
             return None
@@ -56,7 +56,7 @@ class Partition:
 
 
 def partitions(root: Path) -> list[Partition]:
-    """Return the partitions that are both on disk and known to the broker's answers, a folder per replica."""
+    """Return the partitions that are both on disk and in the broker's description, a folder per replica."""
     found = []
     for run in sorted(path.parent for path in root.glob("*/offsets.json")):
         known = json.loads((run / "offsets.json").read_text())
@@ -67,7 +67,7 @@ def partitions(root: Path) -> list[Partition]:
 
 
 def every_log(root: Path) -> list[Path]:
-    """Return every segment file, those of the metadata log and of damaged copies too."""
+    """Return every segment file, including those of the metadata log and of damaged copies."""
     return sorted(path for path in root.glob("**/*.log") if path.stat().st_size)
 
 
@@ -91,14 +91,14 @@ def as_consumed(record: Record) -> dict[str, Any]:
 
 
 def read_uncommitted(batches: list[AnyBatch], start: int) -> Iterator[Record]:
-    """Yield what a consumer gets that starts at `start`: no control records."""
+    """Yield the records of a consumer that starts at `start`: no control records."""
     for batch in batches:
         if not batch.is_control:
             yield from (record for record in batch.records() if record.offset >= start)
 
 
 def read_committed(batches: list[AnyBatch], start: int, last_stable_offset: int) -> Iterator[Record]:
-    """Yield the same without aborted transactions and nothing from the last stable offset on."""
+    """Yield the same without aborted transactions, up to the last stable offset (exclusive)."""
     aborted: set[int] = set()  # Base offsets of the batches of aborted transactions.
     pending: dict[int, list[int]] = {}
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Every file of a real broker comes apart without a byte left over or shown twice."""
+"""Every file of Kafka is dissected without a byte left over or shown twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kmirror.records.legacy import iter_any_batches
 from tests.golden.records.recorded import SAMPLE, WHOLE
 
 ROOTS = [pytest.param(SAMPLE, id="sample"), pytest.param(WHOLE, id="whole")]
-# What recovery would cut: files as a killed broker, or a test that damaged them, left them.
+# Files that recovery would truncate: after the kill of a broker, or damaged by a test.
 DAMAGED = {("crashed-0", "00000000000000000022.log"), ("crashed-1", "00000000000000000000.log")}
 
 
@@ -33,7 +33,7 @@ def rows_of(path: Path) -> list[DissectedRow]:
 
 
 def assert_tiled(rows: list[DissectedRow], start: int, end: int, where: str) -> None:
-    """Assert that rows of one depth follow each other from `start` to `end`, and that their members fill each."""
+    """Assert that rows of one depth are contiguous from `start` to `end`, and that their members fill each."""
     at = start
     index = 0
     while index < len(rows):
@@ -62,7 +62,7 @@ def test_the_fields_tile_the_file(root: Path) -> None:
             continue
         rows = rows_of(path)
         assert not [row for row in rows if row.is_fault], path
-        # A row inside inflated data counts from its own start.
+        # A row inside decompressed data counts from its own start.
         assert_tiled([row for row in rows if not row.within], 0, path.stat().st_size, str(path))
         kinds.add(found[0].name)
     assert {"log", "metadata-snapshot", "index", "timeindex", "txnindex", "snapshot", "epochs", "offsets"} <= kinds

@@ -1,4 +1,4 @@
-"""Batches that a real broker wrote decode to what a real consumer got, and come back byte for byte."""
+"""Batches of Kafka decode to the records of a Kafka consumer, and are encoded back byte for byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def batches_of(partition: Partition) -> list[AnyBatch]:
 
 
 def sound_batches(path: Path) -> list[Batch]:
-    """Return the format 2 batches of a file up to where it stops being sound."""
+    """Return the format 2 batches of a file up to the first invalid one."""
     found: list[Batch] = []
     try:
         found.extend(iter_batches(path.read_bytes(), check_crc=True))
@@ -50,7 +50,7 @@ def test_records_are_what_the_consumer_got(root: Path) -> None:
         ours = [as_consumed(record) for record in read_uncommitted(batches, start)]
         theirs = partition.consumed() or []
         if partition.name.startswith("__"):
-            # The broker went on writing these after the consumer had stopped.
+            # The broker continued to write these after the consumer had stopped.
             ours = list(islice(ours, len(theirs)))
         assert ours == theirs, str(partition)
         compared += len(theirs)
@@ -82,7 +82,7 @@ def test_a_header_packed_again_is_the_same_bytes(root: Path) -> None:
 
 
 def rebuilt(batch: Batch, *, level: int | None = None) -> bytes:
-    # Under log append time the records keep the producer's deltas, which no reader sees.
+    # With log append time the records keep the producer's deltas, which no reader sees.
     context = batch.context()._replace(log_append_time=None)
     records = [
         RecordData(record.key, record.value, record.headers, record.timestamp, record.offset)
@@ -138,7 +138,7 @@ def test_a_compressed_batch_is_rebuilt_with_the_same_records(root: Path) -> None
 
 
 def test_the_jvm_producers_own_bytes_come_out_of_our_compressors() -> None:
-    """Most of a Java producer's compressed batches are met; which ones depends on library versions."""
+    """Most of a Java producer's compressed batches are reproduced; which ones depends on library versions."""
     levels = {
         Compression.GZIP: [None, 1, 9],
         Compression.SNAPPY: [None],
@@ -167,8 +167,7 @@ def test_message_sets_before_format_2_are_rebuilt_byte_for_byte(root: Path) -> N
             assert messages[-1].offset == batch.last_offset
             assert batch.base_offset == messages[0].offset
             codec = batch.compression
-            # Inside a wrapper, format 1 counts from 0 and a compacted set has gaps: only whole sets come
-            # back.
+            # Inside a wrapper, format 1 counts from 0 and a compacted set has gaps: only complete sets are reproduced.
             if codec is not Compression.NONE and messages[-1].offset - messages[0].offset >= len(messages):
                 continue
             again = build_message_set(
