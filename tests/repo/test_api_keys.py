@@ -1,4 +1,4 @@
-"""An API key stands in the schemas alone: nothing in kmirror spells one, and another number costs one edit."""
+"""API keys are only in the schemas: kmirror contains no literal keys, and a changed key needs one edit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.repo.sources import Source, sources
 
 KEY_NAMES = frozenset({"api_key", "request_api_key"})
 TAKES_KEY = {"find_key": 0, "by_key": 0, "version_served": 0, "decode_response": 1}
-"""Functions to which an API key is given, and at which place."""
+"""Functions that take an API key, and its position."""
 
 
 def spelled_keys(source: Source) -> Iterator[str]:
-    """Complain about integers that are compared with an API key, given as one, or that handlers are found by."""
+    """Report integers that are compared with an API key, passed as one, or used to look up handlers."""
     for node in source.nodes:
         found: list[ast.expr | None] = []
         if isinstance(node, ast.Compare):
@@ -83,7 +83,7 @@ print(CreateMirrorRequest.API_KEY)
 
 @pytest.mark.decision("D1")
 def test_a_release_that_takes_our_keys_costs_one_edit(root: Path, tmp_path: Path) -> None:
-    """Every key of KIP-1279 is another number: after codegen a topic is mirrored and failed over as before."""
+    """Every key of KIP-1279 gets another number: after codegen a topic is mirrored and failed over as before."""
     for name in ("codegen", "schemas", "kmirror"):
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     table = tmp_path / "schemas/mirroring.json"

@@ -1,4 +1,4 @@
-"""Import circles: no package has one, of files or of folders, and one is found however it is hidden."""
+"""Import circles: no package has one, of files or of folders, and hidden ones are found."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_imports_in_one_direction_are_no_circle() -> None:
 
 
 def tree(**texts: str) -> list[Source]:
-    """Return files of `log`: `a_b` stands for `a/b`, and `a_` for the `__init__` of folder `a`."""
+    """Return files of `log`: `a_b` means `a/b`, and `a_` the `__init__` of folder `a`."""
     paths = {name: name.replace("_", "/") + ("__init__" if name.endswith("_") else "") for name in texts}
     return [Source(f"kmirror/log/{paths[name]}.py", text) for name, text in texts.items()]
 

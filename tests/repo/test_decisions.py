@@ -13,7 +13,7 @@ from tests.repo.sources import Source, sources
 WITHOUT_TEST = {
     "D27": "withdrawn: D29 took its place, and D29's tests hold that a stop cuts once",
 }
-"""Decision to the reason why no test holds it."""
+"""Decision to the reason why no test enforces it."""
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, pages: list[S
     assert list(decisions.check_tests(decisions.written_down(pages), held, WITHOUT_TEST)) == []
 
 
-# -- the alarms -------------------------------------------------------------------------------
+# -- the checks -------------------------------------------------------------------------------
 
 UNKNOWN = f"D{900}"
-"""An id that no decision has; written so that this file does not cite it."""
+"""The id of no decision; written so that this file does not cite it."""
 
 
 @pytest.mark.parametrize(

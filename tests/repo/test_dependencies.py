@@ -1,4 +1,4 @@
-"""What pyproject.toml asks for is imported, or it says why not, and nothing else is; and these alarms ring."""
+"""Requirements of pyproject.toml are imported, or have a reason, and nothing else is imported; the checks work."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from tests.repo.layers import imported
 from tests.repo.sources import Source, sources
 
-# What is imported by another name than that of its distribution.
+# Distributions whose module has another name.
 MODULES = {"google-crc32c": "google_crc32c", "grpcio": "grpc", "python-snappy": "snappy", "kafka-python": "kafka"}
-# What nothing imports, and why it is asked for.
+# Requirements that are not imported, and their reasons.
 REASONS = {
     "pandas": "Spark Connect imports it; asked for to keep out pandas 3, which PySpark 4 does not know",
 }
@@ -31,7 +31,7 @@ def names(requirements: Sequence[str]) -> list[str]:
 
 
 def used(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield line and top package of every import, and of what `import_module` and `find_spec` are given as text."""
+    """Yield line and top package of every import, and of literal arguments of `import_module` and `find_spec`."""
     for line, name in imported(source):
         yield line, name.split(".")[0]
     for node in source.nodes:
@@ -45,7 +45,7 @@ def used(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def complaints(requirements: Sequence[str], reasons: Mapping[str, str], files: Sequence[Source]) -> list[str]:
-    """Say what is asked for and not imported, imported and not asked for, and excused without need."""
+    """Return unused requirements, imports without a requirement, and unnecessary exceptions."""
     wanted = {MODULES.get(name, name.replace("-", "_")): name for name in names(requirements)}
     seen: dict[str, str] = {}
     for source in files:

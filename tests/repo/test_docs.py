@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/ do what they say, their tables are the code's; and each of these alarms rings."""
+"""The examples of README.md and docs/ work, their tables equal the code's; and each of these checks works."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_RUN: Mapping[str, int] = {
     "docs/testing.md": 1,
     "docs/transactions-and-rpo.md": 2,
 }
-"""Page to how many blocks say in their title that they are not run, and why."""
+"""Page to the number of blocks whose title says that they are not run, and the reason."""
 
 
 def pages() -> list[str]:
@@ -59,7 +59,7 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page: str, tmp_path:
 
 @pytest.mark.parametrize("page", pages())
 def test_each_example_of_a_page_can_be_run_or_says_why_not(page: str) -> None:
-    # The README's two commands set the project up: tests/repo/test_readme.py and .ci/run hold them.
+    # The README's two commands set the project up: tests/repo/test_readme.py and .ci/run check them.
     languages = (*LANGUAGES, "sh") if page == "README.md" else LANGUAGES
     assert list(faults_of(text_of(page), languages=languages)) == []
 
@@ -80,7 +80,7 @@ def test_every_table_stands_on_a_page() -> None:
 
 
 def test_command_lines_name_commands_and_flags_that_exist() -> None:
-    """Of all, those that are not run as well."""
+    """For all of them, including those that are not run."""
     top = build(COMMANDS)
     sessions = [(page, b) for page in pages() for b in blocks_of(text_of(page)) if b.language == "console"]
     lines = [(page, command.text) for page, block in sessions for command in commands_of(block)]
@@ -110,7 +110,7 @@ def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
     about = {name: text for name, _, text in rows}
     for name, words in CHOICES.items():
         assert defaults[name] == words[0]
-        # What the default does may be said by what the others do.
+        # The description of `default` may be given by those of the others.
         assert [word for word in words[1:] if word not in about[name]] == [], name
     assert defaults["splitBytes"] == str(SPLIT_BYTES)
 
@@ -121,7 +121,7 @@ def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> No
     assert [row[0] for row in rows if not row[-1]] == []
 
 
-# -- the alarms -------------------------------------------------------------------------------
+# -- the checks -------------------------------------------------------------------------------
 
 
 def run(markdown: str, folder: Path) -> int:

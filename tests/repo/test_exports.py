@@ -1,4 +1,4 @@
-"""The public names of kmirror are decided, and importing it is cheap."""
+"""The public names of kmirror are fixed, and importing it is cheap."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ HEAVY = {
 
 
 def modules_after(program: str) -> set[str]:
-    """Return the names of all modules that are loaded after `program` ran in a Python of its own."""
+    """Return the names of all modules that are loaded after `program` ran in a new Python process."""
     tail = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", program + tail],
@@ -69,7 +69,7 @@ def modules_after(program: str) -> set[str]:
 
 
 def names_for_type_checkers(text: str) -> set[str]:
-    """Return what a module imports under `if TYPE_CHECKING`."""
+    """Return the imports of a module under `if TYPE_CHECKING`."""
     return {
         alias.asname or alias.name
         for block in ast.parse(text).body
@@ -98,7 +98,7 @@ def test_type_checkers_see_the_same_names() -> None:
 
 def test_what_is_not_public_is_refused() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
-        kmirror.Nonsense  # noqa: B018  # the access is what is tested
+        kmirror.Nonsense  # noqa: B018  # tests the access
 
 
 def test_importing_kmirror_imports_nothing_else_of_it() -> None:

@@ -1,4 +1,4 @@
-"""Each fast path in docs/benchmarks.md has a benchmark row, and a test that holds it equal to the general way."""
+"""Each fast path in docs/benchmarks.md has a benchmark row, and a test that compares it with the general path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that four usual changes touch, made in a copy of the package: where a feature begins."""
+"""The files that four usual changes touch, tested in a copy of the package."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ assert ListConfigResourcesRequest.API_KEY in parts.context.api_versions()
 
 
 class Copy:
-    """A copy of the package, and which of its files were changed since `begin`."""
+    """A copy of the package, and its files that were changed since `begin`."""
 
     def __init__(self, root: Path, copy: Path) -> None:
         shutil.copytree(root / "kmirror", copy / "kmirror", ignore=shutil.ignore_patterns("__pycache__", "sample"))
@@ -83,7 +83,7 @@ class Copy:
         self.changed.append(path)
 
     def put(self, path: str, before: str, text: str) -> None:
-        """Put a text in front of the first place where `before` stands."""
+        """Put a text in front of the first occurrence of `before`."""
         file = self._package / path
         old = file.read_text()
         assert before in old, (path, before)

@@ -1,4 +1,4 @@
-"""What is generated is what the generator writes now; and a stale, missing or extra file is noticed."""
+"""Generated files equal the generator's current output; stale, missing and extra files are detected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(root: Path, tmp_path: Path) -> Path:
-    """Return a folder with all that goes into the generator and all that comes out."""
+    """Return a folder with all inputs and outputs of the generator."""
     skip = shutil.ignore_patterns("__pycache__")
     for name in ("codegen", "schemas", "kmirror/protocol/gen"):
         shutil.copytree(root / name, tmp_path / name, ignore=skip)

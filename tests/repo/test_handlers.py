@@ -1,4 +1,4 @@
-"""What a handler hands on to be called later is guarded by its request: a failure there must be answered as well."""
+"""Callbacks of a handler are guarded by its request, so that a failure in them is answered too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HANDLERS = sorted(
 
 
 def unguarded(source: str) -> Iterator[str]:
-    """Return what is handed on unguarded by functions that hold an `inbound`: nested functions, and lambdas."""
+    """Return unguarded callbacks in functions that hold an `inbound`: nested functions, and lambdas."""
     for outer in ast.walk(ast.parse(source)):
         if isinstance(outer, ast.FunctionDef) and "inbound" in (arg.arg for arg in outer.args.args):
             yield from _unguarded_in(outer)

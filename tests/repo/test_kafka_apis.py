@@ -1,4 +1,4 @@
-"""Every API of a real broker is served, or the manual says why not."""
+"""Every API of a Kafka broker is served, or the manual gives the reason."""
 
 from __future__ import annotations
 

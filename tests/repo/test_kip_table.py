@@ -1,4 +1,4 @@
-"""The table of what is there of KIP-1279 names its tests, and they exist."""
+"""The table of KIP-1279's implemented parts names its tests, and they exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers hold, the core touches nothing of the world, and each of these alarms rings."""
+"""The layers are kept, the core does not access its environment, and each of these checks works."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PLANTED = [
     ("kmirror/fresh/a.py", "x = 1", "the package fresh has no layer"),
     ("kmirror/stray.py", "x = 1", "the package stray has no layer"),
     ("kmirror/fuzz/a.py", "from codegen import schema", "codegen is no part of kmirror"),
-    # Modules that belong to some.
+    # Modules reserved for some packages.
     ("kmirror/cli/a.py", "import pyspark.sql", "only spark may import pyspark"),
     ("kmirror/report/a.py", "import asyncio", "only admin and cli and net and proxy may import asyncio"),
     (
@@ -74,7 +74,7 @@ PLANTED = [
         "only admin and cli and experiments and fuzz and net and spark may import time",
     ),
     ("kmirror/net/a.py", "from rich.progress import Progress", "only cli may import rich"),
-    # The core and the world.
+    # The core and its environment.
     *(
         (f"kmirror/{package}/a.py", f"import {module}", f"the core may not import {module}")
         for package, module in [
@@ -102,7 +102,7 @@ PLANTED = [
     ("kmirror/sim/a.py", "import uuid\nx = uuid.uuid4()", "may not use uuid.uuid4"),
     ("kmirror/sim/a.py", "x = dt.datetime.now()", "may not use dt.datetime.now"),
     ("kmirror/sim/a.py", "import sys\nsys.stderr.write('x')", "may not use sys.stderr"),
-    # Sets whose order would show.
+    # Sets whose order would matter.
     ("kmirror/sim/a.py", "for x in {'a', 'b'}:\n    pass", "iterates over the set {'a', 'b'}"),
     ("kmirror/sim/a.py", "for x in set(y):\n    pass", "set(y)"),
     ("kmirror/sim/a.py", "x = [y for y in frozenset(z)]", "frozenset(z)"),

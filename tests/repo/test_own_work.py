@@ -1,4 +1,4 @@
-"""What the repository holds was written for it and is whole: nothing installed, nothing built, no merge half done."""
+"""The contents of the repository were written for it and are complete: nothing installed, built, or half merged."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 INSTALLED = {"node_modules", "site-packages", "vendor", "target", "dist", "build"}
-"""Folders that package managers and builds fill."""
+"""Folders of package managers and builds."""
 
 BUILT = {".jar", ".class", ".whl", ".pyc", ".so", ".o", ".exe"}
 
 
 MERGE_MARKS = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
-"""What git leaves where two branches changed the same lines."""
+"""Conflict marks of git."""
 
 
 def foreign(paths: list[str]) -> list[str]:

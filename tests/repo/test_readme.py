@@ -1,4 +1,4 @@
-"""README.md, `.ci/run` and `check` say the same."""
+"""README.md, `.ci/run` and `check` agree."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_readme_is_short_and_leads_to_every_page_that_a_visitor_needs(root: 
 
 
 def faults_of_changes(text: str) -> list[str]:
-    """Return what a merge by union leaves in the change log: a title or a line twice, a title without a line."""
+    """Return the faults of a union merge in the change log: a duplicate title or line, a title without a line."""
     found = []
     for section in re.split(r"^##.*\n", text, flags=re.MULTILINE)[1:]:
         blocks = [block.splitlines() for block in re.split(r"\n{2,}", section.strip("\n")) if block]

@@ -1,4 +1,4 @@
-"""What the reference must show is what users import, and a name that is missing is noticed."""
+"""The reference contains all modules for users, and missing names are detected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AS_DOCUMENTED_THERE = {
     "KafkaLogDataSource": "pyspark.sql.datasource.DataSource",
     "KafkaLogReader": "pyspark.sql.datasource.DataSourceReader",
 }
-"""Class to where the methods are described that it has to have."""
+"""Class to the place that describes its required methods."""
 
 PACKAGES = (
     "kmirror",
@@ -30,7 +30,7 @@ PACKAGES = (
     "kmirror.testing.strategies",
 )
 TABLES = {"kmirror.spec.error_codes"}
-"""Shown as a table (`manual.tables`), for a heading for each code would hide what is on it."""
+"""Shown as a table (`manual.tables`), as headings for each code would hide the others."""
 
 
 @pytest.mark.parametrize("package", PACKAGES)

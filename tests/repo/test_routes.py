@@ -1,4 +1,4 @@
-"""Each request is routed to a handler that names its class: routes are tables, which types do not check."""
+"""Each request is routed to a handler with its class as argument: type checkers do not check the route tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every file is small, explained and finished; and each of these alarms rings."""
+"""Every file is small, documented and finished; and each of these checks works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No client or node spells the version of a request: it is negotiated, or follows from the cluster's features."""
+"""Clients and nodes have no literal request versions: these are negotiated, or follow from the features."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TAKES_VERSION = {
     "ask": (2,),
     "Ask": (3,),
 }
-"""Calls that send a request, and the places at which a version could be given."""
+"""Calls that send a request, and the positions of a possible version."""
 VERSION_WORDS = frozenset({"version", "version_max"})
-"""What a version is called where it is named; `version_min` may be spelled: it says what the answer must have."""
+"""Keywords for a version; `version_min` may be literal: it is a required minimum for the response."""
 ALLOWED = {
     "API_VERSIONS_ASKED": "ApiVersions is what the other versions are learned by; 0 is what every broker serves.",
     "ONLY_ALIVE_LAST": "Histories ask in the oldest version of Metadata on purpose: there no name is all topics.",
@@ -28,7 +28,7 @@ ALLOWED = {
 
 
 def spelled_versions(source: Source) -> Iterator[str]:
-    """Complain about integers, or constants that are integers, given as the version of a request."""
+    """Report integers, or integer constants, used as the version of a request."""
     numbers = _constants(source.tree)
     for node in source.nodes:
         if not isinstance(node, ast.Call):
@@ -45,7 +45,7 @@ def spelled_versions(source: Source) -> Iterator[str]:
 
 
 def _constants(tree: ast.Module) -> dict[str, int]:
-    """Return the integers that names of this module stand for."""
+    """Return the integer constants of this module, by name."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) is int:

@@ -1,4 +1,4 @@
-"""Is every file small, explained and finished?"""
+"""Every file is small, documented and finished."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.repo.sources import Source
 FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 CLASS_LINES_MAX = 250
-"""Most lines of a class in `kmirror/cluster`, but for LARGE_CLASSES."""
+"""Maximum lines of a class in `kmirror/cluster`, except for LARGE_CLASSES."""
 LARGE_CLASSES = {
     "broker/apis/fetch.py": ("_Fetch", 350),
     "replication/follower.py": ("ReplicaFetchers", 284),
     "node/partition.py": ("Partition", 280),
 }
-"""Files with a class over the limit, and its lines: a number may only fall."""
-# Spelled so that this file does not find itself.
+"""Files with a class over the limit, and its lines: a number may only decrease."""
+# Written so that this file does not match itself.
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b")
 
 
 def check_size(source: Source) -> Iterator[str]:
-    """Complain about a file or a function that is too long to be read at once."""
+    """Report a file or a function that is too long to be read at once."""
     if source.is_generated:
         return
     lines = source.text.count("\n")
@@ -38,7 +38,7 @@ def check_size(source: Source) -> Iterator[str]:
 
 
 def check_classes(source: Source) -> Iterator[str]:
-    """Complain about a class of the cluster that does more than one thing."""
+    """Report a class of the cluster that does more than one thing."""
     for node in source.nodes if source.path.startswith("kmirror/cluster/") else ():
         if isinstance(node, ast.ClassDef):
             name, known = LARGE_CLASSES.get(source.path.removeprefix("kmirror/cluster/"), ("", 0))
@@ -51,21 +51,21 @@ def check_classes(source: Source) -> Iterator[str]:
 
 
 def check_docstring(source: Source) -> Iterator[str]:
-    """Complain about a file that does not say what it is in its first line."""
+    """Report a file whose first line does not describe it."""
     docstring = ast.get_docstring(source.tree)
     if not docstring or not docstring.splitlines()[0].strip():
         yield f"{source.path}:1: no docstring that says what the module is"
 
 
 def check_finished(source: Source) -> Iterator[str]:
-    """Complain about notes to oneself."""
+    """Report notes about unfinished work."""
     for number, line in enumerate(source.text.splitlines(), start=1):
         if UNFINISHED.search(line):
             yield f"{source.path}:{number}: unfinished: {line.strip()}"
 
 
 def check_inside(source: Source) -> Iterator[str]:
-    """Complain about a path that leads out of the repository: who has only the repository has not what lies there."""
+    """Report a path out of the repository: users of the repository do not have its target."""
     depth = source.path.count("/")
     for node in source.nodes:
         if (
