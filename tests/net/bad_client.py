@@ -1,6 +1,6 @@
-"""A Kafka client that asks ApiVersions three times, and has one fault; run with nothing but the standard library.
+"""A Kafka client that sends ApiVersions three times, and has one fault; it uses only the standard library.
 
-Without its fault it gives up at an answer that does not come in time, that is too long, or that has another id.
+Without its fault it gives up after a response that is late, too long, or has another correlation id.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ LENGTH_MAX = 100_000_000
 
 
 def ask(link: socket.socket, number: int) -> bytes:
-    """Return the answer to an ApiVersions of version 0, after its correlation id."""
+    """Return the response to an ApiVersions of version 0, after its correlation id."""
     request = struct.pack(">hhih", 18, 0, number, -1)
     link.sendall(struct.pack(">i", len(request)) + request)
     (length,) = struct.unpack(">i", exactly(link, 4))
     if length > LENGTH_MAX and fault is reserves:
-        bytearray(length)  # Of which nothing is written to.
+        bytearray(length)  # Never written to.
     if not 0 <= length <= LENGTH_MAX:
         sys.exit(0)
     answer = exactly(link, length)
@@ -76,11 +76,11 @@ def gives_up(error: int, count: int, rest: bytes) -> None:
 
 
 def trusts(error: int, count: int, rest: bytes) -> None:
-    """Wait for every answer as long as it takes."""
+    """Wait for every response without a timeout."""
 
 
 def reserves(error: int, count: int, rest: bytes) -> None:
-    """Take all the memory that a length tells of."""
+    """Allocate all the memory that a length claims."""
 
 
 def nothing(error: int, count: int, rest: bytes) -> None:

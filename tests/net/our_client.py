@@ -1,6 +1,6 @@
-"""What our own clients are run for while their answers are broken: orders, writing, reading, over TCP.
+"""Program of kmirror's own clients whose responses are broken: requests, writing, reading, over TCP.
 
-Errors of the library's own family are what they may raise; anything else ends the program with exit code 1.
+They may raise errors of the library's own family; any other error ends the program with exit code 1.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ TIMEOUT_MS = 400
 CALL_MS = 1_200
 READ_S = 1.2
 ROUND_S = 6.0
-"""In which a round of a consumer is over: it asks for versions, metadata, offsets, records, each within its time."""
+"""Time for a round of a consumer: versions, metadata, offsets, records, each with its own timeout."""
 PAUSE_S = 0.02
-"""After a round without records, for a consumer waits only for what a broker holds back."""
+"""Pause after a round without records, as a consumer waits only while a broker holds the response back."""
 BOTH = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]
 QUICK = AdminConfigs(request_timeout_ms=TIMEOUT_MS, default_api_timeout_ms=CALL_MS)
 
@@ -61,7 +61,7 @@ async def look(bootstrap: str, session: str) -> None:
 
 
 class Hosted:
-    """A node of clients on a host of its own."""
+    """A node of clients on its own host."""
 
     def __init__(self) -> None:
         self.node = ClientNode("ours")
@@ -122,7 +122,7 @@ async def read(bootstrap: str, session: str) -> None:
 
 
 STEPS = {step.__name__: step for step in (order, look, write, read)}
-"""All of them are done, or those that the program is told."""
+"""All of them are run, or those that are given as arguments."""
 
 
 async def steps(bootstrap: str, session: str, *names: str) -> None:
@@ -130,7 +130,7 @@ async def steps(bootstrap: str, session: str, *names: str) -> None:
         try:
             await step(bootstrap, session)
         except UsageError:
-            raise  # No broker can say what makes one.
+            raise  # No broker can cause this.
         except KmirrorError as error:
             print(f"{step.__name__}: {error!r}", file=sys.stderr)
 

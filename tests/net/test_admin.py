@@ -1,4 +1,4 @@
-"""The admin client over TCP: how it ends where a cluster, or it itself, cannot do what was asked."""
+"""The admin client over TCP: its errors if a cluster, or the client itself, cannot do the request."""
 
 from __future__ import annotations
 

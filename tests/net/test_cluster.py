@@ -1,4 +1,4 @@
-"""A cluster on TCP ports: the words of the simulator's, its nodes' lives, and clients of bare sockets."""
+"""A cluster on TCP ports: the same methods as in the simulator, its nodes' lives, and clients of bare sockets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK = {
     "request.timeout.ms": "1000",
     "replica.fetch.backoff.ms": "20",
 }
-"""A broker that was killed is given up soon."""
+"""A broker that was killed is fenced soon."""
 
 
 def cluster(brokers: int, **more: object) -> TcpCluster:
@@ -93,7 +93,7 @@ def test_a_killed_leader_is_replaced_and_comes_back() -> None:
 def test_a_broker_that_stops_hands_its_leaderships_over_first() -> None:
     with cluster(3, topics={"orders": 3}, configs=QUICK) as served:
         served.stop(1)
-        # No session had to end: at the return every partition is led by another.
+        # No session had to end: at the return every partition has another leader.
         assert all(served.leader(tp) is not None for tp in served.partitions())
         with Wire(str(served.endpoint(2))) as wire:
             answer = wire.ask(MetadataRequest(topics=None), 9)

@@ -1,4 +1,4 @@
-"""Two brokers beside each other: two of ours agree, and what one of them answers otherwise is found once."""
+"""Differential fuzzing of brokers: two kmirror brokers agree, and a planted difference is found once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_link_that_is_closed_over_what_ours_answers_is_found() -> None:
 
 
 def test_a_difference_is_not_found_again_in_what_follows_from_it() -> None:
-    """The other one makes no more partitions, and is asked about some that ours has made."""
+    """The other broker creates no more partitions, and gets requests about some that kmirror has created."""
     hooks = Hooks()
     hooks.on(CreatePartitionsRequest).answer(ErrorCode.POLICY_VIOLATION)
     with other_broker(hooks) as cluster:

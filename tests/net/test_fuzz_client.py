@@ -1,4 +1,4 @@
-"""`kmirror fuzz client`: bad clients are found, each for what it does, and their findings can be seen again."""
+"""`kmirror fuzz client`: each bad client is found by its fault, and the findings can be replayed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCRIPT = Path(__file__).with_name("bad_client.py")
 QUICK = (sys.executable, "-I", "-S", str(SCRIPT))
 SESSIONS_MAX = 300
 PATIENCE_S = 4 * WITHIN_S
-"""For a command that starts a cluster, and processes of its own."""
+"""For a command that starts a cluster, and other processes."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_bad_client_is_found(
 
 
 def in_ways() -> dict[Way, Entry]:
-    """Return for each way an answer to the second request that is sent in it."""
+    """Return for each delivery fault a response to the second request."""
     numbers = {Way.LENGTH: -1, Way.LENGTH_AND_END: 5_000, Way.CUT: 9, Way.LATE: 100}
     data = {way: numbers.get(way, 0).to_bytes(4, "big", signed=True) for way in Way}
     return {way: Entry(18, 0, 1, data[way], way) for way in Way}
@@ -115,14 +115,14 @@ def test_a_finding_is_shrunk_and_seen_again_elsewhere(front: OwnCluster, door: D
     finding = first_finding(campaign(client("dies"), front, door, shrinks=True))
     assert not finding.before
     (entry,) = entries_of(finding)
-    assert len(entry.data) == 10  # The count is the last that such a client needs: it is below zero.
+    assert len(entry.data) == 10  # The count is the last field that such a client needs: it is below zero.
     other = Door()
     with OwnCluster(other) as elsewhere:
         again = campaign(client("dies"), elsewhere, other)
         again.begin()
         fault = again.play([entry])
         assert fault is not None and fault.cause == finding.cause
-        assert again.play([entry._replace(version=1)]) is None  # Not what this client asks.
+        assert again.play([entry._replace(version=1)]) is None  # This client does not send that version.
         assert again.play([entry._replace(nth=7)]) is None
 
 
@@ -158,7 +158,7 @@ def test_the_tally_says_what_a_client_did_next(front: OwnCluster, door: Door) ->
     *_, tally = found.run(frames=150)
     assert 150 <= tally.frames == tally.rows.total()
     assert tally.taken == sum(count for row, count in tally.rows.items() if not row.is_broken) < tally.frames
-    assert {row.next for row in tally.rows} == set(Next)  # Nothing more if the link was closed by the port.
+    assert {row.next for row in tally.rows} == set(Next)  # Nothing more if the port closed the link.
     assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
 
 
@@ -201,7 +201,7 @@ def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: 
     assert again.returncode == 4 and "now: raised: SIGSEGV after ApiVersionsResponse v0" in again.stdout
     mended = kmirror("--replay", str(path), "--client", " ".join((*QUICK, "nothing", "{bootstrap}")))
     assert mended.returncode == 0 and "not seen again" in mended.stderr
-    # A file from somebody else does not say what is run here.
+    # A file of another user does not name the command that is run here.
     unnamed = kmirror("--replay", str(path))
     assert unnamed.returncode == 1 and "--client" in unnamed.stderr
 
@@ -254,4 +254,4 @@ def test_what_cannot_be_wanted_is_said(front: OwnCluster) -> None:
 def test_an_entry_is_read_as_it_was_kept() -> None:
     with pytest.raises(UsageError, match="9 bytes and more"):
         read_entry(bytes(7))
-    assert decode_response(bytes(10), 18, 0).body  # What the shrunk finding above begins as.
+    assert decode_response(bytes(10), 18, 0).body  # The prefix of the shrunk finding above.

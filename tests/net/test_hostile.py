@@ -1,6 +1,6 @@
-"""Peers that are hostile, broken, slow or silent cost nothing but themselves: others are served, memory stays bounded.
+"""Hostile, broken, slow and silent peers harm only themselves: others are served, memory stays bounded.
 
-`KMIRROR_HOSTILE_FRAMES` sets how many mutated frames are sent over TCP: 2 000 unless set, 100 000 for the long run.
+`KMIRROR_HOSTILE_FRAMES` sets the number of mutated frames over TCP: 2 000 by default, 100 000 for the long run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FRAMES = int(os.environ.get("KMIRROR_HOSTILE_FRAMES", "2000"))
 TP = TopicPartition("orders", 0)
 CONTENT = 1 << 20
 LEFT_OUT = ("CreateTopics", "CreatePartitions", "DeleteTopics")
-"""What rightly makes the cluster grow, or takes the topic that the honest client asks for."""
+"""Requests that may make the cluster grow, or delete the topic of the honest client."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def served() -> Iterator[TcpCluster]:
 
 
 def is_served(cluster: TcpCluster) -> bool:
-    """Return whether an honest client is answered."""
+    """Return whether an honest client gets a response."""
     with Wire(cluster.bootstrap_servers) as wire:
         answer = wire.ask(MetadataRequest(topics=None), 9)
     return isinstance(answer, MetadataResponse) and [t.name for t in answer.topics if t.name == "orders"] == ["orders"]
@@ -77,7 +77,7 @@ def fetch(cluster: TcpCluster, number: int) -> bytes:
 
 
 def garbled(rng: Rng, generator: Generator) -> bytes:
-    """Return what goes over a connection: a request with a few bytes changed, its length perhaps too."""
+    """Return bytes for a connection: a request with a few bytes changed, perhaps in its length."""
     row = rng.choice([row for row in ROWS if "broker" in row.roles and row.name not in LEFT_OUT])
     version = rng.between(row.first, row.last)
     body = encode_request(generator.message(by_key(row.key).request, version), version, correlation_id=1, client_id="c")
@@ -130,7 +130,7 @@ def test_half_frames_hold_what_came_of_them(served: TcpCluster) -> None:
         tracemalloc.start()
         try:
             for wire in half:
-                wire.send((100 << 20).to_bytes(4, "big") + b"x" * 10_000)  # 5 GB in all, by their own words.
+                wire.send((100 << 20).to_bytes(4, "big") + b"x" * 10_000)  # 5 GB in all, as claimed.
             served.until(lambda: sum(link.received == 10_004 for link in links_now(served)) == 50, what="all of it")
             _, peak = tracemalloc.get_traced_memory()
         finally:
@@ -168,7 +168,7 @@ def test_who_does_not_read_is_not_read_and_gets_all_of_it_later(served: TcpClust
             slow.send(fetch(served, number))
         served.until(lambda: any(link.waiting_bytes for link in links(served)), what="an answer that is not taken")
         assert is_served(served)
-        # Of sixty answers of a megabyte wait in the process those of one turn.
+        # Of sixty responses of a megabyte, only those of one turn wait in the process.
         assert max(link.waiting_bytes for link in links(served)) < 4 * CONTENT
         for number in range(asked):
             frame = slow.frame()

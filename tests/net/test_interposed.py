@@ -1,4 +1,4 @@
-"""Hooks and journals around the nodes of a cluster on TCP ports: the same as in the simulator."""
+"""Hooks and journals around the nodes of a cluster on TCP ports work like in the simulator."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_hooks_answer_hold_and_cap() -> None:
 
 
 def longer(seen: ReceivedRequest) -> Message:
-    """Answer that the log ends at 9, as it did before it was cut."""
+    """Respond that the log ends at 9, as before the truncation."""
     row = ListOffsetsPartitionResponse(partition_index=0, timestamp=-1, offset=9, leader_epoch=0)
     return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="orders", partitions=[row])])
 
 
 def test_a_log_that_is_cut_while_it_is_read_is_read_again() -> None:
-    """The end that the reader was told is never reached."""
+    """The end offset that the reader got is never reached."""
     hooks = Hooks()
     with cluster(1, interpose=hooks, topics=["orders"]) as c:
         c.produce("orders", 0, [b"a", b"b"])
@@ -70,7 +70,7 @@ def test_a_log_that_is_cut_while_it_is_read_is_read_again() -> None:
 
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_what_nodes_do_on_threads_and_sockets_they_do_again(on_disk: bool, tmp_path: Path) -> None:
-    """Two lives of a cluster, and a broker that was killed: its second journal begins with what its disk held."""
+    """Two lives of a cluster, and a broker that was killed: its second journal begins with the content of its disk."""
     files, hooks = JournalFiles(tmp_path / "journals"), Hooks()
     journals = Journals(files.open)
 

@@ -1,4 +1,4 @@
-"""A broker on TCP ports with several log directories: one is full, cannot be opened, or holds what another one has."""
+"""A broker on TCP ports with several log directories: one is full, cannot be opened, or has duplicates."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_full_disk_refuses_and_the_other_one_serves_on(small_disk: Path, tmp_p
     assert_sound(small_disk, "--deep")
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     with TcpCluster(brokers=1, data=[wide, small_disk], configs=SMALL) as cluster:
-        for number in full:  # All that was acknowledged, and nothing that is half there.
+        for number in full:  # All acknowledged records, and no partial ones.
             found = [record.value for record in cluster.read(tps[number])]
             assert found[: len(taken[number])] == taken[number] and len(found) <= len(taken[number]) + 1
             cluster.produce("orders", number, [b"there is room again"])
@@ -134,7 +134,7 @@ def test_of_a_partition_in_two_directories_the_log_is_taken_that_the_controller_
         cluster.stop()
     assert lies_in(here, tp) and not lies_in(there, tp)
     assert [path.name.endswith("-stray") for path in there.glob("orders-0*")] == [True]
-    # Where the controller knows neither, nothing says which one is the newer.
+    # If the controller knows neither, the newer one cannot be determined.
     shutil.copytree(here / "orders-0", there / "orders-0")
     (here / "orders-0").rename(third / "orders-0")
     with pytest.raises(KafkaError, match=r"orders-0 is in .* and in .*: delete one of the two"):

@@ -1,4 +1,4 @@
-"""The page of metrics over HTTP: what Prometheus gets, and what rude peers cost."""
+"""The metrics page over HTTP: the content for Prometheus, and limits for bad clients."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def test_a_single_node_has_a_page_too() -> None:
 
 
 def send_to(at: Endpoint, frame: bytes) -> None:
-    """Send a request to a node, and wait for its answer."""
+    """Send a request to a node, and wait for its response."""
     with socket.create_connection((at.host, at.port), timeout=10) as link:
         link.sendall(len(frame).to_bytes(4, "big") + frame)
         assert link.recv(1 << 16)
 
 
 def test_a_broker_and_a_controller_of_one_process_have_one_meter_for_what_both_are_asked() -> None:
-    """As in Kafka; Prometheus refuses a page on which a series stands twice."""
+    """As in Kafka; Prometheus refuses a page with a duplicate series."""
     plan = NodePlan(node_id=7, listeners=(ANY,), controller_listener=ANY._replace(name="CONTROLLER"))
     frame = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=1, client_id="c")
     with TcpNode(plan) as node:

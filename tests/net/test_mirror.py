@@ -1,4 +1,4 @@
-"""A mirror over TCP: the words of the simulator's, from the first topic to the failback, sync and on asyncio."""
+"""A mirror over TCP: the same methods as in the simulator, from the first topic to the failback, sync and asyncio."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IMPATIENT = AdminConfigs(request_timeout_ms=300, default_api_timeout_ms=300)
 
 
 def words(kind: type) -> dict[str, tuple[inspect.Signature, str]]:
-    """Return how each public method is called, with types and defaults, and the first line of what is said of it."""
+    """Return the signature of each public method, and the first line of its docstring."""
     methods = inspect.getmembers(kind, callable)
     return {
         name: (inspect.signature(call), (inspect.getdoc(call) or "").partition("\n")[0])
@@ -240,7 +240,7 @@ def test_why_the_source_cannot_be_spoken_to_is_the_reason(pair: tuple[TcpCluster
 
 
 def test_connections_are_secured_as_it_is_said(pair: tuple[TcpCluster, TcpCluster]) -> None:
-    """Our brokers do no SASL: who is asked for it, is told by which of the two the calls fail."""
+    """kmirror's brokers do not support SASL: the failing calls show which cluster it was used for."""
     a, b = pair
     security = security_of(SASL)
     TcpMirror("dr", source=a, destination=b).create()

@@ -1,4 +1,4 @@
-"""Nodes of one cluster that know each other by TCP alone: who may join, in which order, and what is told of a wait."""
+"""Nodes of one cluster that communicate only over TCP: joining, start order, and messages during a wait."""
 
 from __future__ import annotations
 

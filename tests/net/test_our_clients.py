@@ -1,4 +1,4 @@
-"""Our own clients over TCP under `kmirror fuzz client`: whatever answers they are given, they end, and in time."""
+"""kmirror's own clients over TCP under `kmirror fuzz client`: they end in time, for any responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("our_client.py")
 WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
 ANSWERS = 150
 PATIENCE_S = 60.0
-"""Far more than the timeouts of all its calls: what is wrong here waits for ever."""
+"""Far more than the timeouts of all its calls: a faulty client waits for ever."""
 NUMBERS = {Way.LENGTH: -1, Way.LENGTH_AND_END: 2**31 - 1, Way.CUT: 9, Way.LATE: 600}
 ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
 
@@ -33,7 +33,7 @@ def campaign() -> Iterator[ClientCampaign]:
 
 @pytest.fixture(scope="module")
 def versions(campaign: ClientCampaign) -> dict[str, int]:
-    """Return the answers that the program is given, after some sessions in which nothing was wrong with it."""
+    """Return the response versions of the program, after some sessions without findings."""
     *_, tally = campaign.run(frames=ANSWERS)
     assert not tally.findings, [each.told for each in tally.findings.values()]
     assert 0 < tally.taken < tally.frames

@@ -1,6 +1,6 @@
-"""Secrets are planted in every sensitive config of mirrors; then all that a user can see is searched for them.
+"""Secrets are planted in every sensitive config of mirrors; then all output that a user can see is searched for them.
 
-What may hold them: the metadata log, as in Kafka, and a journal, which is its owner's alone.
+They may be in the metadata log, as in Kafka, and in a journal, which is private to its owner.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ MIRRORS = {
     },
 }
 SECURED = [name for name in MIRRORS if name != "everything"]
-"""Those that look at their secrets, and do not get to the source."""
+"""Mirrors that use their secrets, and do not reach the source."""
 REFUSED = {
     "sasl.jaas.config": f'{MODULE} required username="u" password="{SECRET}"',
     "sasl.mechanism": "PLAIN",
     "ssl.truststore.password": SECRET,
 }
-"""What is altered one by one, and taken by no mirror that looks at it."""
+"""Configs that are altered one by one, and that every mirror using them rejects."""
 
 
 def test_every_sensitive_config_is_planted() -> None:
@@ -94,7 +94,7 @@ def source() -> Iterator[TcpCluster]:
 
 
 def stores(folder: Path) -> dict[str, str]:
-    """Write the stores, which can be read and do not help; return where they are."""
+    """Write the stores, which can be read but do not help; return their paths."""
     authority = Authority()
     (folder / "trusted.p12").write_bytes(authority.pkcs12(f"{SECRET}-of-store"))
     (folder / "own.p12").write_bytes(authority.issue("mirror").pkcs12(f"{SECRET}-of-keys"))
@@ -109,7 +109,7 @@ def configs_of(mirror: str, source: TcpCluster, folder: Path) -> dict[str, str]:
 
 @contextmanager
 def serving(*words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run `kmirror serve` as wordy as Python can be."""
+    """Run `kmirror serve` with Python's most verbose options."""
     python = [sys.executable, "-X", "dev", "-W", "default"]
     command = [*python, "-m", "kmirror", "serve", "--port", "0", "-o", "json", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -125,7 +125,7 @@ def properties(path: Path, configs: dict[str, str]) -> Path:
 
 
 def described_configs(servers: str) -> list[Message]:
-    """Return what brokers say of the configs of every mirror and of themselves."""
+    """Return the brokers' descriptions of the configs of every mirror and of themselves."""
     kinds = [*((ResourceType.MIRROR, name) for name in MIRRORS), (ResourceType.BROKER, "1")]
 
     async def ask() -> list[Message]:
@@ -146,7 +146,7 @@ def described_configs(servers: str) -> list[Message]:
 
 
 def use_every_action(run: Callable[..., str], name: str, file: Path) -> None:
-    """Create a mirror, add a topic, and show and alter all that can be shown and altered of it."""
+    """Create a mirror, add a topic, and run every command that shows or alters it."""
     own = f"--mirror={name}"
     for action in ("--create", "--alter"):
         for how in (("--dry-run",), (), ("-o", "json")):
@@ -212,7 +212,7 @@ def test_the_commands_show_no_secret(source: TcpCluster, tmp_path: Path) -> None
 
 
 def refused_calls(mirror: TcpMirror, configs: dict[str, str]) -> Iterator[Callable[[], object]]:
-    """Yield calls that end with an error, most of them."""
+    """Yield calls; most of them raise an error."""
     yield lambda: mirror.create(configs)
     yield lambda: mirror.add_topics([mirror.name])
     for key, value in REFUSED.items():

@@ -62,7 +62,7 @@ class Nodes:
         self._processes[node_id] = process
 
     def serves(self, node_id: int) -> None:
-        """Wait until a node says where it is."""
+        """Wait until a node prints its address."""
         stdout = self._processes[node_id].stdout
         assert stdout is not None
         key = "controller.quorum.bootstrap.servers" if node_id == CONTROLLER else "bootstrap.servers"
@@ -77,7 +77,7 @@ class Nodes:
         self._processes[node_id].wait(WITHIN_S)
 
     def terminate(self, node_id: int) -> None:
-        """Ask a node to end, and wait until it has ended in order."""
+        """Stop a node, and wait for its clean shutdown."""
         self._processes[node_id].send_signal(signal.SIGTERM)
         assert self._processes[node_id].wait(WITHIN_S) == 0
 
@@ -93,7 +93,7 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
 
 
 class Watch:
-    """What a client is told of the topic's leaders and in-sync replicas."""
+    """A client's view of the topic's leaders and in-sync replicas."""
 
     def __init__(self, servers: str) -> None:
         self._admin = AdminClient({"bootstrap.servers": servers, **QUIET})

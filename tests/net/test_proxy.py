@@ -1,4 +1,4 @@
-"""A proxy before a cluster on TCP ports: transparent, and one story for each kind of rule."""
+"""A proxy in front of a cluster on TCP ports: transparent, and one story for each kind of rule."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def served() -> Iterator[TcpCluster]:
 
 @pytest.fixture
 def seen() -> list[Exchange]:
-    """Return the exchanges that went through the broker's port, in the order in which they ended."""
+    """Return the exchanges through the broker's port, in the order in which they ended."""
     return []
 
 
@@ -59,7 +59,7 @@ def proxy(served: TcpCluster, seen: list[Exchange]) -> Iterator[Proxy]:
 
 
 class Client:
-    """A producer and consumer of bare requests, with the proxy before it or without."""
+    """A producer and consumer of bare requests, with or without the proxy."""
 
     def __init__(self, bootstrap: str, client_id: str = "wire") -> None:
         self.bootstrap = bootstrap.split(",")[0]
@@ -70,7 +70,7 @@ class Client:
 
     @property
     def link(self) -> Wire:
-        """Return a connection to the broker that leads everything, opened anew if it was closed."""
+        """Return a connection to the broker that leads everything; it is reopened if it was closed."""
         if self._link is None:
             with Wire(self.bootstrap) as wire:
                 asked = [MetadataRequestTopic(name="orders")]
@@ -98,7 +98,7 @@ class Client:
         )
 
     def produce(self, value: bytes, topic: str = "orders", partition: int = 0) -> ErrorCode | None:
-        """Write a record; return the error, or None if the link was closed instead of an answer."""
+        """Write a record; return the error, or None if the link was closed without a response."""
         try:
             answer = self.link.ask(self.request(value, topic, partition), 9)
         except ConnectionError:
@@ -176,7 +176,7 @@ def test_an_error_after_the_broker_acted(served: TcpCluster, proxy: Proxy, clien
 def test_a_link_that_is_closed_before_or_after_the_broker_acted(
     served: TcpCluster, proxy: Proxy, client: Client, applied: bool, idempotent: bool, expected: int
 ) -> None:
-    """Only who has no producer id writes twice what was written, and not told."""
+    """Only a producer without a producer id writes a batch twice if it was written without a response."""
     if idempotent:
         client.init()
     hook = proxy.on("Produce", times=1).close(applied=applied)
@@ -193,7 +193,7 @@ def test_an_error_of_one_topic_and_partition_alone(served: TcpCluster, proxy: Pr
 
 
 def test_an_error_within_a_fetch_session(proxy: Proxy, client: Client) -> None:
-    """The session's fetches name no topic; it was opened before the rule was there."""
+    """The session's fetches name no topic; it was opened before the rule was added."""
     opened = client.fetch(session=(0, 0))
     assert opened.session_id
     proxy.inject(ErrorCode.OFFSET_OUT_OF_RANGE, api="Fetch", topic="orders", times=1)
@@ -285,7 +285,7 @@ def test_a_client_meets_an_older_broker(proxy: Proxy, client: Client) -> None:
 
 
 def test_requests_of_a_link_come_to_the_broker_in_order(served: TcpCluster, proxy: Proxy, client: Client) -> None:
-    """Also those that hooks look at, behind and before some at which they do not look."""
+    """Including those that hooks handle, between others that they ignore."""
     proxy.on("Produce", every=3).delay(1)
     asked = []
     for number in range(20):
@@ -317,7 +317,7 @@ def test_a_broker_that_is_away_and_comes_back(served: TcpCluster, proxy: Proxy, 
     assert proxy.brokers == before and values(served) == [b"a", b"b"]
 
 
-# -- what is told, kept and broken --------------------------------------------------------------
+# -- reports, records, mutations ----------------------------------------------------------------
 
 
 def test_exchanges_are_told_and_counted(proxy: Proxy, client: Client, seen: list[Exchange]) -> None:
@@ -360,7 +360,7 @@ def test_a_record_is_written_and_asked_again(
 
 
 def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) -> None:
-    """Whatever comes of it: the proxy goes on, and so does the broker."""
+    """With any result: the proxy continues, and so does the broker."""
     broken: list[Broken] = []
 
     def interpose(name: str, node: Node) -> Node:
@@ -383,7 +383,7 @@ def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) 
     assert served.produce("orders", 0, [b"a"]) == 0 and not served.failures
 
 
-# -- what a user gets wrong ---------------------------------------------------------------------
+# -- errors of users ----------------------------------------------------------------------------
 
 
 def test_only_loopback_is_proxied_unless_it_is_said() -> None:
@@ -393,7 +393,7 @@ def test_only_loopback_is_proxied_unless_it_is_said() -> None:
 
 
 def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> None:
-    """The bootstrap server is at loopback, and tells of a broker that is not."""
+    """The bootstrap server is at loopback, and names a broker that is not."""
     with cluster(1, advertised_host="192.0.2.1") as c, kmirror.testing.proxy(f"127.0.0.1:{c.endpoint(1).port}") as p:
         told: list[str] = []
         p.on_note.append(lambda _, note: told.append(note.text))
@@ -413,7 +413,7 @@ def test_a_port_that_is_taken(served: TcpCluster) -> None:
 
 
 def two_free_ports() -> int:
-    """Return the first of two ports that no connection is given by itself."""
+    """Return the first of two ports that are never assigned to outgoing connections."""
     for port in range(20_011, 30_000, 97):
         try:
             with socket.create_server(("127.0.0.1", port)), socket.create_server(("127.0.0.1", port + 1)):

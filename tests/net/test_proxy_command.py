@@ -1,4 +1,4 @@
-"""`kmirror proxy` as a process: what it prints, how it ends, what it keeps, and what it asks again."""
+"""`kmirror proxy` as a process: its output, its end, its recordings, and its confirmations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def served() -> Iterator[TcpCluster]:
 
 
 class Command:
-    """A process that runs until it is told to end."""
+    """A process that runs until it gets a signal."""
 
     def __init__(self, served: TcpCluster, *words: str) -> None:
         command = [sys.executable, "-m", "kmirror", "proxy", "--bootstrap-server", served.bootstrap_servers, *words]
@@ -45,7 +45,7 @@ class Command:
         self.process.communicate()
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[str, str]:
-        """Return what was printed after the first line, on stdout and stderr."""
+        """Return the output after the first line, on stdout and stderr."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=WITHIN_S)
         assert self.process.returncode == 0, err

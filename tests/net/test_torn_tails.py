@@ -1,8 +1,9 @@
 """All three brokers end under load, and one of them has lost the tails of its logs: nothing acknowledged is lost (D71).
 
-In each of ten rounds two clients of librdkafka's write with acks=all, one idempotent and one in transactions. The three
-brokers end in a drawn order, and come back in another. The broker with the torn tails was killed. The others end in
-order, or are killed as well: then the torn one is none that led last, for that one would lead again, as with Kafka.
+In each of ten rounds two librdkafka clients write with acks=all, one idempotent and one with transactions. The three
+brokers end in a random order, and are restarted in another one. The broker with the torn tails was killed. The others
+shut down cleanly, or are killed as well: then the torn one did not lead last, as the last leader would lead again, like
+in Kafka.
 
 KMIRROR_TORN_ROUNDS and KMIRROR_TORN_SEED choose the rounds. With KMIRROR_TORN_LEVEL=0, without eligible leader
 replicas, acknowledged records are lost.
@@ -32,7 +33,7 @@ BROKERS = (1, 2, 3)
 PLAIN, PAID = "orders", "payments"
 PARTITIONS = 3
 IN_EACH = 5
-"""How many records a transaction writes."""
+"""Records of a transaction."""
 CONFIGS = {
     "min.insync.replicas": "2",
     "transaction.state.log.num.partitions": "1",
@@ -43,7 +44,7 @@ CONFIGS = {
 
 
 class Transactions:
-    """Writes numbered transactions, each over several partitions, and keeps which were acknowledged as committed."""
+    """Writes numbered transactions, each over several partitions, and stores the ones acknowledged as committed."""
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
@@ -64,7 +65,7 @@ class Transactions:
                 producer.commit_transaction(WITHIN_S)
                 self.committed.add(number)
             except KafkaException:
-                producer = self._new()  # What became of the last transaction is not known: all of it, or nothing.
+                producer = self._new()  # The outcome of the last transaction is unknown: all of it, or nothing.
 
     def _new(self) -> Producer:
         configs = {"transactional.id": "payments", "linger.ms": 0, "message.timeout.ms": WITHIN_S * 1000}
@@ -82,7 +83,7 @@ class Transactions:
 
 
 class Rounds:
-    """What happens to the cluster in each round."""
+    """The events of the cluster in each round."""
 
     def __init__(self, cluster: TcpCluster, folder: Path, chance: random.Random) -> None:
         self._cluster, self._folder, self._chance = cluster, folder, chance

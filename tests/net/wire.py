@@ -1,4 +1,4 @@
-"""A client of bare sockets: what it sends and reads are bytes that a test has in its hands."""
+"""A client of bare sockets, whose sent and received bytes are under the test's control."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WITHIN_S = 30.0
 
 
 def framed(body: Message, version: int, correlation_id: int = 1) -> bytes:
-    """Return a request as it goes over a connection."""
+    """Return a request in the form sent over a connection."""
     return with_size(encode_request(body, version, correlation_id=correlation_id, client_id="wire"))
 
 
 def with_size(frame: bytes) -> bytes:
-    """Return a frame behind its size."""
+    """Return a frame preceded by its size."""
     return len(frame).to_bytes(4, "big") + frame
 
 
@@ -48,7 +48,7 @@ class Wire:
         self.socket.sendall(data)
 
     def read(self, count: int) -> bytes:
-        """Return exactly so many bytes; fewer if the other end closes."""
+        """Return exactly `count` bytes; fewer if the other end closes."""
         found = b""
         while len(found) < count:
             try:
@@ -65,13 +65,13 @@ class Wire:
         return self.read(int.from_bytes(self.read(4), "big"))
 
     def is_closed(self) -> bool:
-        """Wait until the other end has closed; anything that it still sends is passed over."""
+        """Wait until the other end has closed; any further bytes are discarded."""
         while self.read(65_536):
             pass
         return True
 
     def has_data(self, within_s: float) -> bool:
-        """Wait for the first byte of an answer, which stays to be read; return whether it came."""
+        """Wait for the first byte of a response, which remains unread; return whether it came."""
         self.socket.settimeout(within_s)
         try:
             return bool(self.socket.recv(1, socket.MSG_PEEK))
@@ -81,7 +81,7 @@ class Wire:
             self.socket.settimeout(WITHIN_S)
 
     def ask(self, body: Message, version: int) -> Message:
-        """Send a request and return the answer; ConnectionResetError if the other end closes instead."""
+        """Send a request and return the response; raises ConnectionResetError if the other end closes instead."""
         self.send(framed(body, version))
         frame = self.frame()
         if not frame:
