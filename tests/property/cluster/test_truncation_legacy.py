@@ -54,7 +54,7 @@ def test_a_follower_comes_to_equal_its_leader(
 ) -> None:
     """Batches, then messages, then batches, and a fork; or one of the two lost the last messages and continued alone.
 
-    Nobody writes messages any more, so both logs have the same message at an offset.
+    No client writes messages any more, so both logs have the same message at an offset.
     """
     shared = runs(before, end=0, epoch=2)
     shared.append((None, end_of(shared) + 2 * legacy))
