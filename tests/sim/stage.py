@@ -1,4 +1,4 @@
-"""Builders and helpers of the scenarios: small clusters, logs written by hand, waiting, faults."""
+"""Builders and helpers of the scenarios: small clusters, hand-written logs, waiting, faults."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from kmirror.spec.wire_values import ResourceType
 
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
-    "log.retention.ms": "-1",  # Logs written by hand are of 2023, and the simulated clock begins in 2027.
+    "log.retention.ms": "-1",  # Hand-written logs are of 2023, and the simulated clock begins in 2027.
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "2",
@@ -77,7 +77,7 @@ TP = TopicPartition(TOPIC, 0)
 T0_MS = 1_700_000_000_000
 
 
-# -- logs written by hand ---------------------------------------------------------------------
+# -- hand-written logs ------------------------------------------------------------------------
 
 
 def plain(offset: int, epoch: int, *values: str) -> bytes:
@@ -91,7 +91,7 @@ def plain(offset: int, epoch: int, *values: str) -> bytes:
 
 
 def legacy(offset: int, magic: int, *values: str, codec: Compression = Compression.NONE) -> bytes:
-    """Return messages of format 0 or 1 in a row, or with a codec one wrapper around them."""
+    """Return consecutive messages of format 0 or 1, or with a codec one wrapper around them."""
     rows = [RecordData(value=value.encode(), timestamp=T0_MS + offset + n) for n, value in enumerate(values)]
     return build_message_set(rows, magic=magic, base_offset=offset, compression=codec)
 
@@ -119,7 +119,7 @@ class Written:
 
 
 class WrittenLogs:
-    """Topics laid down with these batches, one partition each; `start` raises the log start."""
+    """Topics with these batches, one partition each; `start` raises the log start."""
 
     def __init__(self, topics: Mapping[str, Sequence[bytes]], *, start: int = 0, first_id: int = 1) -> None:
         files = {LOG_START_OFFSET: b"%d" % start} if start else {}
@@ -140,7 +140,7 @@ def records(*values: str, tp: TopicPartition = TP) -> dict[TopicPartition, list[
 
 
 class StagedCluster(Cluster):
-    """A cluster with what the scenarios ask of it; `tp` is the one partition of most of them."""
+    """A cluster with the operations of the scenarios; `tp` is the one partition of most of them."""
 
     def place_topic(
         self,
@@ -148,7 +148,7 @@ class StagedCluster(Cluster):
         *,
         replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
     ) -> Uuid:
-        """Create a topic with these replicas for each partition; returns its id."""
+        """Create a topic with these replicas for each partition; return its id."""
         wanted = CreatableTopic(
             name=topic,
             num_partitions=-1,
@@ -164,21 +164,21 @@ class StagedCluster(Cluster):
         return reply.topics[0].topic_id
 
     def delete(self, *topics: str) -> list[ErrorCode]:
-        """Have topics deleted; returns the error of each. Brokers may not have heard of it yet."""
+        """Delete topics; return the error of each. Brokers may not have replayed it yet."""
         states = [DeleteTopicState(name=topic) for topic in topics]
         reply = self.order(DeleteTopicsRequest(topics=states, timeout_ms=30_000))
         assert isinstance(reply, DeleteTopicsResponse)
         return [ErrorCode(row.error_code) for row in reply.responses]
 
     def grow(self, topic: str, count: int) -> ErrorCode:
-        """Have a topic get `count` partitions; returns the error."""
+        """Raise the number of a topic's partitions to `count`; return the error."""
         wanted = CreatePartitionsTopic(name=topic, count=count, assignments=None)
         reply = self.order(CreatePartitionsRequest(topics=[wanted], timeout_ms=30_000))
         assert isinstance(reply, CreatePartitionsResponse)
         return ErrorCode(reply.results[0].error_code)
 
     def alter(self, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
-        """Set configs of a topic, a mirror or a broker, which is asked itself; returns the error."""
+        """Set configs of a topic, a mirror or a broker, which gets the request itself; return the error."""
         rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
         asked = self.endpoint(int(name)) if kind == ResourceType.BROKER and name else self.endpoints()[0]
@@ -187,7 +187,7 @@ class StagedCluster(Cluster):
         return ErrorCode(reply.responses[0].error_code)
 
     def bump(self, epoch: int, tp: TopicPartition = TP) -> None:
-        """Have the controller raise a leader epoch to `epoch`, as elections would."""
+        """Let the controller raise a leader epoch to `epoch`, as after elections."""
         row = LeaderEpochState(partition_index=tp.partition, min_leader_epoch=epoch)
         topic = TopicState(topic_id=self.image.topics[tp.topic].topic_id, partitions=[row])
         self.client.call(self.endpoint(CONTROLLER_ID), BumpLeaderEpochsRequest(topics=[topic]), 0)
@@ -196,11 +196,11 @@ class StagedCluster(Cluster):
         )
 
     def write(self, *values: str, tp: TopicPartition = TP) -> int:
-        """Write one batch without a producer id; returns its base offset."""
+        """Write one batch without a producer id; return its base offset."""
         return Producer(self).send(records(*values, tp=tp))[tp]
 
     def try_write(self, tp: TopicPartition = TP) -> ErrorCode:
-        """Write one record once, to the leader; returns the error."""
+        """Write one record once, to the leader; return the error."""
         batch = build_batch([RecordData(value=b"x")], timestamp_ms=self.simulation.now_ms)
         return ErrorCode(Producer(self).try_send({tp: batch})[tp][0])
 
@@ -218,7 +218,7 @@ class StagedCluster(Cluster):
         return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
     def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
-        """Return what the leader knows of the mirrored partition, or None without a leader."""
+        """Return the leader's state of the mirrored partition, or None without a leader."""
         found = self.leader(tp)
         return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
 
@@ -231,7 +231,7 @@ class StagedCluster(Cluster):
         return "" if mp is None else mp.reason
 
     def persisted(self, tp: TopicPartition = TP) -> PartitionState:
-        """Return what the coordinators have persisted of a partition."""
+        """Return the coordinators' persisted state of a partition."""
         topic_id = self.image.topics[tp.topic].topic_id
         for broker_id in self.living():
             for shard in self.component(broker_id).context.coordinator.runtime.states().values():
@@ -241,7 +241,7 @@ class StagedCluster(Cluster):
         return NOTHING
 
     def elect(self, tp: TopicPartition = TP) -> int:
-        """Kill the leader and wait for another one; returns the broker that is down."""
+        """Kill the leader and wait for another one; return the broker that is down."""
         victim = self.await_leader(tp).broker_id
         self.kill(victim)
         self.simulation.run_until(
@@ -272,7 +272,7 @@ class Pair:
         return Mirror("m", source=self.b, destination=self.a)
 
     def begin(self, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
-        """Create the mirror from a to b, add the topics, wait until it has everything."""
+        """Create the mirror from a to b, add the topics, wait until it has caught up."""
         self.there.create()
         self.there.add_topics(topics)
         return mirrored(self.there, topics)
@@ -284,14 +284,14 @@ class Pair:
         return stopped(mirror, topics)
 
     def fail_back(self, topics: Sequence[str] = (TOPIC,), *, create: bool = True) -> list[MirrorRow]:
-        """Mirror from b to a, and wait until a has everything."""
+        """Mirror from b to a, and wait until a has caught up."""
         if create:
             self.back.create()
         self.back.add_topics(topics)
         return mirrored(self.back, topics)
 
     def cuts_of(self, cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, int]]:
-        """Return (offset, end) of what leaders of `cluster` cut because of mirroring, in order."""
+        """Return (offset, end) of truncations by leaders of `cluster` because of mirroring, in order."""
         return [
             (cut.offset, cut.end)
             for process, cut in self.cuts
@@ -302,7 +302,7 @@ class Pair:
         self.simulation.run_until(condition, within_s=within_s, what=what)
 
     def hold(self, span_s: float, condition: Callable[[], bool], what: str) -> None:
-        """Let time pass and see `condition` hold after every event of it."""
+        """Let time pass and check `condition` after every event."""
 
         def check(now: Instant) -> None:
             assert condition(), what
@@ -312,7 +312,7 @@ class Pair:
         self.simulation.world.after_event.remove(check)
 
     def third(self, name: str = "c", *, brokers: int = 3, logs: Logs | None = None) -> StagedCluster:
-        """Return one more cluster in this simulation, running."""
+        """Return one more running cluster in this simulation."""
         configs = SMALL if brokers > 1 else ONE_BROKER
         cluster = StagedCluster(
             self.simulation, name, logs=logs, brokers=brokers, replication_factor=brokers, configs=configs
@@ -333,7 +333,7 @@ def pair(
     b_authorizer: Authorizer | None = None,
     start: bool = True,
 ) -> Pair:
-    """Return two clusters that run; one broker each means a replication factor of one."""
+    """Return two running clusters; one broker each means a replication factor of one."""
     base = SMALL if brokers > 1 else ONE_BROKER
     simulation = Simulation(seed)
     a = StagedCluster(
@@ -359,7 +359,7 @@ def pair(
 
 
 def check_epochs(*clusters: Cluster) -> None:
-    """After every event: no leader holds a batch of an epoch above its own (D14), nor marks out of order."""
+    """Check after an event: no leader holds a batch of an epoch above its own (D14), and offsets are in order."""
     for cluster in clusters:
         for broker_id in cluster.living():
             for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
@@ -414,7 +414,7 @@ def assert_equal(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> None:
     assert compared.partitions == len(mirror.source.partitions(topics))
 
 
-# -- looking inside ---------------------------------------------------------------------------
+# -- internal state ---------------------------------------------------------------------------
 
 
 def values(log: PartitionLog) -> list[tuple[int, str]]:

@@ -1,7 +1,7 @@
-"""What the everyday requests of admin clients ask of the authorizer: rows for test_authorization.
+"""Authorizations of the common requests of admin clients: rows for test_authorization.
 
-A row is a request, its version, what is asked while everything is allowed, the error of whoever may do nothing (none
-where no error is the answer), what else is asked of that one, and who answers.
+A row is a request, its version, the operations checked while all are allowed, the error if all are denied (none if the
+response has no error), the additional checks in that case, and the role of the node.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OF_ADMINS: list[tuple[Any, ...]] = [
         E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
     (ListTransactionsRequest(), 2, []),
-    # What a broker passes on is the controller's to ask about.
+    # For forwarded requests the controller does the check.
     (ALTER, 2, []),
     (ALTER, 2, [(Op.ALTER_CONFIGS, T)], E.TOPIC_AUTHORIZATION_FAILED, (), "controller"),
 ]

@@ -1,4 +1,4 @@
-"""What each API asks of the authorizer, and what it answers whoever may do nothing: one row for each."""
+"""Authorizations of each API, and the response if all operations are denied: one row for each API."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ HOST = "10.1.2.3"
 CLUSTER = Resource(Kind.CLUSTER, CLUSTER_NAME)
 CLUSTER_ACTION = (Op.CLUSTER_ACTION, CLUSTER)
 BY_TYPE = "any"
-"""Stands for the name of a resource where only its type was asked about."""
+"""Resource name in checks of a resource type alone."""
 T, U = Resource.topic("t"), Resource.topic("u")
 TX, M, G = Resource.transactional_id("tx"), Resource.mirror("m"), Resource.group("g")
 PLAIN, IN_TRANSACTION = plain(0, 0, "a"), transactional(0, 0, 1, "b")
@@ -117,7 +117,7 @@ Ask = tuple[Op, Resource]
 
 @dataclass
 class Watcher:
-    """Allows Mallory what is in `allowed`, or all if that is None, and everybody else all; notes what is asked."""
+    """Allows Mallory the operations in `allowed`, all if it is None, and others everything; records the checks."""
 
     allowed: Sequence[Ask] | None = None
     asked: list[tuple[str, Op, Resource]] = field(default_factory=list)
@@ -134,15 +134,15 @@ class Watcher:
 
 @dataclass(frozen=True)
 class Case:
-    """A request, what is asked while everything is allowed, and the error of whoever may do nothing."""
+    """A request, the operations checked while all are allowed, and the error if all are denied."""
 
     request: Message
     version: int
     asked: Sequence[Ask]
     error: E = E.NONE
-    """NONE where no error is the answer; a test of its own says what is."""
+    """NONE if the response has no error; a separate test checks the response."""
     also_asked: Sequence[Ask] = ()
-    """What else is asked of whoever may do nothing, because one of several things is enough."""
+    """Additional checks if all operations are denied, because one of several is enough."""
     role: str = "broker"
 
 
@@ -326,7 +326,7 @@ CASES = [
     ),
     Case(ReadMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     Case(WriteMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
-    # What a broker passes on is the controller's to ask about.
+    # For forwarded requests the controller does the check.
     Case(CREATE, 7, []),
     Case(DELETE, 6, []),
     Case(ADD_PARTITIONS_TO_TOPIC, 3, []),

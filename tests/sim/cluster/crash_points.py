@@ -1,9 +1,9 @@
-"""Which persisted steps does each change of a mirrored partition's state take, and what is there if a node dies at one?
+"""Persisted steps of each state change of a mirrored partition, and crashes of nodes at each of them.
 
-A `Journey` is one way through the table of states (kmirror/mirror/states.py). It is taken once with nothing dying: that
-run tells the journey's persisted steps, each with the number of the event that took it, and the right end. The same
-seed gives the same events, so that a node can be killed just before or just after any one of them; the end must be
-the same, and reached once.
+A `Journey` is one path through the table of states (kmirror/mirror/states.py). It is run once without a crash: that run
+gives the journey's persisted steps, each with the number of its event, and the expected end. The same seed gives the
+same events, so that a node can be killed just before or just after any of them; the end must be the same, and reached
+once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tests.sim.stage import (
 
 S = MirrorState
 
-# Where the last batch is missing, transaction 9 is open: a stop cuts to offset 3, and with it the commit of 7.
+# Without the last batch, transaction 9 is open: a stop truncates to offset 3, which removes the commit of 7.
 LOG = [
     plain(0, 0, "r0"),
     transactional(1, 0, 7, "done"),
@@ -66,23 +66,23 @@ Order = Callable[[Pair], Pending[None] | None]
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """One way through the table of states, from where `setup` leaves the partition to `final`."""
+    """One path through the table of states, from the partition's state after `setup` to `final`."""
 
     name: str
     setup: Callable[[Pair], None]
     order: Order
-    """What has the partition go on its way; None comes back if that is no order."""
+    """Starts the journey; returns None if that is no request."""
     wish: Wish
     final: MirrorState
     back: bool = False
-    """The mirror from b to a goes this way, not the one from a to b."""
+    """For the mirror from b to a instead of a to b."""
     b_has_records: bool = False
     batch_by_batch: bool = False
     """Cluster b fetches one batch at a time."""
     makes_topic: bool = False
-    """The destination has to make the topic, for which it needs all of its brokers."""
+    """The destination has to create the topic, for which it needs all of its brokers."""
     source_is_empty: bool = False
-    """Else it would depend on how long the order takes what is mirrored before it."""
+    """Otherwise the number of batches mirrored before the request would depend on its duration."""
     source_is_away: bool = False
     """Nothing comes from the source during the journey, so nothing there is killed."""
 
@@ -106,7 +106,7 @@ def _begun(p: Pair) -> None:
 
 
 def _cut_off(p: Pair) -> None:
-    """The source is out of reach when all but its last batch is mirrored, so that a transaction is open for ever."""
+    """The source becomes unreachable before the last batch is mirrored, so that a transaction stays open."""
     _created(p)
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 6, "all but the last marker")
@@ -115,7 +115,7 @@ def _cut_off(p: Pair) -> None:
 
 
 def _prepares(p: Pair) -> None:
-    """The source does not answer, so that the partition stays in PREPARING."""
+    """The source does not respond, so that the partition stays in PREPARING."""
     _created(p)
     p.simulation.line(p.a, p.b).take_down()
     p.there.add_topics([TOPIC])
@@ -130,7 +130,7 @@ def _paused(p: Pair) -> None:
 
 
 def _pauses(p: Pair) -> None:
-    """The leader has heard of the pause, and it takes a while until PAUSING is persisted."""
+    """The leader has received the pause, and PAUSING is persisted a while later."""
     p.begin()
     for one, other in combinations(p.b.broker_ids, 2):
         p.simulation.line(p.b.process(one), p.b.process(other)).set(latency_ms=50)
@@ -145,7 +145,7 @@ def _early(p: Pair) -> None:
 
 
 def _stopped(p: Pair) -> None:
-    """Both clusters have written on since the failover."""
+    """Both clusters have new records since the failover."""
     p.begin()
     p.fail_over()
     p.b.write("only b has it")
@@ -158,7 +158,7 @@ def _back_created(p: Pair) -> None:
 
 
 def _is_another_topic(p: Pair) -> None:
-    """The source's topic is another one by now, which the destination cannot see yet."""
+    """The source's topic was recreated, which the destination cannot see yet."""
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
     p.a.delete(TOPIC)
@@ -219,7 +219,7 @@ JOURNEYS: tuple[Journey, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A persisted step: which event of the run took it, and what was persisted."""
+    """A persisted step: the event of the run, and the persisted data."""
 
     event: int
     what: str
@@ -227,12 +227,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What is right in the end; leader epochs may differ, as an election adds one."""
+    """The expected end; leader epochs may differ, as an election adds one."""
 
     batches: tuple[tuple[int, int, str], ...]
     """Base offset, producer id, and the values or the kind of a control batch."""
     states: tuple[MirrorState, ...]
-    """The one before the journey, then those of the journey in the order of their records, each once in a row."""
+    """The state before the journey, then those of the journey in the order of their records, without repetitions."""
     stopped_records: int
     settled_epochs: tuple[int, ...]
     """The last mirrored epochs of the journey, as recorded."""
@@ -240,17 +240,17 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A journey on which nothing died."""
+    """A journey without a crash."""
 
     steps: tuple[Step, ...]
     end: End
     bumps: int
-    """Leader epochs that were begun without another leader."""
+    """Leader epochs that began without a change of leader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """Who dies at which step of a journey, and when it comes back."""
+    """The node that dies, the step of the journey, and the time of its restart."""
 
     victim: str
     step: Step
@@ -265,11 +265,11 @@ class Death:
 VICTIMS = ("leader", "coordinator", "controller", "source")
 """The leader of the partition at the destination, the leader of its state's records, and the source's leader."""
 RETURNS = {"at once": 0.2, "after its session": 8.0, "in the end": None}
-"""Seconds until it is started again; None if the journey is finished without it."""
+"""Seconds until its restart; None if the journey finishes without it."""
 
 
 class Trip:
-    """A journey under way: the clusters, and what there was before it began."""
+    """A running journey: the clusters, and their state before it began."""
 
     def __init__(self, journey: Journey, seed: int) -> None:
         self.journey = journey
@@ -304,10 +304,10 @@ class Trip:
             self.bumps += seen.fact.leader == self._last_leader
             self._last_leader = seen.fact.leader
 
-    # -- what is persisted ----------------------------------------------------------------------
+    # -- persisted data -------------------------------------------------------------------------
 
     def marks(self) -> dict[str, object]:
-        """Return all that is persisted and that the journey changes, by name."""
+        """Return all persisted data that the journey changes, by name."""
         here = self.destination
         states, log = here.leader(self.shard), here.leader(TP)
         return {
@@ -320,7 +320,7 @@ class Trip:
         }
 
     def _recorded(self) -> list[MirrorState | int]:
-        """Return the states, and the last mirrored epochs that are settled, as the records have them, in order."""
+        """Return the states, and the settled last mirrored epochs, in the order of their records."""
         found: list[MirrorState | int] = []
         for batch in self.destination.log(self.shard).any_batches():
             for record in () if batch.is_control else batch.records():
@@ -333,7 +333,7 @@ class Trip:
                     found.append(value.topics[0].partitions[0].last_mirror_epoch)
         return found
 
-    # -- the way --------------------------------------------------------------------------------
+    # -- the journey ----------------------------------------------------------------------------
 
     def go(self) -> None:
         self.order = self.journey.order(self.pair)
@@ -354,7 +354,7 @@ class Trip:
         return assigned is not None and assigned.wish is self.journey.wish
 
     def insist(self) -> None:
-        """Give the order again while it was lost with a node."""
+        """Repeat the request while it was lost with a node."""
         pending = self.order
         for _ in range(5):
             try:
@@ -369,7 +369,7 @@ class Trip:
         raise AssertionError("the order is not taken")
 
     def end(self) -> End:
-        """Settle the clusters, and return what there is; every replica of the destination has the same."""
+        """Settle the clusters, and return the end; checks that every replica of the destination has the same."""
         here = self.destination
         settle(here)
         difference = replicas_agree(here, [TP])
@@ -407,7 +407,7 @@ def _has_all(source: StagedCluster, here: StagedCluster) -> bool:
 
 @cache
 def course(journey: Journey, seed: int) -> Course:
-    """Take a journey on which nothing dies."""
+    """Run a journey without a crash."""
     trip = Trip(journey, seed)
     world, before, steps = trip.pair.simulation.world, trip.marks(), []
 
@@ -428,9 +428,9 @@ def course(journey: Journey, seed: int) -> Course:
 
 
 def deaths(journey: Journey, seed: int) -> Iterator[Death]:
-    """Yield every way in which a node can die on a journey, in a fixed order, at least 16 of them for each step."""
+    """Yield every crash on a journey, in a fixed order, at least 16 of them for each step."""
     for step, just_after, returns, victim in product(course(journey, seed).steps, (False, True), RETURNS, VICTIMS):
-        # Without a controller nothing is ordered or elected.
+        # Without a controller there are no requests and no elections.
         needs_victim = victim == "controller" or (journey.makes_topic and victim != "source")
         if victim == "source" and journey.source_is_away:
             continue
@@ -439,7 +439,7 @@ def deaths(journey: Journey, seed: int) -> Iterator[Death]:
 
 
 def take(journey: Journey, seed: int, death: Death) -> None:
-    """Take a journey on which somebody dies; AssertionError unless it ends as the one on which nobody does."""
+    """Run a journey with a crash; AssertionError unless it ends like the journey without one."""
     trip = Trip(journey, seed)
     p, world = trip.pair, trip.pair.simulation.world
     at = death.step.event if death.just_after else death.step.event - 1
@@ -488,7 +488,7 @@ def _check(trip: Trip, death: Death, right: Course) -> None:
         assert may_follow(before, after), f"{after.name} after {before.name}"
     assert len(found.states) == len(set(found.states)), f"a state comes twice: {found.states}"
     assert found.states[-1:] == right.end.states[-1:], f"{found.states}, not {right.end.states}"
-    # A source with a new leader has its next epoch, above which ours has to be.
+    # A source with a new leader has its next epoch; the destination's epoch must be above it.
     allowed = right.bumps + (death.victim == "source")
     assert trip.bumps <= allowed, f"the leader epoch was raised {trip.bumps} times, not {allowed}"
     if journey.final is S.STOPPED:

@@ -1,11 +1,11 @@
-"""Is a fetch that looks at what changed the same as one that looks at everything?
+"""Check that a fetch with only the changed partitions equals one from all partitions.
 
     with watched() as watch:
         run_history(seed=3, profile="smoke")
     assert watch.fetches > 0
 
-Before each fetch of a follower or mirror all positions are asked for, as if everything had changed, and compared with
-what the session is about to say. What nobody told the fetcher about raises an AssertionError in the midst of the run.
+Before each fetch of a follower or mirror all positions are computed, as if everything had changed, and compared with
+the session's next request. A change without a notification of the fetcher raises an AssertionError during the run.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from kmirror.protocol.repeated_fetch import RepeatedFetch
 
 @dataclass
 class Watch:
-    """How many fetches were compared, and how many partitions' positions."""
+    """Number of compared fetches, and of compared positions."""
 
     fetches: int = 0
     positions: int = 0
 
 
 def _position(owner: Any, now: Instant, state: Any) -> Wanted | None:
-    """Return what the owner wants, without what it does if that is not known yet."""
+    """Return the fetch that the owner wants, without its side effects if that is not known yet."""
     found: Wanted | None = owner._position(state) if isinstance(owner, MirrorFetchers) else owner.want(now, state)
     return found
 
 
 def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
-    """Raise AssertionError if the session wants something else than the positions of all partitions come to.
+    """Raise AssertionError if the session's wanted fetches differ from the positions of all partitions.
 
-    What the fetcher is still going to look at may differ.
+    Partitions that the fetcher is yet to check may differ.
     """
     for tp, state in fetcher.partitions.items():
         if tp in fetcher.changed:
@@ -69,7 +69,7 @@ def watched() -> Iterator[Watch]:
         try:
             fetch(loop, now, fetcher)
             if not fetcher.in_flight and loop._owner.identity(fetcher) is not None:
-                compare(loop, now, fetcher)  # It was found that there is nothing to ask.
+                compare(loop, now, fetcher)  # There was nothing to fetch.
         finally:
             under_way.pop()
 
@@ -84,7 +84,7 @@ def watched() -> Iterator[Watch]:
         fill(session, request, partitions, forgotten)
 
     def watched_again(sent: Sent, now: Instant, request: RepeatedFetch) -> None:
-        if under_way:  # Else it is a fetch of the metadata log.
+        if under_way:  # Otherwise it is a fetch of the metadata log.
             count_and_compare()
         again(sent, now, request)
 

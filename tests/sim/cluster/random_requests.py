@@ -1,7 +1,8 @@
-"""What the tests of all requests stand on: clusters with every kind of log, random messages, raw answers.
+"""Common parts of the tests of all requests: clusters with every kind of log, random messages, raw responses.
 
-The logs are plain, of ended and open transactions, of the legacy formats, and mirrored; one mirror's source is
-there, another's is not. Half of the messages are well meant: they name what exists. The others say anything.
+The logs are plain, of ended and open transactions, of the legacy formats, and mirrored; the source of one mirror is
+reachable, that of another is not. Half of the messages are well-meant: they name existing resources. The others have
+any content.
 """
 
 from __future__ import annotations
@@ -117,11 +118,11 @@ WELL_MEANT: dict[str, tuple[Any, ...]] = {
 }
 
 LEFT_OUT = ("forgotten_topics_data", "assignments")
-"""What a well-meant message does without."""
+"""Fields that a well-meant message omits."""
 
 
 class Generator:
-    """Random messages; with `well_meant` most fields hold what exists in the cluster they are sent to."""
+    """Random messages; with `well_meant` most fields name existing resources of the cluster."""
 
     def __init__(self, rng: Rng, cluster: Cluster, *, well_meant: bool = False) -> None:
         self._rng = rng
@@ -171,7 +172,7 @@ class Generator:
             return row.struct(**{f.attribute: self._field(f, version) for f in row.struct.FIELDS})
         if row.type in RANGES:
             low, high = RANGES[row.type]
-            if row.attribute.endswith("_ms"):  # A request that asks to wait for a month may wait for a month.
+            if row.attribute.endswith("_ms"):  # A request with a timeout of a month may wait for a month.
                 return rng.choice((-1, 0, 1, 100))
             return rng.choice((low, high)) if rng.chance(1, 8) else min(max(low, rng.choice(INTEGERS)), high)
         choices: dict[str, Callable[[], Any]] = {
@@ -193,7 +194,7 @@ class Generator:
 
 
 class RawClient:
-    """A process that sends frames and keeps the answers as they came."""
+    """A process that sends frames and keeps the raw responses."""
 
     NAME = "raw"
 
@@ -218,7 +219,7 @@ class RawClient:
         return []
 
     def ask(self, endpoint: Endpoint, body: Message, version: int, *, wants_answer: bool = True) -> Message | None:
-        """Return the answer, read in `version` to its last byte; None if the link was closed instead."""
+        """Return the response, decoded in `version` to its last byte; None if the link was closed instead."""
         key = body.API_KEY
         assert key is not None, f"{body.NAME} is no request"
         frame = self.send(endpoint, encode_request(body, version, correlation_id=7, client_id="raw"), wants_answer)
@@ -237,7 +238,7 @@ class RawClient:
 
 
 def read_back(frame: bytes, api_key: int, version: int) -> Message:
-    """Read an answer as a client does that knows only `version`: nothing missing, nothing after it."""
+    """Decode a response like a client that supports only `version`: nothing missing, nothing after it."""
     api = by_key(api_key)
     header, position = ResponseHeader.decode_prefix(frame, api.response_header_version(version))
     body, end = api.response.decode_prefix(frame, version, position)
@@ -273,7 +274,7 @@ def start(seed: int) -> Cluster:
 
 
 def begin_transactions(cluster: Cluster) -> None:
-    """Give both transactional ids a producer; the first has an open transaction, of which nothing is written yet."""
+    """Give both transactional ids a producer; the first has an open transaction without records."""
     for name in TRANSACTIONAL_IDS:
         producer = Producer(cluster, transactional_id=name)
         if name == TRANSACTIONAL_IDS[0]:

@@ -1,6 +1,6 @@
-"""Whatever a well-formed request says, a node answers it or closes the link; whatever a frame holds, it lives on.
+"""A node answers every well-formed request or closes its link, and survives every frame.
 
-Every answer is read back in the version of its request, to the last byte.
+Every response is decoded in the version of its request, to the last byte.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def wants_answer(body: Message) -> bool:
 
 
 def is_owed_an_answer(frame: bytes) -> bool:
-    """Return whether a frame must be answered or cost its link: not if what is left of it is a Produce with acks=0."""
+    """Return whether a frame must be answered or close its link: not if the rest of it is a Produce with acks=0."""
     try:
         return wants_answer(decode_request(frame).body)
     except ProtocolError:
@@ -52,7 +52,7 @@ def generators(cluster: Cluster, rng: Rng) -> list[Generator]:
 
 
 class Frames:
-    """Garbled requests of one API, drawn by themselves: another API in the table changes none of them."""
+    """Garbled requests of one API, drawn separately: another API in the table changes none of them."""
 
     def __init__(self, row: ApiRow, cluster: Cluster, rng: Rng) -> None:
         self.row = row
@@ -60,7 +60,7 @@ class Frames:
         self._generators = generators(cluster, rng.split("messages"))
 
     def garbled(self, correlation_id: int) -> bytes:
-        """Return a request with up to three bytes changed, and perhaps cut short."""
+        """Return a request with up to three bytes changed, and perhaps truncated."""
         rng, row = self._rng, self.row
         version = rng.between(row.first, row.last)
         body = rng.choice(self._generators).message(by_key(row.key).request, version)
@@ -86,7 +86,7 @@ def test_any_well_formed_request_is_answered_or_its_link_closed(row: ApiRow, rol
                 answer = raw.ask(endpoint, body, version, wants_answer=wants_answer(body))
                 answered += answer is not None
     assert answered, "not one request was answered"
-    cluster.simulation.run_for(span_s=15)  # What was decided reaches every broker, and timers fire.
+    cluster.simulation.run_for(span_s=15)  # Decisions reach every broker, and timers fire.
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=named)
@@ -141,13 +141,13 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
 
 @pytest.mark.parametrize("version", range(1, 12))
 def test_offsets_of_topics_with_records_are_listed_in_every_version(version: int) -> None:
-    """Versions 1 to 3 cannot say the leader epoch of what was found; the answer then goes without it."""
+    """Versions 1 to 3 have no field for the leader epoch; their response omits it."""
     cluster = start(1)
     raw = RawClient(cluster)
     for topic in (*LOGS, *MIRRORED):
         leader = cluster.leader(TopicPartition(topic, 0))
         assert leader is not None
-        by_time = -1 if topic == "v0" else 0  # Messages of format 0 have no time.
+        by_time = -1 if topic == "v0" else 0  # Messages of format 0 have no timestamp.
         for timestamp, offset in ((-1, leader.log.high_watermark), (-2, 0), (T0_MS, by_time)):
             asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
             request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[asked])])
@@ -160,7 +160,7 @@ def test_offsets_of_topics_with_records_are_listed_in_every_version(version: int
 
 
 SPECIAL = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11, -7: 99}
-"""Special timestamp to the first version of ListOffsets that knows it (ReplicaManager.timestampMinSupportedVersion)."""
+"""Special timestamp to the first version of ListOffsets with it (ReplicaManager.timestampMinSupportedVersion)."""
 
 
 @pytest.mark.parametrize("version", range(1, 12))

@@ -1,4 +1,4 @@
-"""What ApiVersions tells, beside what is served; a real broker was asked the same (tests/interop/admin)."""
+"""ApiVersions responses beyond the served versions; tests/interop/admin compares them with Kafka."""
 
 from __future__ import annotations
 

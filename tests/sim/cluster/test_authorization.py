@@ -1,6 +1,6 @@
-"""What every API asks of the authorizer, and what it answers whoever may do nothing.
+"""Authorizations of every API, and the response if all operations are denied.
 
-The table is read off KafkaApis and ControllerApis of Kafka 4.3.1, and off KIP-1279's two tables (D18).
+The table was taken from KafkaApis and ControllerApis of Kafka 4.3.1, and from KIP-1279's two tables (D18).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def named(case: Case) -> str:
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[tuple[Cluster, Watcher]]:
-    """A running cluster with topics `t` and `u` and mirror `m`; its world stands still from then on."""
+    """A running cluster with topics `t` and `u` and mirror `m`; its world does not advance from then on."""
     watcher = Watcher()
     cluster = Cluster(Simulation(5), "a", brokers=1, configs=ONE_BROKER, authorizer=watcher)
     cluster.start()
@@ -90,7 +90,7 @@ def log_end(cluster: Cluster) -> int:
 
 
 def ask(cluster: Cluster, case: Case) -> list[Effect]:
-    """Send the request to a node as Mallory; returns what follows from it at once."""
+    """Send the request to a node as Mallory; return the immediate effects."""
     node = cluster.controller if case.role == "controller" else cluster.broker(1)
     now = cluster.simulation.world.now
     client = LinkOpened(InboundLink(("mallory", case.request.NAME)), "SASL", MALLORY, Endpoint(HOST, 4000))
@@ -102,14 +102,14 @@ def ask(cluster: Cluster, case: Case) -> list[Effect]:
 
 
 def answer(cluster: Cluster, request: Message, version: int, role: str = "broker") -> Any:
-    """Return the answer that Mallory gets at once."""
+    """Return Mallory's immediate response."""
     effects = ask(cluster, Case(request, version, [], role=role))
     [reply] = [effect for effect in effects if isinstance(effect, Reply)]
     return decode_response(b"".join(reply.chunks), key_of(type(request)), version).body
 
 
 def errors_in(answer: Struct) -> list[E]:
-    """Return every error code that an answer has room for and says."""
+    """Return every error code in a response except NONE."""
     found = []
     for row in type(answer).FIELDS:
         value = getattr(answer, row.attribute)
@@ -220,7 +220,7 @@ def test_topics_of_a_mirror_must_be_readable(watched: tuple[Cluster, Watcher]) -
 
 @pytest.mark.kip("590", "Envelope")
 def test_what_comes_in_an_envelope_is_asked_about_as_the_clients_own(watched: tuple[Cluster, Watcher]) -> None:
-    """A broker may pass requests on; that gives its clients no right of its own."""
+    """A broker may forward requests; that gives its clients no additional rights."""
     cluster, watcher = watched
     watcher.allowed, watcher.asked = [], []
     [sent] = [effect for effect in ask(cluster, Case(CREATE, 7, [])) if isinstance(effect, Send)]
@@ -248,7 +248,7 @@ def test_an_envelope_says_who_its_client_is_or_is_refused(watched: tuple[Cluster
 
 
 def as_broker(cluster: Cluster, envelope: Message) -> EnvelopeResponse:
-    """Return the controller's answer to a broker's envelope."""
+    """Return the controller's response to a broker's envelope."""
     client, now = opened("broker"), cluster.simulation.world.now
     frame = encode_request(envelope, 0, correlation_id=7, client_id=None)
     cluster.controller.handle(now, client)
@@ -261,7 +261,7 @@ def as_broker(cluster: Cluster, envelope: Message) -> EnvelopeResponse:
 
 @dataclass
 class Secretive(AllowAll):
-    """While it is active, lets nobody describe a mirror, or, unless `always`, refuses that every second time."""
+    """While it is active, denies every description of mirrors, or, unless `always`, every second one."""
 
     always: bool
     active: bool = False

@@ -1,4 +1,4 @@
-"""Asking for a topic creates it, as configs and request allow; what is described of topics and brokers."""
+"""Auto-creation of requested topics, if configs and request allow it; descriptions of topics and brokers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNKNOWN, INVALID = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC
 
 @pytest.fixture
 def orders(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Return a list that gets the topics of each CreateTopics that a controller decides."""
+    """Return a list that receives the topics of each CreateTopics that a controller decides."""
     seen: list[list[str]] = []
     decide = Controller.decide
 
@@ -79,7 +79,7 @@ def test_nothing_is_created_where_request_or_configs_forbid_it(
 
 
 def test_who_asks_again_orders_again_what_could_not_be_created(orders: list[list[str]]) -> None:
-    """The answer is not kept, though it is the same as before."""
+    """The response is not cached, though it equals the one before."""
     cluster = started()
     assert ask(cluster, "a.b") == [UNKNOWN]
     cluster.simulation.run_until(lambda: "a.b" in cluster.image.topics)

@@ -1,4 +1,4 @@
-"""A broker writes down the marks of the logs in which they moved, not of all that it has."""
+"""A broker checkpoints the high watermarks of the logs in which they changed, not of all its logs."""
 
 from __future__ import annotations
 

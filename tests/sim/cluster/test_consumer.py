@@ -1,4 +1,4 @@
-"""A consumer gets what Kafka's would: by isolation level, from any position, through elections and cuts."""
+"""A consumer gets the same records as Kafka's: by isolation level, from any position, after elections, truncations."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_consumer_reads_on_under_the_next_leader() -> None:
 
 @pytest.mark.decision("D15")
 def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() -> None:
-    """At its position stands another record of a later epoch: a fetch by offset alone would pass over "on b"."""
+    """At its position is another record of a later epoch: a fetch by offset alone would skip "on b"."""
     p = pair(7, logs=WrittenLogs({TOPIC: [plain(0, 0, "both")]}), brokers=1)
     p.begin()
     p.simulation.line(p.a, p.b).take_down()

@@ -1,6 +1,6 @@
-"""A node dies just before or just after a persisted step, at every change of state; it ends as if none had died.
+"""A node dies just before or after a persisted step, at every change of state; the end is as without a crash.
 
-Every 15th death is tried. `KMIRROR_CRASH_POINTS=all` tries them all, about 2,700, in some minutes; any number from 0 on
+Every 15th crash is tried. `KMIRROR_CRASH_POINTS=all` tries them all, about 2,700, in some minutes; any number from 0 on
 does so with the clusters and elections of that seed.
 """
 
@@ -22,7 +22,7 @@ from tests.sim.cluster.crash_points import JOURNEYS, Journey, course, deaths, ta
 ASKED = os.environ.get("KMIRROR_CRASH_POINTS", "")
 SEED = int(ASKED) if ASKED.isdigit() else 0
 EVERY = 1 if ASKED else 15
-"""Fewer than the deaths of one step, so that one of each step is tried."""
+"""Fewer than the crashes of one step, so that at least one of each step is tried."""
 
 
 @pytest.mark.decision("D5")
@@ -43,7 +43,7 @@ def test_a_change_of_state_ends_right_and_once_whoever_dies_at_whichever_step(jo
 
 @pytest.mark.decision("D5")
 def test_the_journeys_take_every_way_in_the_table_of_states() -> None:
-    """FAILED may follow any state and comes the same way from each: out of one is enough."""
+    """FAILED may follow any state in the same way: a single path from it is enough."""
     taken = {(before, after) for journey in JOURNEYS for before, after in pairwise(course(journey, SEED).end.states)}
     table = {(before, after) for after, befores in PREDECESSORS.items() for before in befores}
     failing = {(before, after) for before, after in table if after is MirrorState.FAILED}
@@ -53,12 +53,12 @@ def test_the_journeys_take_every_way_in_the_table_of_states() -> None:
 
 @pytest.mark.decision("D43")
 def test_a_leader_that_forgets_what_the_plan_of_a_stop_commits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planted mistake: it shows only where a leader dies between the plan and the marker."""
+    """A planted mistake: it shows only if a leader dies between the plan and the marker."""
     journey = next(journey for journey in JOURNEYS if journey.name == "removed in a transaction")
     read = StateLoader._after_state_read
 
     def forget(self: StateLoader, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
-        is_new = not mp.cut_markers  # The leader that has cut knows these markers itself.
+        is_new = not mp.cut_markers  # The leader that truncated knows these markers itself.
         stop = replace(own.stop, commits=()) if is_new and own.stop is not None else own.stop
         read(self, now, mp, replace(own, stop=stop))
 

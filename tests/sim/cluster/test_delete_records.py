@@ -1,4 +1,4 @@
-"""DeleteRecords: who follows, who is waited for, and what outlives a crash."""
+"""DeleteRecords: followers, waits for them, and the result after a crash."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def row_of(answer: object) -> DeleteRecordsPartitionResult:
 
 
 class Later(RawClient):
-    """Asks and does not wait for the answer."""
+    """Sends requests and does not wait for the response."""
 
     def begin(self, cluster: Cluster, broker_id: int, body: DeleteRecordsRequest) -> None:
         frame = encode_request(body, 2, correlation_id=7, client_id="raw")
@@ -156,7 +156,7 @@ def test_who_loses_the_leadership_says_so(cluster: Cluster) -> None:
 
 def test_what_was_deleted_stays_deleted_after_a_crash(cluster: Cluster) -> None:
     row_of(RawClient(cluster).ask(cluster.endpoint(leader_of(cluster)), request(4), 2))
-    cluster.simulation.run_for(span_s=6)  # Longer than a checkpoint takes to come.
+    cluster.simulation.run_for(span_s=6)  # Longer than the checkpoint interval.
     for one in cluster.broker_ids:
         cluster.kill(one)
     for one in cluster.broker_ids:
@@ -228,7 +228,7 @@ def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
 @pytest.mark.decision("D23")
 @pytest.mark.parametrize("start", [0, 1, 3])
 def test_a_stop_cuts_a_transaction_of_which_the_beginning_was_deleted_at_the_log_start(start: int) -> None:
-    """The log would else begin lower than before. What is cut does not count as mirrored."""
+    """Otherwise the log would begin lower than before. Truncated records do not count as mirrored."""
     first = [plain(0, 0, "r0")] if start else []
     begins = len(first)
     rest = [transactional(begins + n, 0, 4001, f"x{n}", sequence=n) for n in range(60)]

@@ -1,6 +1,6 @@
-"""A topic that is deleted is gone from every replica, and the next one of its name is another one.
+"""A deleted topic is removed from every replica, and the next one of its name is independent.
 
-Each scenario is a history that would break a broker which goes by the name alone, or which does not clean up.
+Each scenario would break a broker that identifies topics by name alone, or that does not clean up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cluster() -> StagedCluster:
 
 
 def commit(cluster: StagedCluster, *decided: Message) -> None:
-    """Have the controller decide this in one batch, so that brokers replay it at once."""
+    """Let the controller commit these records in one batch, so that brokers replay them in one event."""
     cluster.controller.commit(cluster.simulation.world.now, list(decided), atomic=True)
     cluster.simulation.world.perform(cluster.process(CONTROLLER_ID), cluster.controller.outbox.drain())
 
@@ -136,7 +136,7 @@ def test_a_replica_that_was_away_keeps_nothing_of_a_topic_that_is_gone(cluster: 
 
 
 def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster: StagedCluster) -> None:
-    """It is cut off, and goes on as the leader for clients that are cut off with it."""
+    """It is cut off, and stays the leader for clients that are cut off with it."""
     leader = cluster.await_leader()
     broker = cluster.broker(leader.broker_id)
     line = cluster.simulation.line(cluster.process(leader.broker_id), cluster.process(CONTROLLER_ID))
@@ -157,7 +157,7 @@ def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster:
 def test_who_waits_for_a_record_of_a_deleted_topic_is_not_told_that_it_is_safe(
     cluster: StagedCluster, is_replaced: bool
 ) -> None:
-    """Also if the next topic of the name has as many records by then: it came in the same batch of metadata."""
+    """Even if the next topic of the name has as many records by then: it came in the same batch of metadata."""
     leader = cluster.await_leader()
     parts, now = cluster.broker(leader.broker_id).parts, cluster.simulation.world.now
     told: list[ErrorCode] = []
@@ -226,7 +226,7 @@ def test_the_topic_of_the_transaction_coordinator_comes_back(cluster: StagedClus
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_happens_meanwhile_the_disks_end_with_what_the_image_says(seed: int) -> None:
-    """Topics come and go under the same names, while brokers are killed, stopped, cut off and started."""
+    """Topics are deleted and created under the same names, while brokers are killed, stopped, cut off and started."""
     rng = Rng(seed)
     cluster = StagedCluster(Simulation(seed), "a", configs=SMALL)
     cluster.start()
@@ -303,7 +303,7 @@ def test_a_topic_that_is_deleted_while_it_is_stopped_can_be_mirrored_again() -> 
 
 @pytest.mark.decision("D49")
 def test_a_replica_that_was_away_does_not_serve_the_earlier_log_of_a_topic_with_the_same_id() -> None:
-    """The source changed its mind: what broker 3 still has of the first mirroring is not what is mirrored now."""
+    """The source changed its mind: records of broker 3 from the first mirroring are no longer mirrored."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.fail_over()
@@ -361,7 +361,7 @@ def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedClu
 def test_a_topic_that_is_mirrored_again_has_no_state_although_its_coordinator_kept_the_former_one(
     stops: bool, knows: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The coordinator could not remove that in time: too few replicas of `__mirror_state` were in the ISR."""
+    """The coordinator could not remove it in time: too few replicas of `__mirror_state` were in the ISR."""
     p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     monkeypatch.setattr(MirrorCoordinator, "remove_orphans", lambda *_: None)
@@ -396,7 +396,7 @@ def test_a_topic_that_is_mirrored_again_has_no_state_although_its_coordinator_ke
 
 @pytest.mark.decision("D49")
 def test_a_coordinator_does_not_answer_with_a_state_of_a_former_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failback would cut to the last mirrored epoch of the topic that was deleted."""
+    """Otherwise a failback would truncate to the last mirrored epoch of the deleted topic."""
     p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     monkeypatch.setattr(MirrorCoordinator, "remove_orphans", lambda *_: None)

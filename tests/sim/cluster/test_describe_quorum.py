@@ -1,4 +1,4 @@
-"""DescribeQuorum: brokers pass it on, so that the controller says how much of the metadata log is committed."""
+"""DescribeQuorum: brokers forward it, so that the controller returns the committed end of the metadata log."""
 
 from __future__ import annotations
 

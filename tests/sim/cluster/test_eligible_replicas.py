@@ -1,4 +1,4 @@
-"""Eligible leader replicas (KIP-966): three replicas, two must be in sync, and their brokers end (D71)."""
+"""Eligible leader replicas (KIP-966): three replicas, at least two in sync, and stops of brokers (D71)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def of(cluster: StagedCluster) -> PartitionImage:
 
 
 def end(cluster: StagedCluster, broker_id: int, *, clean: bool, power_cut: bool = True) -> None:
-    """End a broker, and wait until the controller knows."""
+    """Stop or kill a broker, and wait until the controller knows."""
     if clean:
         cluster.stop(broker_id)
     else:
@@ -61,7 +61,7 @@ def come_back(cluster: StagedCluster, broker_id: int) -> None:
 
 
 def end_all(cluster: StagedCluster, order: Sequence[int], *, clean: bool | Sequence[bool]) -> list[str]:
-    """End all brokers in this order, with a record before each end; returns what was acknowledged."""
+    """Stop all brokers in this order, with a record before each stop; return the acknowledged values."""
     written: list[str] = []
     for number, broker_id in enumerate(order):
         if len(of(cluster).isr) >= 2:
@@ -76,7 +76,7 @@ def records_of(cluster: StagedCluster) -> list[str]:
 
 
 def grow(cluster: StagedCluster) -> None:
-    """Start what does not run, and wait until all are in sync."""
+    """Start the stopped brokers, and wait until all are in sync."""
     for broker_id in cluster.broker_ids:
         if not cluster.runs(broker_id):
             cluster.restart(broker_id)

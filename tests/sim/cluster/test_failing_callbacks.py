@@ -1,4 +1,4 @@
-"""A request whose answer fails after its handler returned: the client of a server hears of it, and nobody else does."""
+"""Requests whose response fails after their handler returned: only the client of that request gets an error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Bug(Exception):
 
 
 class Breaker:
-    """Lets one answer to the test's own client fail, if it is given after the handler of its request returned."""
+    """Lets one response to the test's own client fail, if it is sent after the handler of its request returned."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.target: type[Message] | None = None
@@ -183,7 +183,7 @@ def begin(cluster: Cluster, raw: RawClient, endpoint: Endpoint, request: Message
 
 
 class Waiting:
-    """A watcher with requests that wait."""
+    """A watcher with waiting requests."""
 
     def __init__(self) -> None:
         self.parked: list[int] = []
@@ -196,7 +196,7 @@ class Waiting:
 
 
 def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster, RawClient, Breaker]) -> None:
-    """Acks that nobody guards, of a coordinator or a mirror, fail by themselves."""
+    """Unguarded callbacks of acks, of a coordinator or a mirror, fail alone."""
     cluster, _, _ = broken
     leader(cluster)
     partition = cluster.leader(TP)

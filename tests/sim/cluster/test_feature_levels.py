@@ -1,4 +1,4 @@
-"""Feature levels rise and fall while a cluster runs (UpdateFeatures), above all `mirror.version` (D1, D52)."""
+"""Feature levels are raised and lowered in a running cluster (UpdateFeatures), mainly `mirror.version` (D1, D52)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def update(cluster: Cluster, *updates: Update, validate_only: bool = False, vers
 
 
 def levels(cluster: Cluster, node_id: int = 1) -> dict[str, int]:
-    """Return the levels that a node tells; no row stands for 0."""
+    """Return the levels that a node reports; a missing row means 0."""
     reply = cluster.client.call(cluster.endpoint(node_id), ApiVersionsRequest("c", "1"), 4)
     assert isinstance(reply, ApiVersionsResponse)
     return {row.name: row.max_version_level for row in reply.finalized_features}
@@ -130,7 +130,7 @@ def test_a_level_is_refused_in_kafkas_words(asked: Update, message: str) -> None
 
 
 def register(cluster: Cluster, broker_id: int, **levels: tuple[int, int]) -> int:
-    """Have the controller hear of a broker with these levels of features, named as in `metadata_version`."""
+    """Register a broker with these levels of features, named as in `metadata_version`."""
     features = [Feature(name.replace("_", "."), first, last) for name, (first, last) in levels.items()]
     request = BrokerRegistrationRequest(
         broker_id=broker_id,

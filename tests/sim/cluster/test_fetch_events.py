@@ -1,4 +1,4 @@
-"""What followers and mirrors do with an answer to a question that another log end has overtaken: nothing."""
+"""Followers and mirrors ignore a response if their log end has changed since the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fetch asks what it would ask if it looked at everything: who changes a log beside the fetcher tells it."""
+"""Incremental fetches equal full ones: every other part that changes a log notifies the fetcher."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.sim.stage import TOPIC, TP, WrittenLogs, legacy, pair
 
 
 def retention() -> None:
-    """One follower deletes what the others keep."""
+    """One follower deletes records that the others keep."""
     cluster = cluster_of()
     follower = next(b for b, replica in cluster.replicas(TP).items() if not replica.is_leader)
     only_here = {"log.retention.bytes": str(2 * SEGMENT)}
@@ -34,14 +34,14 @@ def retention() -> None:
 
 
 def flush() -> None:
-    """What a follower appended counts once it is flushed."""
+    """Appended records of a follower count once they are flushed."""
     cluster = cluster_of(topic={"flush.messages": "1"}, job_ms=80)
     for number in range(3):
         assert cluster.write(f"r{number}") == number
 
 
 def flush_asked_for() -> None:
-    """A topic's config makes flushes due that last longer than an idle fetch."""
+    """A topic's config makes flushes due that take longer than an idle fetch."""
     cluster = cluster_of(job_ms=1_600)
     cluster.write("r0")
     cluster.simulation.run_for(span_s=6)
@@ -62,7 +62,7 @@ def flush_asked_for_everywhere() -> None:
 
 
 def log_start_of_the_source() -> None:
-    """A mirror follows its source's log start when its own high watermark has come so far.
+    """A mirror follows its source's log start when its own high watermark has reached it.
 
     Without messages the log has no epoch any more, as messages of format 1 have none in the epoch cache.
     """
@@ -77,7 +77,7 @@ def log_start_of_the_source() -> None:
 
 
 def keeps_configs(take: Callable[..., dict[TopicPartition, int]]) -> Callable[..., dict[TopicPartition, int]]:
-    """Return `FetchLoop._look_at_changed` for a loop that does not see that the node has other configs."""
+    """Return `FetchLoop._look_at_changed` for a loop that ignores changed configs of the node."""
 
     def blind(loop: object, now: Instant, fetcher: Fetcher[Any], configs: Configs) -> dict[TopicPartition, int]:
         fetcher.configs = configs
@@ -97,7 +97,7 @@ SCENARIOS: dict[Callable[[], None], tuple[type, str, Callable[..., object]]] = {
     flush_asked_for_everywhere: (FetchLoop, "_look_at_changed", keeps_configs),
     log_start_of_the_source: (FetchLoop, "changed", hears_nothing),
 }
-"""What moves a log, and the place where a fetcher hears of it: a fault can be planted there."""
+"""Changes of a log, and the place where a fetcher is notified: a fault can be planted there."""
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -1,4 +1,4 @@
-"""Consumers fetch from followers (KIP-392): who answers, up to where, and which replica a leader prefers."""
+"""Consumers fetch from followers (KIP-392): serving replicas, end offsets, and preferred read replicas."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_another_epoch_is_refused_before_leadership_is_looked_at(cluster: Cluste
 def test_a_follower_is_bounded_by_its_own_offsets(cluster: Cluster) -> None:
     leader, follower = leader_of(cluster), follower_of(cluster)
     log = cluster.replicas(TP)[follower].log
-    cluster.kill(6 - leader - follower)  # As long as it is in the ISR, the high watermark stands still.
+    cluster.kill(6 - leader - follower)  # While it is in the ISR, the high watermark does not move.
     append(cluster, transactional(0, 0, 7, "z"))
     cluster.simulation.run_for(span_s=1)
     assert (log.log_end_offset, log.high_watermark) == (3, 2)

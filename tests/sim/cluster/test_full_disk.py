@@ -1,4 +1,4 @@
-"""A disk that is full: what does not fit is refused, nothing is torn, and other brokers go on."""
+"""A full disk: appends that do not fit are refused, nothing is torn, and other brokers continue."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CONFIGS = {"min.insync.replicas": "2", "log.segment.bytes": str(1 << 20)}
 
 
 class Disks(Folders):
-    """Folders whose disks have room for some more bytes each, without a limit if none is set."""
+    """Folders whose disks have room for some more bytes each, without a limit by default."""
 
     def __init__(self, top: Path) -> None:
         super().__init__(top)
         self.room: dict[Path, int] = {}
 
     def take(self, path: Path, size: int) -> int:
-        """Return how many of `size` bytes still fit; OSError if none does."""
+        """Return the number of the `size` bytes that still fit; raises OSError if none does."""
         for folder, room in self.room.items():
             if folder in path.parents:
                 fits = min(room, size)

@@ -1,4 +1,4 @@
-"""ISR changes of many partitions: in how many requests they go to the controller, and what is looked at for them."""
+"""ISR changes of many partitions: the number of requests to the controller, and the partitions that it checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TPS = [TopicPartition(topic, index) for topic in TOPICS for index in range(PARTI
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the number of partitions of each AlterPartition request that a controller decides."""
+    """Return a list that receives the number of partitions of each AlterPartition request that a controller decides."""
     sizes: list[int] = []
     decide = Controller.decide
 

@@ -1,4 +1,4 @@
-"""Messages of formats 0 and 1 through every stage: copied as they are, and converging though they have no epochs."""
+"""Messages of formats 0 and 1 in every stage: copied unchanged, and convergence without epochs."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def magics(log: PartitionLog) -> list[int]:
 
 
 def part(p: Pair, end: int) -> None:
-    """Begin to mirror, and take the line down when B's replicas have `end` messages or a few more."""
+    """Start to mirror, and take the line down when B's replicas have `end` messages or a few more."""
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark >= end, f"{end} messages")
     p.simulation.line(p.a, p.b).take_down()
 
 
-# -- copied as they are -----------------------------------------------------------------------
+# -- copied unchanged -------------------------------------------------------------------------
 
 
 @pytest.mark.decision("D21")
@@ -121,7 +121,7 @@ def test_producers_append_batches_behind_old_messages() -> None:
 
 
 def fetch(cluster: StagedCluster, offset: int) -> bytes:
-    """Fetch as a consumer does."""
+    """Fetch like a consumer."""
     wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
     topic = FetchTopic(topic_id=cluster.image.topics[TOPIC].topic_id, partitions=[wanted])
     request = FetchRequest(max_bytes=1 << 20, session_epoch=-1, topics=[topic])
@@ -206,7 +206,7 @@ def test_a_failover_amid_old_messages_cuts_the_source_to_what_was_mirrored(elect
     p.fail_over()
     end = resets(p.b.log())[0].base_offset
     assert 12 <= end < 40
-    for n in range(40):  # Past the end of A's log, so that its offset is in B's range.
+    for n in range(40):  # Beyond the end of A's log, so that its offset is in B's range.
         p.b.write(f"b{n}")
     p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
@@ -253,7 +253,7 @@ def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
 
 @pytest.mark.decision("D11")
 def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> None:
-    """A replica that led and wrote nothing has an epoch that the leader of the mirrored log does not know."""
+    """A replica that led and wrote nothing has an epoch that the leader of the mirrored log does not have."""
     p = pair(logs=WrittenLogs({TOPIC: []}), b_logs=WrittenLogs({TOPIC: []}))
     p.fail_back()
     p.a.bump(7)
@@ -265,12 +265,12 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
     assert_equal(p.back)
 
 
-# -- deaths, and what they lose ----------------------------------------------------------------
+# -- crashes and their losses ------------------------------------------------------------------
 
 
 @pytest.mark.decision("D28")
 def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka has a follower without epochs cut to its high watermark; the next leader's death then loses messages."""
+    """In Kafka a follower without epochs truncates to its high watermark; the next leader's death loses messages."""
     cuts: list[tuple[int, int]] = []
     truncate = PartitionLog.truncate_to
 
@@ -295,7 +295,7 @@ def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: 
 
 
 def lose(cluster: StagedCluster, end: int) -> None:
-    """Let every replica of `cluster` lose its messages from `end` on, as an unclean election does."""
+    """Let every replica of `cluster` lose its messages from `end` on, like in an unclean election."""
     for broker_id in cluster.broker_ids:
         cluster.kill(broker_id)
         store = cluster.log_dirs[broker_id][0].open(TP)
@@ -311,7 +311,7 @@ def lose(cluster: StagedCluster, end: int) -> None:
 @pytest.mark.decision("D28")
 @pytest.mark.parametrize("away", [False, True], ids=["all there", "a replica away"])
 def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
-    """B ends amid what A has written anew: without an epoch to name, the two would never be compared."""
+    """B ends between new records of A: without an epoch to name, the two would never be compared."""
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 20)
     end = p.b.log().log_end_offset
@@ -332,7 +332,7 @@ def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
 
 @pytest.mark.decision("D28")
 def test_a_source_that_knows_no_epochs_is_mirrored_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before 3.0 a topic of an old format has no epochs, and a fetch that names one is out of range."""
+    """Before 3.0 a topic of an old format has no epochs, and a fetch with an epoch is out of range."""
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     refused: list[int] = []
 

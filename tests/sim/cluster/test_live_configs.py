@@ -1,4 +1,4 @@
-"""Configs altered at run time: a topic's come first, then the broker's own, the cluster-wide ones, and its file."""
+"""Dynamic configs: a topic's take precedence, then the broker's own, the cluster-wide ones, and its file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster() -> StagedCluster:
 
 
 def alter(cluster: StagedCluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
-    """Set a config, or delete it, and run until the brokers have replayed it; a broker is asked for its own."""
+    """Set a config, or delete it, and run until the brokers have replayed it; a broker's own is sent to that broker."""
     config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
     is_own = kind == ResourceType.BROKER and name.isdecimal() and int(name) in cluster.broker_ids
@@ -174,7 +174,7 @@ def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
 
 
 def count_metadata_requests(cluster: StagedCluster) -> list[int]:
-    """Return a list that grows by the broker's id with each Metadata request that comes in."""
+    """Return a list that receives the broker's id with each Metadata request."""
     seen: list[int] = []
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server

@@ -1,4 +1,4 @@
-"""Brokers with several log directories: one that fails goes offline alone, and nothing acknowledged is lost."""
+"""Brokers with several log directories: a failing one goes offline alone, and nothing acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIN_ISR = {"min.insync.replicas": "2"}
 
 
 def number_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> int:
-    """Return which log directory of a broker a partition lies in."""
+    """Return the log directory of a broker that contains a partition."""
     (found,) = (n for n, disk in enumerate(cluster.log_dirs[broker_id]) if disk.is_open(tp))
     return found
 
@@ -37,7 +37,7 @@ def lying_in(cluster: Cluster, broker_id: int, number: int, topic: str, *, led: 
 
 
 def values(cluster: Cluster, tp: TopicPartition) -> list[bytes | None]:
-    """Return what is in a partition, once: a producer that is not idempotent may write what it tries again twice."""
+    """Return the values of a partition, each once: a producer without idempotence may write retries twice."""
     return list(dict.fromkeys(record.value for record in cluster.read(tp)))
 
 
@@ -86,7 +86,7 @@ def test_what_lay_in_a_failed_directory_is_led_elsewhere_and_the_rest_stays(led:
             assert (1 in isr(a, each)) == (each not in there), each
         assert a.leader(tp) is not None and a.image.topics.partition(tp).leader != 1  # type: ignore[union-attr]
         assert {each: values(a, each) for each in tps} == sent
-        # A restart without the directory leaves it offline, one with it brings it back.
+        # A restart without the directory leaves it offline, one with it restores it.
         a.stop(1)
         a.restart(1)
         simulation.run_for(span_s=20)

@@ -1,4 +1,4 @@
-"""What brokers do to their logs by the clock: delete, compact, flush, forget producers; and what a kill then leaves."""
+"""Periodic work of brokers on their logs: deletion, compaction, flush, producer expiry; and its state after a kill."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ SOON: Mapping[str, str] = {
 }
 SEGMENT = len(build_batch([RecordData(value=b"r0")])) * 2
 TINY = {"internal.segment.bytes": str(SEGMENT)}
-"""Two records to a segment, if each has a batch of its own."""
+"""Two records in a segment, if each has its own batch."""
 BY_KEY = {"internal.segment.bytes": "150", "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 
 
 def cluster_of(
     brokers: int = 3, topic: Mapping[str, str] | None = None, *, job_ms: int = 0, **configs: str
 ) -> StagedCluster:
-    """Return a running cluster with the topic; a job for a disk takes up to `job_ms`, half of it at the least."""
+    """Return a running cluster with the topic; a disk job takes between half of `job_ms` and `job_ms`."""
     base = SMALL if brokers > 1 else ONE_BROKER
     set_here = {name.replace("_", "."): value for name, value in configs.items()}
     simulation = Simulation(3, disk=DiskOptions(job_ms * MILLISECOND // 2, job_ms * MILLISECOND))
@@ -69,7 +69,7 @@ def cluster_of(
 
 
 def remember_all(cluster: StagedCluster) -> None:
-    """Have the run's trace keep every line."""
+    """Let the run's trace keep every line."""
     cluster.simulation.world.trace.lines = deque()
 
 
@@ -83,7 +83,7 @@ def write_keys(cluster: StagedCluster, *keys: str, tp: TopicPartition = TP) -> N
 
 
 def keys_of(log: PartitionLog) -> dict[bytes, bytes]:
-    """Return what a reader of the whole log takes for the latest value of each key."""
+    """Return the latest value of each key in the whole log."""
     return {
         record.key: record.value
         for batch in log.batches()
@@ -353,7 +353,7 @@ def test_a_kill_during_a_recovery_is_followed_by_another_one() -> None:
 
 @pytest.mark.parametrize("has_begun", [False, True])
 def test_a_stop_calls_the_logs_clean_if_their_recovery_has_ended_by_then(has_begun: bool) -> None:
-    """A recovery that is under way is waited for; one that has not begun leaves the logs as torn as they are."""
+    """A running recovery is waited for; without one the logs stay torn."""
     cluster = cluster_of(1, job_ms=2_000)
     for number in range(5):
         cluster.write(f"r{number}")
@@ -403,7 +403,7 @@ def test_after_a_clean_stop_no_segment_is_read() -> None:
     assert cluster.log().recovery_point == 5 and cluster.log().repair is None
 
 
-# -- producers --------------------------------------------------------------------------------
+# -- producer expiry --------------------------------------------------------------------------
 
 
 def test_producers_that_are_silent_are_forgotten() -> None:
@@ -426,7 +426,7 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
     for number in range(9):
         p.a.write(f"r{number}")
     remember_all(p.b)
-    p.there.create({"mirror.topic.properties.exclude": ".*"})  # The destination's configs of the topic are its own.
+    p.there.create({"mirror.topic.properties.exclude": ".*"})  # The destination has its own configs of the topic.
     p.there.add_topics([TOPIC])
     mirrored(p.there)
     p.b.alter(TOPIC, topic)

@@ -1,4 +1,4 @@
-"""A metadata log whose beginning Kafka has deleted: the snapshot is read, by the controller and by every broker."""
+"""A metadata log whose beginning Kafka has deleted: the controller and every broker read the snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FULL = TopicPartition("full", 0)
 
 
 def stopped() -> kmirror.Cluster:
-    """Return a cluster of two brokers that has a topic with a record, and was stopped."""
+    """Return a stopped cluster of two brokers that has a topic with a record."""
     cluster = kmirror.Cluster(kmirror.Simulation(seed=31), "a", brokers=2)
     cluster.start()
     cluster.create_topic("full", 3, configs={"retention.ms": "-1"})
@@ -28,7 +28,7 @@ def stopped() -> kmirror.Cluster:
 
 
 def cut(cluster: kmirror.Cluster, *, tail: int, has_snapshot: bool = True) -> int:
-    """Leave only the last `tail` batches of the metadata log, and a snapshot of the rest; return where that ends."""
+    """Leave only the last `tail` batches of the metadata log, and a snapshot of the rest; return its end offset."""
     disk = cluster.log_dirs[CONTROLLER_ID][0]
     whole = PartitionLog.open(METADATA_PARTITION, disk.open(METADATA_PARTITION), CONFIG, now_ms=0)
     batches = list(whole.batches())
@@ -42,7 +42,7 @@ def cut(cluster: kmirror.Cluster, *, tail: int, has_snapshot: bool = True) -> in
     log.close()
     if has_snapshot:
         name = f"{end_offset:020}-{before[-1].partition_leader_epoch:010}.checkpoint"
-        store.write_file(f"{1:020}-{0:010}.checkpoint", b"")  # An older one, which does not count.
+        store.write_file(f"{1:020}-{0:010}.checkpoint", b"")  # An older one, which is ignored.
         store.write_file(name, b"".join(bytes(batch.view) for batch in before))
     disk.put(METADATA_PARTITION, store)
     return end_offset

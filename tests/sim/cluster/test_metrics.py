@@ -1,4 +1,4 @@
-"""What clusters tell of themselves in numbers, while a mirror runs, stops, and fails (KIP-1279, Metrics)."""
+"""Metrics of clusters while a mirror runs, stops, and fails (KIP-1279, Metrics)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mirrored() -> Pair:
     for index in range(10):
         p.a.write(f"r{index}")
     p.run_until(lambda: has_all(p.there), "all is mirrored")
-    p.simulation.run_for(span_s=6)  # Rates are of what came in whole five seconds.
+    p.simulation.run_for(span_s=6)  # Rates cover complete windows of five seconds.
     return p
 
 
@@ -119,7 +119,7 @@ def test_states_are_counted_where_partitions_are_led_and_follow_a_failover(mirro
 
 
 def test_what_is_ordinary_is_no_error() -> None:
-    """Creation, leaders that move, a broker of the source that restarts, topics that are not there yet, failover."""
+    """Creation, moved leaders, a restarted broker of the source, missing topics, failover."""
     p = pair(11)
     p.a.place_topic(TOPIC)
     p.begin()

@@ -76,7 +76,7 @@ LIFE = {
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("policy", ["compact", "delete"])
 def test_what_was_acknowledged_outlives_power_cuts_amid_flush_compaction_and_deletion(policy: str, seed: int) -> None:
-    """One broker at a time loses power, whatever its disk is at; the next one when all are in the ISR again."""
+    """One broker at a time loses power, in any state of its disk; the next one when all are in the ISR again."""
     simulation = Simulation(seed, disk=DiskOptions(10 * MILLISECOND, 400 * MILLISECOND))
     cluster = StagedCluster(simulation, "a", configs={**SMALL, **LIFE})
     cluster.start()

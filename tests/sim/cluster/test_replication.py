@@ -1,4 +1,4 @@
-"""Replication inside one cluster: what a producer and a follower may rely on."""
+"""Replication inside one cluster: guarantees for producers and followers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_it_knows_soon_what_was_decided_meanwhile() -> None:
 
 @pytest.mark.decision("D74")
 def test_a_broker_that_restarts_out_of_its_controllers_reach_is_unfenced_soon_after() -> None:
-    """Its registration was lost: it is sent again after half a session, and not after `request.timeout.ms`."""
+    """Its registration was lost: it is sent again after half a session, not after `request.timeout.ms`."""
     cluster = cluster_of(3)
     cluster.kill(2)
     cluster.simulation.run_until(lambda: not cluster.image.brokers.is_alive(2), what="the end of its session")

@@ -1,4 +1,4 @@
-"""What a cluster serves, with Cluster Mirroring and without; which broker coordinates a mirror (D1)."""
+"""Served APIs with Cluster Mirroring and without; the coordinating broker of a mirror (D1)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ DISABLED = [
 
 
 def test_every_api_and_bump_of_the_kip_is_known_as_disabled() -> None:
-    """With nothing forgotten: the schemas say what KIP-1279 adds."""
+    """Including all: the schemas contain the additions of KIP-1279."""
     names = {by_key(key).name for _, key, _ in DISABLED}
     assert names == NEW | set(BUMPED)
     for role in ("broker", "controller"):
@@ -126,7 +126,7 @@ def without_mirroring() -> tuple[Cluster, RawClient]:
 
 
 def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
-    """Return every error in an answer, with the field's name; nested ones after their own."""
+    """Return every error in a response, with the field's name; nested ones after their parents."""
     found: list[tuple[str, int]] = []
     for field in struct.FIELDS:
         value = getattr(struct, field.attribute)
@@ -206,7 +206,7 @@ def test_a_create_mirror_that_is_refused_says_why() -> None:
 
 @pytest.mark.decision("D1")
 def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple[Cluster, RawClient]) -> None:
-    """A broker that has not heard yet that the feature is off hands the controller's refusal on."""
+    """A broker that does not know yet that the feature is off forwards the controller's error."""
     cluster, raw = without_mirroring
     inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
     envelope = wrapped(inner)
@@ -217,7 +217,7 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
 
 
 def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
-    """As a broker does that meets a request it never advertised."""
+    """Like a broker that gets a request it never advertised."""
     cluster = make(1)
     raw = RawClient(cluster)
     assert raw.ask(cluster.endpoint(1), AllocateProducerIdsRequest(), 0) is None
@@ -226,7 +226,7 @@ def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
 
 
 def test_a_broker_hands_a_bump_of_leader_epochs_to_the_controller() -> None:
-    """The KIP has the request at brokers too, for those who do not reach the controller."""
+    """The KIP has the request at brokers too, for clients that do not reach the controller."""
     cluster = make(1)
     cluster.create_topic("t")
     topic_id = cluster.controller.image.topics["t"].topic_id
@@ -253,7 +253,7 @@ def test_the_coordinator_of_a_mirror_leads_its_partition_of_the_state_topic() ->
     cluster = make(1)
     Mirror("m", source=Cluster(cluster.simulation, "source", brokers=1), destination=cluster).create()
     cluster.simulation.run_until(cluster.is_settled, what="the state topic")
-    cluster.simulation.run_for(span_s=1)  # Every broker has heard of it.
+    cluster.simulation.run_for(span_s=1)  # Every broker has received it.
     for name in ("m", "n", "another.mirror"):
         found = find(cluster, name)
         partition = cluster.image.topics["__mirror_state"].partitions[mirror_partition(name, 2)]

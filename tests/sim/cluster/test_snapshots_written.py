@@ -1,4 +1,4 @@
-"""A controller writes snapshots of its log, shortens it, and loses nothing; nor do brokers that were away."""
+"""A controller writes snapshots of its log, shortens it, and loses nothing; nor do brokers that were offline."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def delete(cluster: kmirror.Cluster, topic: str) -> None:
 
 
 def settle(cluster: kmirror.Cluster) -> None:
-    """Run until every broker has all that the controller's log says."""
+    """Run until every broker has replayed the controller's log."""
     cluster.simulation.run_until(
         lambda: all(
             cluster.broker(id_).context.image.offset == cluster.controller.image.offset for id_ in cluster.broker_ids

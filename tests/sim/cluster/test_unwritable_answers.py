@@ -1,4 +1,4 @@
-"""A request with a text that cannot be written again is not answered: its link is closed, and the broker goes on."""
+"""A request with a text that cannot be encoded again closes its link, and the broker continues."""
 
 from __future__ import annotations
 

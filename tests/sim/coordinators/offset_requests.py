@@ -1,4 +1,4 @@
-"""Raw requests about committed offsets, in any version, to the coordinator of a group; answers as plain values."""
+"""Raw requests about committed offsets, in any version, to the coordinator of a group; responses as plain values."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OTHER = TopicPartition("payments", 0)
 
 
 class Found(NamedTuple):
-    """What OffsetFetch says of one partition."""
+    """Row of an OffsetFetch response for one partition."""
 
     offset: int
     leader_epoch: int = -1
@@ -68,25 +68,25 @@ NOTHING = Found(-1)
 
 
 class Unanswered(Exception):
-    """A request was lost, or its answer."""
+    """A request was lost, or its response."""
 
 
 class OffsetRequests:
-    """Sends requests of one group to a cluster; the offset of TP where no other partition is named."""
+    """Sends requests of one group to a cluster; about the offset of TP by default."""
 
     def __init__(self, cluster: StagedCluster, group: str = GROUP) -> None:
         self.cluster = cluster
         self.group = group
 
-    # -- where the group lives ----------------------------------------------------------------
+    # -- the group's coordinator --------------------------------------------------------------
 
     def create(self) -> None:
-        """Have `__consumer_offsets` created, as the first look for a coordinator does."""
+        """Create `__consumer_offsets` by the first search for a coordinator."""
         self.cluster.simulation.run_until(lambda: not self.find(), what="a coordinator of groups")
         self.cluster.simulation.run_until(self.cluster.is_settled, what="replicas of the offsets")
 
     def find(self) -> ErrorCode:
-        """Look for the coordinator; return the error."""
+        """Find the coordinator; return the error."""
         request = FindCoordinatorRequest(key_type=CoordinatorType.GROUP, coordinator_keys=[self.group])
         reply = self.cluster.client.call(self.cluster.endpoints()[0], request, 6)
         assert isinstance(reply, FindCoordinatorResponse)
@@ -100,7 +100,7 @@ class OffsetRequests:
 
     @property
     def offsets(self) -> Offsets:
-        """What the coordinator holds."""
+        """The coordinator's state."""
         leader = self.cluster.await_leader(self.shard).broker_id
         return (
             self.cluster.broker(leader)
@@ -110,7 +110,7 @@ class OffsetRequests:
         )
 
     def call(self, request: Message, version: int, broker_id: int | None = None) -> Message:
-        """Ask the coordinator, or a certain broker."""
+        """Send a request to the coordinator, or to a certain broker."""
         broker_id = self.cluster.await_leader(self.shard).broker_id if broker_id is None else broker_id
         reply = self.cluster.client.call(self.cluster.endpoint(broker_id), request, version)
         if reply is None:
@@ -149,12 +149,12 @@ class OffsetRequests:
         return ErrorCode(row.error_code)
 
     def begin_commit(self, offset: int, answers: list[object]) -> None:
-        """Commit and go on; `answers` gets the answer."""
+        """Commit without waiting; `answers` receives the response."""
         request = self._commit(TP, OffsetCommitRequestPartition(TP.partition, offset, -1, ""), "", None, -1, -1)
         self.begin(request, 9, answers)
 
     def begin(self, request: Message, version: int, answers: list[object]) -> None:
-        """Ask the coordinator by a link of its own, and go on; `answers` gets the answer."""
+        """Send a request to the coordinator on a separate link, without waiting; `answers` receives the response."""
         world = self.cluster.simulation.world
         client = Client(world, f"{self.cluster.name}-aside-{len(world.processes)}", self.cluster.name)
         leader = self.cluster.await_leader(self.shard).broker_id
@@ -175,7 +175,7 @@ class OffsetRequests:
     def fetch(
         self, *tps: TopicPartition, version: int = 9, stable: bool = False, broker_id: int | None = None
     ) -> dict[TopicPartition, Found]:
-        """Ask about these partitions, or about all."""
+        """Fetch the offsets of these partitions, or of all."""
         topics: dict[str, list[int]] = {}
         for tp in tps:
             topics.setdefault(tp.topic, []).append(tp.partition)
@@ -204,7 +204,7 @@ class OffsetRequests:
         return found
 
     def get(self, *, stable: bool = False) -> Found:
-        """Return what is committed for TP."""
+        """Return the committed offset of TP."""
         return self.fetch(TP, stable=stable)[TP]
 
     def delete(self, *tps: TopicPartition) -> dict[TopicPartition, ErrorCode] | ErrorCode:
@@ -279,7 +279,7 @@ class OffsetRequests:
 
 
 def running(brokers: int = 3, **configs: str) -> OffsetRequests:
-    """Return the requests of a group to a cluster with TP, SECOND and OTHER, whose offsets have their topic."""
+    """Return the requests of a group to a cluster with TP, SECOND and OTHER, whose topic of offsets exists."""
     base = ONE_BROKER if brokers == 1 else SMALL
     cluster = StagedCluster(Simulation(5), "a", brokers=brokers, configs={**base, **configs})
     cluster.start()

@@ -1,4 +1,4 @@
-"""Offsets that plain consumers commit: every version, retention, deletion, coordinators that move."""
+"""Offsets committed by plain consumers: every version, retention, deletion, moved coordinators."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_stable_fetch_goes_by_the_log_end_and_waits_for_it() -> None:
         line.set(latency_ms=2_000)
     answers: list[object] = []
     requests.begin_commit(8, answers)
-    cluster.simulation.run_for(span_s=0.1)  # It comes over a link of its own, and is to be the first.
+    cluster.simulation.run_for(span_s=0.1)  # It comes over a separate link, and must be the first.
     fetched: list[object] = []
     asked = OffsetFetchRequestTopics(TOPIC, partition_indexes=[0])
     request = OffsetFetchRequest(require_stable=True, groups=[OffsetFetchRequestGroup("g", topics=[asked])])
@@ -265,7 +265,7 @@ def test_a_transaction_brings_no_offset_of_a_deleted_topic_back() -> None:
 
 
 def test_a_coordinator_that_has_not_loaded_yet_forgets_them_too() -> None:
-    """Its shard has records above the high watermark when the topic goes: the tombstone stands behind them."""
+    """Its shard has records above the high watermark when the topic is deleted: the tombstone is after them."""
     requests = running()
     cluster = requests.cluster
     requests.commit(7)

@@ -1,4 +1,4 @@
-"""Consume, transform, produce: what a group reads comes out exactly once, whoever of brokers and producers dies."""
+"""Consume, transform, produce: outputs are exactly once, for any deaths of brokers and producers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def refuse(error: ErrorCode) -> None:
 
 
 def move_some(requests: OffsetRequests, rng: Rng) -> bool:
-    """Be a new instance of the application that handles a few records; return whether everything is handled."""
+    """Run a new instance of the application for a few records; return whether all are handled."""
     cluster = requests.cluster
-    producer = Producer(cluster, transactional_id="t")  # Ends what the instance before has begun.
+    producer = Producer(cluster, transactional_id="t")  # Ends the transaction of the instance before.
     for _ in range(4):
         found = requests.get(stable=True)
         refuse(found.error)
@@ -55,7 +55,7 @@ def test_every_record_comes_out_once(seed: int) -> None:
     values = [f"v{number}" for number in range(COUNT)]
     for value in values:
         cluster.write(value)
-    cluster.simulation.line(cluster, cluster).set(latency_ms=30)  # So that there is something to interrupt.
+    cluster.simulation.line(cluster, cluster).set(latency_ms=30)  # So that there are transactions to interrupt.
     begin_s = cluster.simulation.elapsed_s
     struck = 0
 
@@ -75,7 +75,7 @@ def test_every_record_comes_out_once(seed: int) -> None:
             is_done = move_some(requests, rng)
             if is_done:
                 break
-        except (KafkaError, Unanswered):  # The next instance goes on.
+        except (KafkaError, Unanswered):  # The next instance continues.
             cluster.simulation.run_for(span_s=0.5)
     assert is_done and struck > 1
     cluster.simulation.run_for(span_s=EVERY_S * FAULTS)

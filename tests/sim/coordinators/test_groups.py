@@ -1,4 +1,4 @@
-"""Consumer groups on a cluster whose brokers die: what members are told, and what a new coordinator goes on with."""
+"""Consumer groups on a cluster whose brokers die: responses to members, and the state of a new coordinator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SESSION_S = 20
 
 
 class Scene:
-    """A cluster of three brokers, and clients that speak to whoever coordinates the group."""
+    """A cluster of three brokers, and clients of the group's current coordinator."""
 
     def __init__(self, cluster: StagedCluster) -> None:
         self.cluster = cluster
@@ -32,7 +32,7 @@ class Scene:
         self.find()
 
     def find(self) -> None:
-        """Look for the coordinator on every broker until one answers for the group."""
+        """Try to find the coordinator at every broker until one responds for the group."""
         for _ in range(100):
             for broker_id in self.cluster.living():
                 self.peer.broker_id = broker_id
@@ -45,7 +45,7 @@ class Scene:
         return Somebody(self.talk, link, GROUP, **options)
 
     def pair(self) -> tuple[Somebody, Somebody]:
-        """Return two members, the leader first, each of whom knows its assignment."""
+        """Return two members, the leader first, each with its assignment."""
         one, two = self.member("one"), self.member("two")
         one.join("")
         one.sync("")

@@ -1,4 +1,4 @@
-"""Producers that nobody restarts keep the id that the source gave them: it is given to nobody else (D55)."""
+"""Producers that are not restarted keep their id from the source: it is not given to other producers (D55)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TWO = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]
 
 
 def idempotent(producer_id: int, value: str) -> bytes:
-    """Return what an idempotent producer sends that got its id somewhere else, and epoch 0."""
+    """Return a batch of an idempotent producer with an id from another cluster, and epoch 0."""
     return build_batch(
         [RecordData(value=value.encode())],
         timestamp_ms=T0_MS, producer_id=producer_id, producer_epoch=0, base_sequence=0,
@@ -40,7 +40,7 @@ def test_after_a_failover_no_record_is_taken_for_another_producers(source_versio
     p.begin()
     p.fail_over()
 
-    # It goes on here, and has written nothing to this partition yet: it begins with sequence 0, as a new producer does.
+    # It continues here, and has written nothing to this partition yet: like a new producer it begins with sequence 0.
     batch = idempotent(carried.producer_id, "carried")
     assert Producer(b).try_send({TWO[1]: batch})[TWO[1]][0] == 0
     for number in range(3):

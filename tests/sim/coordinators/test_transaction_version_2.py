@@ -51,7 +51,7 @@ COMMIT, ABORT = True, False
 
 
 class Stage:
-    """A cluster, and a client that says what it wants; `producer_id` and `epoch` are what it was told last."""
+    """A cluster, and a client under control of the test; `producer_id` and `epoch` are from its last response."""
 
     def __init__(self, *, transaction_version: int = 2, partitions: int = 2, **configs: str) -> None:
         simulation, self.hooks = Simulation(5), Hooks()
@@ -64,13 +64,13 @@ class Stage:
         )
         self.cluster.start()
         self.cluster.place_topic(replicas=[(1, 2, 3)] * partitions)
-        Producer(self.cluster, transactional_id="first")  # Creates the topic of the coordinator.
+        Producer(self.cluster, transactional_id="first")  # Creates the coordinator's topic.
         self.cluster.await_leader(SHARD)
         self.producer_id = self.epoch = -1
 
     @property
     def state(self) -> Transaction:
-        """Return what the coordinator holds of the transactional id."""
+        """Return the coordinator's state of the transactional id."""
         found = self.coordinator.find("t")
         assert found is not None
         return found
@@ -85,7 +85,7 @@ class Stage:
         return self.cluster.client.call(endpoint, request, version)
 
     def again(self, ask: Callable[[], ErrorCode]) -> ErrorCode:
-        """Ask until it is not CONCURRENT_TRANSACTIONS any more."""
+        """Repeat the request until the error is not CONCURRENT_TRANSACTIONS any more."""
         while (error := ask()) is ErrorCode.CONCURRENT_TRANSACTIONS:
             self.cluster.simulation.world.run_for(span_us=50_000)
         return error
@@ -124,7 +124,7 @@ class Stage:
         return ErrorCode(reply.error_code), reply.producer_id, reply.producer_epoch
 
     def end(self, *, commit: bool) -> None:
-        """End the transaction, and go on as the answer says, once all its markers are written."""
+        """End the transaction, and continue with the response's producer, once all its markers are written."""
         error, self.producer_id, self.epoch = self.ask_end(commit=commit)
         assert error is NONE
         self.settle()
@@ -135,14 +135,14 @@ class Stage:
         )
 
     def silence_markers(self) -> None:
-        """Let no marker arrive, so that transactions do not get beyond PREPARE_*."""
+        """Drop all markers, so that transactions stay in PREPARE_*."""
         self.hooks.on(WriteTxnMarkersRequest, from_nodes=True).drop()
 
     def entry(self, tp: TopicPartition = TP) -> ProducerEntry:
         return self.cluster.log(tp).producers.entries[self.producer_id]
 
     def exhaust(self) -> None:
-        """Have the producer at the last epoch that a client gets, as after as many transactions."""
+        """Set the producer to the last epoch that a client gets, as after that number of transactions."""
         before = self.state
         self.coordinator.write(before, replace(before, producer_epoch=EPOCH_MAX - 1), lambda *_: None)
         simulation = self.cluster.simulation
@@ -168,7 +168,7 @@ def test_each_transaction_has_an_epoch_of_its_own() -> None:
 
 
 def test_the_records_say_what_kafkas_say() -> None:
-    """What an older reader needs not is in tagged fields; `previous_producer_id` is there from the first record on."""
+    """Fields that an older reader does not need are tagged; `previous_producer_id` is set from the first record on."""
     stage = started()
     stage.produce()
     stage.end(commit=COMMIT)
@@ -222,7 +222,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
 
 @pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
 def test_a_transaction_of_which_nothing_is_known_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
-    """The batch that a client gave up may still be on its way: the abort fences it."""
+    """The batch that a client gave up may still be in flight: the abort fences it."""
     stage = started()
     for _ in range(2):  # Empty, then complete.
         told, _, epoch = stage.ask_end(commit=commit)
@@ -272,7 +272,7 @@ def test_when_the_epochs_are_used_up_there_is_another_producer_id() -> None:
 
 
 def test_the_next_coordinator_goes_on_with_the_other_producer_id() -> None:
-    """It is in PREPARE_*, for the client has been told of it."""
+    """It is in PREPARE_*, as the client has its response."""
     stage = started(partitions=1)
     stage.exhaust()
     assert stage.produce() is NONE
@@ -323,7 +323,7 @@ def test_who_has_not_heard_the_answer_is_told_it_again() -> None:
 
 
 def test_a_batch_must_not_overtake_the_first_of_its_transaction() -> None:
-    """The first one was told to come again; the log knows nothing of the producer and would take any."""
+    """The first one must be sent again; the log does not know the producer and would accept any."""
     stage = started()
     assert stage.produce(sequence=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert stage.produce() is NONE
@@ -340,7 +340,7 @@ def test_a_leader_asks_again_while_the_transaction_before_is_ending() -> None:
 
 
 def test_a_marker_written_twice_ends_nothing_twice() -> None:
-    """A coordinator that loads PREPARE_* does not know who has it already (KAFKA-19999)."""
+    """A coordinator that loads PREPARE_* does not know which partitions have it already (KAFKA-19999)."""
     stage = started()
     stage.produce()
     stage.end(commit=COMMIT)
@@ -371,7 +371,7 @@ def test_brokers_before_version_2_of_markers_judge_them_by_the_old_rule() -> Non
 
 
 def test_the_version_of_the_request_says_by_which_rules_a_transaction_ends() -> None:
-    """As Kafka's brokers do, also where the cluster is at level 0."""
+    """Like Kafka's brokers, even if the cluster is at level 0."""
     stage = started(transaction_version=0)
     assert stage.produce() is NONE
     error, _, epoch = stage.ask_end(commit=COMMIT)
@@ -448,7 +448,7 @@ def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
 
 
 def test_the_raised_epochs_are_mirrored_and_forgotten_at_a_failover() -> None:
-    """The destination hands the same producer ids to others, and its epochs begin at 0 again (D15)."""
+    """The destination gives the same producer ids to other producers, and its epochs begin at 0 again (D15)."""
     p = pair()
     p.a.place_topic()
     there = Producer(p.a, transactional_id="t")

@@ -1,4 +1,4 @@
-"""Offsets that are committed in transactions: pending until the marker, whatever comes between."""
+"""Offsets committed in transactions: pending until the marker, despite other events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSTABLE = Found(-1, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
 def test_every_version_commits_and_the_marker_makes_it_count(version: int) -> None:
     requests = running(1)
     producer = Producer(requests.cluster, transactional_id="t")
-    if version < 5:  # From then on the group's coordinator adds the partition.
+    if version < 5:  # From that version on the group's coordinator adds the partition.
         assert requests.add_to(producer, version=min(version, 4)) is ErrorCode.NONE
     assert requests.commit_in(producer, 7, version=version, metadata="note") is ErrorCode.NONE
     assert (requests.get(), requests.get(stable=True)) == (NOTHING, UNSTABLE)
@@ -110,7 +110,7 @@ def test_a_plain_commit_while_a_transaction_is_open_stays() -> None:
 
 
 def test_a_commit_outside_of_the_transaction_is_refused() -> None:
-    """Nobody would ever end it: the group's partition has to be added first (KIP-890)."""
+    """Nothing would ever end it: the group's partition must be added first (KIP-890)."""
     requests = running()
     producer = Producer(requests.cluster, transactional_id="t")
     for version, error in ((3, ErrorCode.INVALID_TXN_STATE), (4, ErrorCode.TRANSACTION_ABORTABLE)):
@@ -123,7 +123,7 @@ def test_a_commit_outside_of_the_transaction_is_refused() -> None:
 
 
 def test_a_marker_between_verification_and_append_refuses_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both may come in one event; what is appended behind the marker would stay pending for ever."""
+    """Both may come in one event; records appended after the marker would stay pending for ever."""
     requests = running(1)
     cluster = requests.cluster
     producer = Producer(cluster, transactional_id="t")
@@ -225,7 +225,7 @@ COMPACTED = {"internal.segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01
 
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_compacted_log_says_the_same(is_open: bool) -> None:
-    """Records are compacted away below the first open transaction; what is left replays to the same offsets."""
+    """Records below the first open transaction are compacted; the rest replays to the same offsets."""
     requests = running(**{"log.cleaner.backoff.ms": "1000"})
     cluster = requests.cluster
     cluster.alter(GROUP_TOPIC, COMPACTED)

@@ -1,4 +1,4 @@
-"""A leader asks the coordinator before it lets a transaction begin in its log (KIP-890)."""
+"""A leader verifies with the coordinator before it lets a transaction begin in its log (KIP-890)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def running(partitions: int = 1, **configs: str) -> StagedCluster:
 
 
 def late(producer: Producer) -> bytes:
-    """Return a batch of the producer's that says it is in a transaction."""
+    """Return a transactional batch of the producer."""
     return build_batch(
         [RecordData(value=b"late")],
         producer_id=producer.producer_id,
@@ -107,7 +107,7 @@ def test_a_fenced_producer_is_told_so() -> None:
 
 
 def test_two_producers_in_one_request_are_refused() -> None:
-    """The coordinator verifies one producer for each request; the other's batch would be appended without."""
+    """The coordinator verifies one producer for each request; the other's batch would be appended unverified."""
     cluster = running(partitions=2)
     producer, other = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
     second = TopicPartition(TOPIC, 1)
@@ -145,7 +145,7 @@ def test_a_coordinator_that_is_away_is_asked_again() -> None:
 
 
 def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coordinator verifies the transaction, then ends it; the marker arrives before the answer."""
+    """The coordinator verifies the transaction, then ends it; the marker arrives before the response."""
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     producer.begin_transaction()
@@ -155,7 +155,7 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
 
     def after_a_marker(self: Verification, reply: object) -> object:
         asked.append(self)
-        cluster.await_leader().end_verifying(producer.producer_id, producer.producer_epoch)  # As WriteTxnMarkers does.
+        cluster.await_leader().end_verifying(producer.producer_id, producer.producer_epoch)  # Like WriteTxnMarkers.
         return verdicts(self, reply)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Verification, "_verdicts", after_a_marker)
@@ -166,7 +166,7 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
 
 @pytest.mark.decision("D44")
 def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
-    """The abort finds the topic read-only; the batch comes after the stop, which has forgotten the producer."""
+    """The abort finds the topic read-only; the batch comes after the stop, which has reset the producer state."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
     p.begin()
     p.fail_over()

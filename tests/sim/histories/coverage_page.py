@@ -1,7 +1,7 @@
 """`python -m tests.sim.histories.coverage_page PROFILE FIRST COUNT`: renew the tables of docs/coverage.md.
 
-It runs the seeds, and writes what they reached beside what CI's histories reach. The column `before` is kept as it is:
-it was counted once, on the commit that the page names. Text outside of the marks is not touched.
+It runs the seeds, and compares their coverage with that of CI's histories. The column `before` is not changed: it was
+counted once, on the commit that the page names. Text outside of the marks is not touched.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ NAMED: tuple[tuple[str, str], ...] = (
     ("a fetch from a follower", "fetch.client-follower"),
     ("a ring", "shape.ring"),
 )
-"""What issue 30 names first, each with its row."""
+"""The events named in issue 30, each with its row."""
 
 
 def reachable() -> dict[str, list[Row]]:
-    """Return the rows that can be reached, by group."""
+    """Return the reachable rows, by group."""
     found: dict[str, list[Row]] = {}
     for row in ROWS.values():
         if not row.unreachable:
@@ -50,7 +50,7 @@ def reachable() -> dict[str, list[Row]]:
 
 
 def before(text: str, first: str) -> str:
-    """Return what the column `before` of the present page says in the row that begins with `first`."""
+    """Return the column `before` of the current page in the row that begins with `first`."""
     row = re.search(rf"^\| {re.escape(first)} \|(.*)\|$", text, re.MULTILINE)
     cells = [] if row is None else [cell.strip() for cell in row.group(1).split("|")]
     return cells[1] if len(cells) > 1 else "-"
@@ -68,7 +68,7 @@ def groups(text: str, seeds: Counter[str]) -> list[str]:
 
 
 def events(text: str, histories: Counter[str], times: Counter[str]) -> list[str]:
-    """Return the table of the events that were named first."""
+    """Return the table of the named events."""
     told = ["| event | row | before | these seeds |", "|---|---|--:|--:|"]
     for what, name in NAMED:
         now = f"{histories[name]} ({times[name]})" if histories[name] else "0"
@@ -77,17 +77,17 @@ def events(text: str, histories: Counter[str], times: Counter[str]) -> list[str]
 
 
 def missed(seeds: Counter[str]) -> list[str]:
-    """Return the rows that the seeds did not reach, one line a group."""
+    """Return the rows that the seeds did not reach, one line for each group."""
     told = []
     for group, rows in reachable().items():
         names = [f"`{row.name.partition('.')[2]}`" for row in rows if row.name not in seeds]
-        if names and group != "received":  # What is sent comes back, mostly.
+        if names and group != "received":  # Sent messages are mostly received.
             told.append(f"- `{group}`: {', '.join(names)}")
     return told
 
 
 def barred() -> list[str]:
-    """Return the rows that no history can reach, those of one reason together."""
+    """Return the rows that no history can reach, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for row in ROWS.values():
         if row.unreachable:
@@ -96,7 +96,7 @@ def barred() -> list[str]:
 
 
 def head(what: str, count: int, seeds: Counter[str]) -> list[str]:
-    """Return the sentences that say what was counted."""
+    """Return the sentences about the counts."""
     can = [row.name for row in ROWS.values() if not row.unreachable]
     fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)
     return [

@@ -1,10 +1,10 @@
 """`python -m tests.sim.histories.covering`: choose histories for rows of coverage that those of CI do not reach.
 
-python -m tests.sim.histories.covering full 20000 500 rings 30000 50     look for more of them among these seeds
-python -m tests.sim.histories.covering                                   print the rows that are missing
+    python -m tests.sim.histories.covering full 20000 500 rings 30000 50     search among these seeds
+    python -m tests.sim.histories.covering                                   print the missing rows
 
-Histories that are clean and reach a missing row are added to tests/data/histories/covering.jsonl as plans, the cheapest
-for its rows first. A seed would not do: it draws another plan as soon as profiles change.
+Clean histories that reach a missing row are added to tests/data/histories/covering.jsonl as plans, the cheapest for its
+rows first. Seeds are not stored, as a seed draws another plan when profiles change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Candidate:
 
 
 def tried(plan: Plan) -> Candidate:
-    """Run a plan; of a history that is not clean nothing counts as reached."""
+    """Run a plan; a history that is not clean reaches nothing."""
     began = time.process_time()
     outcome = run_history(plan, coverage=True)
     is_clean = not outcome.anomalies and not outcome.account.crash and not outcome.account.unsettled
@@ -38,7 +38,7 @@ def tried(plan: Plan) -> Candidate:
 
 
 def chosen(candidates: list[Candidate], missing: set[str]) -> Iterator[Candidate]:
-    """Yield candidates until they reach all that any of them does: those with the most rows a second first."""
+    """Yield candidates until they reach the rows of all: those with the most rows per second first."""
     missing = missing & {name for one in candidates for name in one.reached}
     while missing:
         best = max(candidates, key=lambda one: len(one.reached & missing) / one.cpu_seconds)

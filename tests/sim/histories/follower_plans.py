@@ -1,4 +1,4 @@
-"""Plans by hand in which consumers read from followers."""
+"""Hand-written plans in which consumers read from followers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIGS = {
 
 
 def in_racks(steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 3) -> Plan:
-    """One topic `t0` with one partition, at first in cluster a; each broker in a rack of its own."""
+    """One topic `t0` with one partition, initially in cluster a; each broker is in its own rack."""
     return Plan(
         seed=0,
         profile="by hand",
@@ -45,7 +45,7 @@ def readers(kind: str, *, cluster: str = "a") -> list[ClientPlan]:
 
 
 def two_of_three_die() -> Plan:
-    """Broker 3 follows over a slow line; the leader, broker 2, and broker 1 die before it has what they have."""
+    """Broker 3 follows over a slow line; the leader, broker 2, and broker 1 die before it has caught up."""
     steps = (
         Step(2_000, "line_slow", {"one": "a-2", "other": "a-3", "ms": 600, "for_ms": 6_000}),
         Step(4_500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 4_000}),
@@ -63,9 +63,9 @@ def transactions_in_racks() -> Plan:
 
 
 def failback_without_a_follower() -> Plan:
-    """A cluster fails back while its broker 3, from which a consumer reads slowly, reaches no other broker.
+    """Cluster a fails back while its broker 3, from which a consumer reads slowly, reaches no other broker.
 
-    The consumer names no leader epoch, so only broker 3 can know that its log is about to be cut.
+    The consumer names no leader epoch, so only broker 3 can know that its log will be truncated.
     """
     there, back = (
         {"mirror": "m", "source": source, "destination": destination, "topics": "t0"}
@@ -81,7 +81,7 @@ def failback_without_a_follower() -> Plan:
         Step(5_200, "line_down", {"one": "a-1", "other": "a-3", "for_ms": 9_000}),
         Step(5_200, "line_down", {"one": "a-2", "other": "a-3", "for_ms": 9_000}),
         Step(5_300, "add", back),
-        Step(7_500, "add", back),  # Refused; all logs are looked at before.
+        Step(7_500, "add", back),  # Refused; all logs are observed before.
     )
     slow = client("c3", "read_committed", "b", pause_ms=300, rack="r3", bytes_max=1, names_epochs=False)
     clients = [client("p0", "plain"), client("p1", "plain", "b"), slow, client("c0", "read_committed")]

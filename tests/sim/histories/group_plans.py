@@ -43,22 +43,22 @@ def _transform(**options: str | int | bool) -> ClientPlan:
 
 
 def members_come_and_go() -> Plan:
-    """Three members read, and one or the other is stopped for longer than its session."""
+    """Three members read, and at times one is stopped for longer than its session."""
     return _plan(clients=[_members()])
 
 
 def members_transform() -> Plan:
-    """Three members transform, and one or the other is stopped amid a transaction."""
+    """Three members transform, and at times one is stopped during a transaction."""
     return _plan(clients=[_transform()])
 
 
 def members_commit_both_ways() -> Plan:
-    """Beside three members somebody commits for one partition in transactions, and outside of them meanwhile."""
+    """Besides three members, another client commits for one partition both in transactions and outside of them."""
     return _plan(clients=[_members(both_ways=True)])
 
 
 def library_misses_answers() -> Plan:
-    """A producer and a consumer of `kmirror.client`, which do not reach the broker for moments."""
+    """A producer and a consumer of `kmirror.client`, which lose the connection to the broker for moments."""
     lossy = [ClientPlan(name, kind, "a", ("t0",), 150, {"outages": True}) for name, kind in LIBRARY]
     return _plan(clients=lossy)
 
@@ -74,7 +74,7 @@ def coordinators_die() -> Plan:
 
 
 def groups_are_mirrored() -> Plan:
-    """Cluster b mirrors the topic, and the offsets of those that read it in a."""
+    """Cluster b mirrors the topic, and the offsets of its readers in a."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     often = {"cluster": "b", "name": "mirror.metadata.refresh.interval.ms", "value": "1000"}
     steps = Step(50, "alter_cluster", often), Step(100, "create_mirror", there), Step(200, "add", there)

@@ -1,4 +1,4 @@
-"""Plans by hand about what nodes decide, answer and tell."""
+"""Hand-written plans for faults in decisions, responses and metrics of nodes."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ def of_nodes(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", f
 
 
 def killed_at_the_source() -> Plan:
-    """Broker 1 of three dies, and comes back after its session has ended."""
+    """Broker 1 of three dies, and is restarted after its session has ended."""
     away = Step(1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 7_000})
     return of_nodes([away], brokers=3, clusters="a", faults_end_ms=10_000)
 
 
 def stopped_behind_a_slow_line() -> Plan:
-    """Broker 1 of three is stopped while broker 3 hears of its controller late."""
+    """Broker 1 of three is stopped while broker 3 gets metadata late."""
     slow = Step(1_000, "line_slow", {"one": "a-3", "other": "a-100", "ms": 1_000, "for_ms": 6_000})
     stop = Step(3_000, "stop_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000})
     return of_nodes([slow, stop], brokers=3, clusters="a", faults_end_ms=10_000)
 
 
 def read_again() -> Plan:
-    """Cluster b mirrors what a writes, and b's controller starts again."""
+    """Cluster b mirrors a, and b's controller is restarted."""
     return of_nodes([*ADDED, Step(4_000, "kill_controller", {"cluster": "b", "for_ms": 500})])
 
 
 def mirrored() -> Plan:
-    """Cluster b mirrors what a writes."""
+    """Cluster b mirrors a."""
     return of_nodes(ADDED)
 
 
 def with_a_config() -> Plan:
-    """Cluster b mirrors what a writes for long; the topic has a config."""
+    """Cluster b mirrors a for a long time; the topic has a config."""
     config = Step(50, "alter_topic", {"cluster": "a", "topic": "t0", "name": "retention.ms", "value": "3600000"})
     return of_nodes([config, *ADDED], faults_end_ms=22_000)
 
@@ -76,16 +76,16 @@ def altered_and_removed() -> Plan:
 
 
 def added_out_of_reach() -> Plan:
-    """The topic is added to b's mirror while a is out of reach, so b does not have it yet."""
+    """The topic is added to b's mirror while a is unreachable, so b does not have it yet."""
     away = Step(50, "line_down", {"one": "a", "other": "b", "for_ms": 7_000})
     return of_nodes([away, *ADDED])
 
 
 def goes_out_of_reach() -> Plan:
-    """Cluster b does not reach a any more once it mirrors it."""
+    """Cluster a becomes unreachable for b after it is mirrored."""
     away = Step(3_000, "line_down", {"one": "a", "other": "b", "for_ms": 9_000})
     plan = of_nodes([*ADDED, away], faults_end_ms=13_000)
-    # Descriptions are looked at once in so many events: several producers make some while the source is away.
+    # Descriptions are checked once in many events: several producers make some while the source is unreachable.
     return replace(plan, clients=tuple(replace(plan.clients[0], name=f"p{number}") for number in range(4)))
 
 
@@ -96,7 +96,7 @@ def wanted_by_two() -> Plan:
 
 
 def deleted_while_mirrored() -> Plan:
-    """Cluster b mirrors what a writes, until a's topic is deleted."""
+    """Cluster b mirrors a, until a's topic is deleted."""
     return of_nodes([*ADDED, Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})])
 
 

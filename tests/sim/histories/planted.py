@@ -3,8 +3,8 @@
     with planted("producer_reset_not_written"):
         outcome = run_history(seed=3, profile="smoke")
 
-Each row of FAULTS is one mistake that could be made in kmirror.mirror, kmirror.cluster or kmirror.log. A fault patches
-what is there by name; where the engine changes, the patch fails loudly, for it asks for the name first.
+Each row of FAULTS is a possible mistake in kmirror.mirror, kmirror.cluster or kmirror.log. A fault patches attributes
+by name; if the engine changes, the patch fails with an error, as it looks the name up first.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
 Patch = Callable[[object, str, Any], Any]
-"""(owner, name, what stands there instead) -> what stood there"""
+"""(owner, name, replacement) -> original"""
 Plant = Callable[[Patch], None]
 EPOCH_AT = 12
 CRC_AT = 17
@@ -72,18 +72,18 @@ class Fault:
     doc: str
     plant: Plant
     checkers: tuple[str, ...]
-    """Names of checkers, and of rules of the checker broken-invariant; any one of them will do."""
+    """Names of checkers, and of rules of the checker broken-invariant; one finding by any of them is enough."""
     profile: str
-    """Of a history drawn once and kept in data/histories/planted.jsonl, or a plan of test_planted_faults.py."""
+    """Profile of a drawn history stored in data/histories/planted.jsonl, or a plan of test_planted_faults.py."""
     seed: int
-    """The first from 0 on that shows it, when the history was drawn; 0 for a plan."""
+    """The first seed from 0 on that shows it, when the history was drawn; 0 for a plan."""
 
 
 FAULTS: dict[str, Fault] = {}
 
 
 def fault(*checkers: str, profile: str, seed: int = 0) -> Callable[[Plant], Plant]:
-    """Put a fault into FAULTS, with who finds it and in which history."""
+    """Add a fault to FAULTS, with its checkers and its history."""
 
     def keep(plant: Plant) -> Plant:
         name, doc = plant.__name__, (plant.__doc__ or "").strip()
@@ -95,7 +95,7 @@ def fault(*checkers: str, profile: str, seed: int = 0) -> Callable[[Plant], Plan
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """Plant a fault; the engine is itself again at the end."""
+    """Plant a fault, and restore the engine on exit."""
     undo: list[tuple[object, str, Any]] = []
 
     def patch(owner: object, attribute: str, instead: Any) -> Any:
@@ -113,7 +113,7 @@ def planted(name: str) -> Iterator[None]:
 
 
 def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
-    """Let new leaders read another state than what is persisted."""
+    """Change the persisted state that new leaders read."""
 
     def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
         led = self._context.replicas.partitions.led(mp.tp)
@@ -127,22 +127,22 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
 
 @fault("divergence", profile="sources", seed=77)
 def ends_of_epochs_not_asked(patch: Patch) -> None:
-    """A mirror fetches from an old source without asking where the logs part (D12)."""
+    """A mirror fetches from an old source without requesting the end of the common epoch (D12)."""
     patch(EpochCheck, "has_agreed", lambda self, mp: True)
 
 
 @fault("divergence", profile="sources", seed=102)
 def ends_of_epochs_asked_once(patch: Patch) -> None:
-    """A mirror does not ask again when the leader of an old source is another one (D12)."""
+    """A mirror does not request it again when an old source has another leader (D12)."""
     original = patch(EpochCheck, "has_agreed", lambda self, mp: mp.agreed_epoch != NOT_AGREED or original(self, mp))
 
 
-# -- cuts -----------------------------------------------------------------------------------------
+# -- truncations ----------------------------------------------------------------------------------
 
 
 @fault("mirrored-lost", profile="smoke", seed=8)
 def cut_off_by_one(patch: Patch) -> None:
-    """A leader of a mirrored partition cuts one record too many."""
+    """A leader of a mirrored partition truncates one record too many."""
 
     def cut(self: Any, now: Any, partition: Any, offset: int) -> None:
         original(self, now, partition, max(offset - 1, partition.log.log_start_offset))
@@ -158,27 +158,27 @@ def epoch_off_by_one(patch: Patch) -> None:
 
 @fault("aborted-read", profile="smoke", seed=15)
 def stop_does_not_cut(patch: Patch) -> None:
-    """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
+    """A stop leaves the records above the last stable offset, and the producer reset makes them readable."""
     patch(Stopping, "_is_cut", lambda self, mp, partition: True)
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
 @fault("aborted-read", profile="smoke", seed=15)
 def reopened_transactions_left_open(patch: Patch) -> None:
-    """A stop writes no marker for a transaction that its cut reopened (D29)."""
+    """A stop writes no marker for a transaction that its truncation reopened (D29)."""
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
 @fault("acked-lost", profile="orders_while_away")
 def stop_cuts_what_it_never_touched(patch: Patch) -> None:
-    """A stop out of PREPARING cuts a log that no session has touched (D33)."""
+    """A stop from PREPARING truncates a log that no session has changed (D33)."""
 
     def is_reset(self: Any, mp: Any, partition: Any) -> bool:
         mp.uncut = {SESSION: -1, **mp.uncut}
         return bool(knows(self, mp, partition))
 
     def decide(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        mp.last_mirrored_epoch = NOT_SETTLED  # As it is of a session that mirrored.
+        mp.last_mirrored_epoch = NOT_SETTLED  # As after a session that mirrored.
         decides(self, now, mp, partition)
 
     patch(MirrorPartition, "is_touched", property(lambda self: True))
@@ -188,7 +188,7 @@ def stop_cuts_what_it_never_touched(patch: Patch) -> None:
 
 @fault("half-transaction", profile="stop_among_long_ones")
 def half_a_transaction_committed(patch: Patch) -> None:
-    """A stop commits what a cut marker had committed, also where the cut took records of it (D29)."""
+    """A stop commits a transaction whose commit marker was truncated, even if its records were truncated too (D29)."""
 
     def tail_of(log: Any, offset: int) -> Any:
         return original(_MarkersOnly(log), offset)
@@ -199,7 +199,7 @@ def half_a_transaction_committed(patch: Patch) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _MarkersOnly:
-    """A log as seen by a reader that overlooks the records in a tail."""
+    """A log as seen by a reader that ignores the records in a tail."""
 
     log: PartitionLog
 
@@ -217,7 +217,7 @@ class _MarkersOnly:
 
 @fault("last-copy-lost", profile="each_other_again")
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39)."""
+    """PREPARING truncates to the source's epoch, though the source's mirror of this cluster is unsettled (D25, D39)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
     patch(
@@ -230,14 +230,14 @@ def source_taken_at_its_word(patch: Patch) -> None:
 
 @fault("last-copy-lost", "acked-lost", profile="ring-of-three")
 def rings_are_cut(patch: Patch) -> None:
-    """A log is cut for a source that this cluster feeds through another one (D58)."""
+    """A log is truncated for a source that this cluster feeds through another one (D58)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
 
 
 @fault("acked-lost", profile="smoke", seed=2)
 def silence_believed(patch: Patch) -> None:
-    """A log is cut from scratch because a broker that may not lead any more is silent about us (D32)."""
+    """A log is copied from scratch because a broker that may be deposed does not mention this cluster (D32)."""
 
     def believe(self: Any, now: Any, inquiry: Any) -> None:
         self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
@@ -253,7 +253,7 @@ def silence_believed(patch: Patch) -> None:
 
 @fault("divergence", "stuck-state", profile="failback_to_a_far_replica")
 def preparing_does_not_wait(patch: Patch) -> None:
-    """MIRRORING begins before the followers are cut, and they count as cut."""
+    """MIRRORING begins before the followers have truncated, and they count as truncated."""
 
     def still_uncut(mp: Any, partition: Any, state: Any) -> Any:
         partition.must_cut = {}
@@ -266,7 +266,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
 
 @fault("divergence", profile="replicas", seed=101)
 def owed_cuts_forgotten(patch: Patch) -> None:
-    """A new leader forgets which replicas must still be cut (D30)."""
+    """A new leader forgets the replicas that must still truncate (D30)."""
     _change_what_is_read(
         patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
     )
@@ -283,14 +283,14 @@ def numbers_believed(patch: Patch) -> None:
 
 @fault("divergence", profile="smoke", seed=25)
 def reset_before_the_epoch_is_settled(patch: Patch) -> None:
-    """A stop settles the epoch of its own producer reset as the last mirrored one, as if that had been there before."""
+    """A stop settles the epoch of its own producer reset as the last mirrored one."""
 
     def write_state(self: Any, now: Any, mp: Any, state: Any, epoch: int, **options: Any) -> None:
         stop = options.get("stop")
         original(self, now, mp, state, epoch if stop is None else stop.epoch, **options)
 
     def is_reset(self: Any, mp: Any, partition: Any) -> bool:
-        mp.last_mirrored_epoch -= 1  # The engine would not know its own reset by that epoch.
+        mp.last_mirrored_epoch -= 1  # The engine would not recognise its own reset by that epoch.
         try:
             return bool(knows(self, mp, partition))
         finally:
@@ -302,7 +302,7 @@ def reset_before_the_epoch_is_settled(patch: Patch) -> None:
 
 @fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_recomputed(patch: Patch) -> None:
-    """A new leader of a stopped partition takes the last epoch of its log for the last mirrored one."""
+    """A new leader of a stopped partition uses the last epoch of its log as the last mirrored one."""
     _change_what_is_read(
         patch, lambda led, found: replace(found, last_mirrored_epoch=last_epoch(led.log))
         if found.state is MirrorState.STOPPED else found,
@@ -320,9 +320,9 @@ def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
 
 @fault("divergence", profile="smoke", seed=2)
 def bump_skipped(patch: Patch) -> None:
-    """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
+    """A stopped partition is written to in the epoch in which it was mirrored (D36)."""
     written: dict[tuple[str, TopicPartition], StopPlan] = {}
-    """The plan of each stop that has written its reset: the engine knows its own by its epoch."""
+    """The plan of each stop that has written its reset: the engine recognises its own by its epoch."""
 
     def is_written(self: Any, mp: Any, partition: Any) -> bool:
         return written.get((self._context.broker.cluster_id, mp.tp)) is mp.stop
@@ -343,7 +343,7 @@ def bump_skipped(patch: Patch) -> None:
 
 @fault("epoch-regression", profile="smoke", seed=2)
 def first_epoch_stamped_for_ever(patch: Patch) -> None:
-    """A leader stamps what clients write with the epoch in which it led first."""
+    """A leader writes the epoch in which it led first into clients' batches."""
     first: dict[PartitionLog, int] = {}
 
     def append(self: Any, data: Any, *, leader_epoch: int, **options: Any) -> Any:
@@ -356,7 +356,7 @@ def first_epoch_stamped_for_ever(patch: Patch) -> None:
 
 @fault("epoch-regression", profile="smoke")
 def epochs_begin_anew(patch: Patch) -> None:
-    """The controller elects in epoch 0 again where no broker has led for a while."""
+    """The controller elects in epoch 0 again if no broker has led for a while."""
 
     def change(self: Any, record: Any, delta: Any) -> None:
         partitions = self[self.names[record.topic_id]].partitions
@@ -373,7 +373,7 @@ def epochs_begin_anew(patch: Patch) -> None:
 
 @fault("acked-lost", profile="power_lost")
 def acknowledged_by_the_leader_alone(patch: Patch) -> None:
-    """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
+    """A batch with acks=all is acknowledged before a follower has it, so a power loss of the leader loses it."""
     patch(
         Purgatory,
         "await_acks",
@@ -394,7 +394,7 @@ def high_watermark_raised_early(patch: Patch) -> None:
 
 @fault("hw-regression", profile="read_while_late")
 def high_watermark_falls(patch: Patch) -> None:
-    """A leader takes a follower's log end for the high watermark, also where the follower lags."""
+    """A leader sets the high watermark to a follower's log end, even if the follower lags."""
 
     def on_follower_fetch(self: Any, now: Any, replica: int, fetch_offset: int, **options: Any) -> None:
         original(self, now, replica, fetch_offset, **options)
@@ -405,7 +405,7 @@ def high_watermark_falls(patch: Patch) -> None:
 
 @fault("stuck-state", profile="smoke", seed=2)
 def divergence_ignored(patch: Patch) -> None:
-    """A follower whose leader orders a cut keeps what it has."""
+    """A follower keeps its records although its leader reports a divergence."""
     patch(follower, "cut_for_divergence", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
 
 
@@ -415,7 +415,7 @@ def isr_joined_too_early(patch: Patch) -> None:
     patch(Partition, "may_join", lambda self, replica: replica not in self.image.isr and self.pending_isr is None)
 
 
-# -- what is mirrored -----------------------------------------------------------------------------
+# -- mirrored records -----------------------------------------------------------------------------
 
 
 def _every(number: int) -> Callable[[], bool]:
@@ -432,7 +432,7 @@ def _every(number: int) -> Callable[[], bool]:
 
 @fault("divergence", profile="smoke", seed=2)
 def batch_skipped(patch: Patch) -> None:
-    """Now and then a fetched batch is not appended."""
+    """Sometimes a fetched batch is not appended."""
     due = _every(3)
 
     def append(self: Any, data: Any, **options: Any) -> Any:
@@ -453,14 +453,14 @@ def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
 
 @fault("divergence", profile="smoke", seed=2)
 def byte_flipped(patch: Patch) -> None:
-    """Now and then a byte of a value is another one, and the checksum says that it is right."""
+    """Sometimes a byte of a value is changed, under a valid checksum."""
     due = _every(5)
 
     def change(batch: Batch) -> bytes | None:
         if batch.is_control or not due():
             return None
         raw = bytearray(batch.view)
-        raw[-2] ^= 1  # The last byte counts headers; before it ends the value.
+        raw[-2] ^= 1  # The last byte is the number of headers; the value ends before it.
         struct.pack_into(">I", raw, CRC_AT, crc32c(bytes(raw[CRC_FROM:])))
         return bytes(raw)
 
@@ -495,7 +495,7 @@ def source_read_uncommitted(patch: Patch) -> None:
 
 @fault("pause-breach", profile="paused_for_a_while")
 def paused_topics_are_fetched(patch: Patch) -> None:
-    """A pause leaves the fetchers where they are, and what they ask about."""
+    """A pause neither stops the fetchers nor their requests."""
 
     def remove(self: Any, mp: Any) -> None:
         if mp.assignment.wish is not Wish.PAUSE:
@@ -513,7 +513,7 @@ def paused_topics_are_fetched(patch: Patch) -> None:
 
 @fault("divergence", "stuck-state", profile="mirror_of_a_deleted_mirror")
 def lineage_goes_with_its_mirror(patch: Patch) -> None:
-    """Once a mirror is deleted its logs count as written by their own cluster (D51)."""
+    """After a mirror is deleted its logs count as written by their own cluster (D51)."""
     patch(context, "lineages_in", lambda text: {})
 
 
@@ -522,7 +522,7 @@ def lineage_goes_with_its_mirror(patch: Patch) -> None:
 
 @fault("hanging-transaction", profile="smoke", seed=6)
 def marker_forgotten(patch: Patch) -> None:
-    """Now and then a transaction marker is confirmed and not written."""
+    """Sometimes a transaction marker is confirmed and not written."""
     due = _every(6)
 
     def write(broker: Any, now: Any, tp: Any, marker: Any, on_acked: Any) -> None:
@@ -536,14 +536,14 @@ def marker_forgotten(patch: Patch) -> None:
 
 @fault("duplicate-at-offset", profile="late_answer")
 def retries_not_recognized(patch: Patch) -> None:
-    """A leader looks at no sequence number: what is sent again is appended again."""
+    """A leader checks no sequence numbers: a batch that is sent again is appended again."""
     patch(ProducerStates, "find_duplicate", lambda self, batch: None)
     patch(producers, "_check_sequence", lambda update, batch: None)
 
 
 @fault("pid-collision", profile="smoke")
 def producer_reset_not_written(patch: Patch) -> None:
-    """A stop leaves the source's producers known."""
+    """A stop keeps the state of the source's producers."""
 
     def finish(self: Any, now: Any, mp: Any, partition: Any) -> None:
         self._writer.transition(now, mp, MirrorState.STOPPED)
@@ -553,7 +553,7 @@ def producer_reset_not_written(patch: Patch) -> None:
 
 @fault("read-only-breach", profile="transactions")
 def read_only_not_enforced(patch: Patch) -> None:
-    """A mirrored topic takes writes."""
+    """A mirrored topic accepts writes."""
     patch(access, "produce_error", lambda context, tp: None)
 
 
@@ -573,7 +573,7 @@ def stop_never_finishes(patch: Patch) -> None:
 
 @fault("topic-id-mismatch", profile="smoke")
 def another_topic_id(patch: Patch) -> None:
-    """A topic is created at the destination with an id of its own."""
+    """A topic is created at the destination with a new id."""
 
     def info(*, topic_id: Uuid, mirror_name: str) -> Any:
         raw = bytearray(topic_id)

@@ -1,6 +1,6 @@
-"""Faults planted into what keeps disks small: what stays there although nobody can reach it any more.
+"""Faults planted into the cleanup of disks: unreachable files stay there.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.sim.histories.planted import Patch, fault
 
 @fault("disk-use", profile="kept_for_seconds_in_short_segments")
 def segments_of_mirrors_stay(patch: Patch) -> None:
-    """Of a mirrored log the segments below the log start are not deleted (D46)."""
+    """The segments of a mirrored log below its log start are not deleted (D46)."""
 
     def delete(self: LogRetention, now: int, partitions: list[Partition]) -> None:
         original(self, now, [partition for partition in partitions if not self.is_mirrored(partition)])
@@ -25,7 +25,7 @@ def segments_of_mirrors_stay(patch: Patch) -> None:
 
 @fault("disk-use", profile="kept_for_seconds_at_the_source")
 def snapshots_of_segments_stay(patch: Patch) -> None:
-    """The files about a segment stay when it is deleted."""
+    """The other files of a segment stay when it is deleted."""
     patch(segment_list, "delete_segment_files", lambda store, base_offset: None)
 
 
@@ -37,7 +37,7 @@ def log_starts_of_leaders_are_passed_over(patch: Patch) -> None:
 
 @fault("disk-use", profile="kept_for_seconds_after_the_stop")
 def retention_ends_with_a_mirror(patch: Patch) -> None:
-    """A log that was mirrored once is left alone by its own retention after the stop as well (D46)."""
+    """A log that was mirrored once is excluded from its own retention even after the stop (D46)."""
     known: dict[object, None] = {}
 
     def is_mirrored(self: LogRetention, partition: Partition) -> bool:

@@ -1,6 +1,6 @@
-"""Faults planted into what followers answer to consumers (KIP-392).
+"""Faults planted into followers' responses to consumers (KIP-392).
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def _end_at_followers(patch: Patch, end_of: Any) -> None:
 
 @fault("duplicate-at-offset", profile="two_of_three_die")
 def followers_answer_beyond_their_high_watermark(patch: Patch) -> None:
-    """A follower answers consumers with all that it has."""
+    """A follower returns consumers all of its records."""
     _end_at_followers(patch, lambda log: log.log_end_offset)
 
 
 @fault("aborted-read", profile="transactions_in_racks")
 def followers_answer_beyond_their_last_stable_offset(patch: Patch) -> None:
-    """A follower answers read_committed consumers up to its high watermark."""
+    """A follower serves read_committed consumers up to its high watermark."""
     _end_at_followers(patch, lambda log: log.high_watermark)
 
 
 @fault("duplicate-at-offset", profile="failback_without_a_follower")
 def followers_answer_before_their_leader_has_answered_them(patch: Patch) -> None:
-    """A follower of a mirrored partition answers consumers in each leader epoch from its beginning on (D57)."""
+    """A follower of a mirrored partition serves consumers from the beginning of each leader epoch on (D57)."""
 
     def withholds(self: Any, partition: Any, components: Any) -> Any:
         return partition.is_leader and original(self, partition, components)

@@ -1,4 +1,4 @@
-"""Faults planted into the coordinator of groups and the sync of offsets; planted.py says what a fault is."""
+"""Faults planted into the coordinator of groups and the sync of offsets: rows of FAULTS in planted.py."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.sim.histories.planted import Patch, fault
 
 @fault("offset-lost", profile="coordinators_die")
 def coordinators_answer_at_once(patch: Patch) -> None:
-    """A commit is acknowledged once it is in the coordinator's log, whatever the ISR has (D48)."""
+    """A commit is acknowledged once it is in the coordinator's log, before the ISR has it (D48)."""
     patch(CoordinatorRuntime, "_await", lambda self, now, led, shard, draft: self._answer(now, draft.answers))
 
 
 @fault("aborted-offset", profile="members_transform")
 def aborted_offsets_count(patch: Patch) -> None:
-    """An ABORT marker makes a transaction's offsets the group's, as a COMMIT marker does."""
+    """An ABORT marker commits the offsets of a transaction, like a COMMIT marker."""
     original = patch(
         Offsets, "end_transaction", lambda self, producer_id, *, commit: original(self, producer_id, commit=True)
     )
@@ -29,25 +29,25 @@ def aborted_offsets_count(patch: Patch) -> None:
 
 @fault("exactly-once", profile="members_transform")
 def unstable_offsets_are_told(patch: Patch) -> None:
-    """A member is told what the group had committed before a transaction that is still open (KIP-447)."""
+    """A member gets the group's offsets from before a transaction that is still open (KIP-447)."""
     original = patch(View, "__init__", lambda self, offsets, is_stable: original(self, offsets, False))
 
 
 @fault("double-ownership", profile="members_come_and_go")
 def generations_do_not_count(patch: Patch) -> None:
-    """A member that was left behind goes on committing."""
+    """A member of an earlier generation continues to commit."""
     patch(ClassicGroup, "commit_error", lambda self, *_, **__: ErrorCode.NONE)
 
 
 @fault("double-ownership", profile="members_come_and_go")
 def members_get_the_leaders_share(patch: Patch) -> None:
-    """Every member is given what the leader has assigned to itself."""
+    """Every member gets the leader's own assignment."""
     original = patch(ClassicGroup, "synced", lambda self, _: original(self, self.members[self.leader]))
 
 
 @fault("offset-regression", profile="groups_are_mirrored")
 def old_offsets_are_synced(patch: Patch) -> None:
-    """Every third time the sync commits what the source told it at first."""
+    """Every third time the sync commits the source's first offsets."""
     first: dict[str, Any] = {}
     calls = 0
 

@@ -1,6 +1,6 @@
-"""Faults planted into what brokers hold and remember, which loses records only once more goes wrong.
+"""Faults planted into brokers' state, which lose records only after another failure.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tests.sim.histories.planted import Patch, fault
 
 @fault("stop-epoch", profile="stop_among_long_ones")
 def stops_keep_their_epoch(patch: Patch) -> None:
-    """A stop does not bump the leader epoch, so that numbers in a cut tail are written again (D36)."""
+    """A stop does not bump the leader epoch, so that epoch numbers of a truncated tail are used again (D36)."""
     patch(stopping, "epoch_after_stop", lambda leader_epoch, _: leader_epoch)
 
 
 @fault("epoch-start", profile="failback_to_a_far_replica")
 def epochs_begin_beyond_the_end(patch: Patch) -> None:
-    """After a cut the leader's epoch still begins where its log ended before."""
+    """After a truncation the leader's epoch still begins at its former log end."""
 
     def log_was_cut(self: Partition, now: Any) -> None:
         for follower in self.followers.values():
@@ -38,7 +38,7 @@ def epochs_begin_beyond_the_end(patch: Patch) -> None:
 
 @fault("high-watermark", profile="late_joiner")
 def a_smaller_isr_suffices(patch: Patch) -> None:
-    """The high watermark rises to the leader's log end, whatever its followers have."""
+    """The high watermark rises to the leader's log end, regardless of its followers."""
 
     def advance(self: Partition) -> bool:
         before = self.log.high_watermark
@@ -57,7 +57,7 @@ def open_transactions_are_forgotten(patch: Patch) -> None:
 
 @fault("member-dropped", profile="members_come_and_go")
 def sessions_end_early(patch: Patch) -> None:
-    """A member that is not heard of for a fifth of its session timeout leaves its group."""
+    """A member that is silent for a fifth of its session timeout leaves its group."""
 
     def expect_heartbeat(self: ClassicGroup, member: Any, *, within_ms: int | None = None) -> None:
         original(self, member, within_ms=within_ms or member.session_timeout_ms // 5)
@@ -67,7 +67,7 @@ def sessions_end_early(patch: Patch) -> None:
 
 @fault("offset-committed", profile="members_commit_both_ways")
 def the_last_marker_wins(patch: Patch) -> None:
-    """What a transaction commits replaces what was committed after it."""
+    """Offsets that a transaction commits replace those committed after them."""
 
     def end_transaction(self: Offsets, producer_id: int, *, commit: bool) -> None:
         pending = {name: self._pending.get((producer_id, name)) for name in self._of_producer.get(producer_id, ())}
@@ -94,7 +94,7 @@ def retries_are_renumbered(patch: Patch) -> None:
 
 @fault("session-left", profile="library_misses_answers")
 def sessions_go_on(patch: Patch) -> None:
-    """A fetch session goes on after an answer that never came."""
+    """A fetch session continues after a missing response."""
 
     def reset(self: FetchSession) -> None:
         if not self.id:

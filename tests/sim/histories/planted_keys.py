@@ -1,6 +1,6 @@
-"""Faults planted into the cleaner, and into mirrors of what is cleaned: what they must not remove, nor leave.
+"""Faults planted into the cleaner, and into mirrors of cleaned logs: too much or too little is removed.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from tests.sim.histories.planted import Patch, fault
 
 @fault("key-lost", profile="keys_and_tombstones")
 def latest_values_are_cleaned(patch: Patch) -> None:
-    """The cleaner takes the latest record of a key, too."""
+    """The cleaner also removes the latest record of a key."""
     patch(_Run, "_is_latest", lambda run, record: record.offset > run.offsets.latest.get(record.key, -1))
 
 
 @fault("key-came-back", profile="keys_and_tombstones")
 def tombstones_are_cleaned_alone(patch: Patch) -> None:
-    """The cleaner takes tombstones, and leaves what they have deleted."""
+    """The cleaner removes tombstones, and keeps the records that they have deleted."""
     patch(_Run, "_is_kept", lambda run, record, batch: record.value is not None)
 
 
 @fault("divergence", profile="keys_and_tombstones")
 def one_replica_lacks_a_key(patch: Patch) -> None:
-    """The cleaner takes all values of a key, in one of the replicas."""
+    """The cleaner removes all values of a key, in one of the replicas."""
     first: dict[str, Any] = {}
 
     def is_kept(run: Any, record: Any, batch: Any) -> bool:
@@ -45,7 +45,7 @@ def mirrored_logs_are_left_alone(patch: Patch) -> None:
 
 @fault("copied-needlessly", profile="keys_in_a_mirror_that_lags")
 def copied_again_though_in_step(patch: Patch) -> None:
-    """A mirror copies from scratch where offsets are missing at the source, however short it was away (D64)."""
+    """A mirror copies from scratch if offsets are missing at the source, however short its outage was (D64)."""
     original = patch(
         fetchers, "may_have_missed", lambda mp, log, data, now_ms: original(mp, log, data, now_ms + (1 << 60))
     )
@@ -53,5 +53,5 @@ def copied_again_though_in_step(patch: Patch) -> None:
 
 @fault("compaction-overdue", profile="keys_in_a_mirror")
 def mirrored_logs_are_left_alone_by_their_leaders(patch: Patch) -> None:
-    """No leader has its log cleaned that is mirrored (D46)."""
+    """No leader cleans a mirrored log (D46)."""
     patch(access, "may_compact", lambda context, partition: not access.foreign_epochs(context, partition))

@@ -1,6 +1,6 @@
 """Faults planted into decisions, responses and metrics of nodes; most lose no record by themselves.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ ADD = API_KEYS["AddTopicsToMirror"]
 
 @fault("leader-inactive", profile="killed_at_the_source")
 def fenced_brokers_go_on_leading(patch: Patch) -> None:
-    """A broker that is fenced keeps what it leads."""
+    """A fenced broker keeps its leaderships."""
     patch(elections, "without_replica", lambda *_: None)
 
 
 @fault("shutdown-unknown", profile="stopped_behind_a_slow_line")
 def shutdowns_wait_for_nobody(patch: Patch) -> None:
-    """A broker in controlled shutdown may stop before the others have heard that it leads nothing."""
+    """A broker in controlled shutdown may stop before the others have replayed that it leads nothing."""
 
     def next_state(self: Heartbeats, image: Any, broker: Any, request: Any) -> BrokerState:
         leaves = self.state_of(broker) is BrokerState.CONTROLLED_SHUTDOWN and not image.topics.leads(broker.broker_id)
@@ -60,7 +60,7 @@ def shutdowns_wait_for_nobody(patch: Patch) -> None:
 
 @fault("other-image", profile="read_again")
 def configs_are_not_read_again(patch: Patch) -> None:
-    """A controller that starts again passes over the configs of mirrors in its log."""
+    """A restarted controller ignores the configs of mirrors in its log."""
 
     def metadata_records(batch: Any) -> Any:
         for row in original(batch):
@@ -84,7 +84,7 @@ def images_forget_configs(patch: Patch) -> None:
 
 @fault("unanswered", profile="mirrored")
 def envelopes_stay_unanswered(patch: Patch) -> None:
-    """A controller does not answer orders to add topics to a mirror that brokers pass on to it."""
+    """A controller does not answer forwarded requests to add topics to a mirror."""
 
     def reply(self: Inbound, body: Any) -> None:
         is_order = isinstance(self.body, EnvelopeRequest) and peek_request(self.body.request_data).api_key == ADD
@@ -112,7 +112,7 @@ def snapshots_are_written_side_by_side(patch: Patch) -> None:
     original = patch(SnapshotGenerator, "_write", write)
 
 
-# -- answers ----------------------------------------------------------------------------------------
+# -- responses --------------------------------------------------------------------------------------
 
 
 @fault("answer-code", profile="wanted_by_two")
@@ -143,13 +143,13 @@ def topics_to_come_are_not_described(patch: Patch) -> None:
 
 @fault("metric-failed", profile="goes_out_of_reach")
 def nothing_counts_as_failed(patch: Patch) -> None:
-    """Partitions whose source does not answer are not counted as failed."""
+    """Partitions whose source does not respond are not counted as failed."""
     patch(metrics, "_has_failed", lambda *_: False)
 
 
 @fault("metric-max-lag", profile="mirrored")
 def lags_are_counted_from_zero(patch: Patch) -> None:
-    """The lag of a partition is all that its source has."""
+    """The lag of a partition is the end offset of its source."""
     patch(metrics, "lag_of", lambda context, now, mp: mp.source_offset)
 
 
@@ -158,19 +158,19 @@ def lags_are_counted_from_zero(patch: Patch) -> None:
 
 @fault("stopped-early", profile="deleted_while_mirrored")
 def topics_are_stopped_at_once(patch: Patch) -> None:
-    """A topic is stopped as soon as one answer of the source does not have it (D16)."""
+    """A topic is stopped as soon as one response of the source lacks it (D16)."""
     patch(gone, "CYCLES_MISSING", 1)
 
 
 @fault("refresh-late", profile="goes_out_of_reach")
 def news_wait_for_the_next_cycle(patch: Patch) -> None:
-    """What somebody wants to know of a source is asked for with the next regular refresh."""
+    """Requested news of a source are fetched with the next regular refresh."""
     patch(RefreshPlan, "next_at", lambda self: max(self.not_before, self.regular_at) + 1)
 
 
 @fault("mirror-assignments", profile="mirrored")
 def assignments_are_read_late(patch: Patch) -> None:
-    """A broker takes over into which mirror a topic was put with the change after that."""
+    """A broker applies a topic's change of mirror only with the next change."""
 
     def before_metadata(self: MirrorComponent, now: Any, delta: Any) -> None:
         late.append(delta)
@@ -183,7 +183,7 @@ def assignments_are_read_late(patch: Patch) -> None:
 
 @fault("config-flaps", profile="with_a_config")
 def configs_come_and_go(patch: Patch) -> None:
-    """A config that is as the source has it is removed, and set again in the next cycle."""
+    """A config that equals the source's is removed, and set again in the next cycle."""
 
     def plan(topics: Any, theirs: Any, ours: Any, *others: Any) -> Any:
         made = original(topics, theirs, ours, *others)
@@ -197,7 +197,7 @@ def configs_come_and_go(patch: Patch) -> None:
 
 @fault("synced-unmirrored", profile="altered_and_removed")
 def configs_come_after_the_removal(patch: Patch) -> None:
-    """What a sync asks of the controller for one topic arrives with what it asks for another, and passes (D75)."""
+    """A sync's request to the controller for one topic is sent with that for another, and reported as done (D75)."""
     held: list[AskController] = []
 
     def ask(self: AskController, context: Any, source: Any, now: Any, on_answer: Any) -> None:
@@ -216,7 +216,7 @@ def configs_come_after_the_removal(patch: Patch) -> None:
 
 @fault("synced-again", profile="mirrored")
 def syncs_end_troubles_that_never_were(patch: Patch) -> None:
-    """A sync that succeeds reports its recovery although it had not failed."""
+    """A sync that succeeds reports a recovery although it had not failed."""
 
     def tell(self: Reports, kind: Any, scope: str, problems: Any, left_out: Any = None) -> None:
         original(self, kind, scope, problems or {"its source": ""}, left_out)
@@ -226,5 +226,5 @@ def syncs_end_troubles_that_never_were(patch: Patch) -> None:
 
 @fault("late-timer", profile="read_again")
 def fetches_are_repeated_in_the_past(patch: Patch) -> None:
-    """A broker that was not answered asks for metadata again at once, by a timer for a moment that is over."""
+    """A broker without a response fetches metadata again immediately, by a timer in the past."""
     patch(metadata_follower, "RETRY_MS", -metadata_follower.RETRY_MS)

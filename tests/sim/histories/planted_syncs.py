@@ -1,6 +1,6 @@
-"""Faults planted into what comes from a source's metadata: growth, configs, offsets of groups, deletion.
+"""Faults planted into the syncs of a source's metadata: growth, configs, offsets of groups, deletion.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.sim.histories.planted import Patch, fault
 
 
 def nothing() -> Any:
-    """A script that asks nothing."""
+    """A script without requests."""
     yield from ()
 
 
@@ -39,7 +39,7 @@ def growth_is_not_followed(patch: Patch) -> None:
 
 @fault("stuck-state", profile="grown_and_altered")
 def configs_are_copied_once(patch: Patch) -> None:
-    """A topic has the configs with which it was created, whatever the source alters (D17)."""
+    """A topic keeps the configs of its creation, although the source changes them (D17)."""
     patch(cycle, "sync_configs", lambda *_: nothing())
 
 
@@ -58,14 +58,14 @@ def configs_are_never_taken_back(patch: Patch) -> None:
 
 @fault("stuck-state", profile="filters_altered")
 def filters_are_read_once(patch: Patch) -> None:
-    """A mirror goes by the filters that it had when it was looked at first (D17)."""
+    """A mirror keeps using its first filters (D17)."""
     first: dict[str, Any] = {}
     original = patch(MirrorView, "rules", lambda self: first.setdefault(self.mirror, original(self)))
 
 
 @fault("stuck-state", profile="filters_altered")
 def offsets_of_groups_stay_behind(patch: Patch) -> None:
-    """What a group has committed is copied once, and not again when it has moved (D17)."""
+    """The committed offsets of a group are copied once, and not again after they have moved (D17)."""
     original = patch(
         groups, "plan", lambda theirs, ours, *rest: original(theirs, {g: o for g, o in ours.items() if not o}, *rest)
     )
@@ -76,7 +76,7 @@ def offsets_of_groups_stay_behind(patch: Patch) -> None:
 
 @fault("stuck-state", profile="kept_for_seconds_at_the_source")
 def log_start_of_the_source_ignored(patch: Patch) -> None:
-    """A mirror keeps what its source has deleted by age (D46)."""
+    """A mirror keeps records that its source has deleted by age (D46)."""
     patch(MirrorFetchers, "raise_log_start", lambda self, mp: None)
 
 
@@ -97,7 +97,7 @@ def deletion_at_the_source_goes_unnoticed(patch: Patch) -> None:
 
 @fault("mirrored-lost", profile="created_anew_at_the_source")
 def another_topic_is_followed(patch: Patch) -> None:
-    """A mirror goes by the names of its source's topics, whatever their ids (D16)."""
+    """A mirror identifies its source's topics by name, regardless of their ids (D16)."""
     for module in (driver, metadata_sync, topics):
         patch(module, "is_same_topic", lambda *_: True)
 
@@ -112,13 +112,13 @@ def another_topic_is_followed(patch: Patch) -> None:
 
 @fault("epoch-regression", profile="mirrored_again")
 def epochs_of_a_deleted_topic_are_forgotten(patch: Patch) -> None:
-    """A topic that is mirrored again begins in epoch 0, as if its id had never been there (D49)."""
+    """A topic that is mirrored again begins in epoch 0, as if its id were new (D49)."""
     patch(Topics, "first_leader_epoch", lambda self, topic_id: 0)
 
 
 @fault("changed-by-restart", profile="killed_in_the_end")
 def committed_offsets_not_loaded(patch: Patch) -> None:
-    """A group coordinator that starts does not read which offsets were committed."""
+    """A group coordinator that starts does not load the committed offsets."""
 
     def replay(self: Any, record: Any, key: Any, value: Any) -> None:
         if not loads:
@@ -138,7 +138,7 @@ def committed_offsets_not_loaded(patch: Patch) -> None:
 
 @fault("described-wrong", profile="killed_in_the_end")
 def log_end_described_as_its_last_record(patch: Patch) -> None:
-    """DescribeMirrors tells the offset of the last record for the log end offset."""
+    """DescribeMirrors returns the offset of the last record as the log end offset."""
 
     def detail(context: Any, now: Any, mp: Any) -> Any:
         found = original(context, now, mp)
@@ -150,7 +150,7 @@ def log_end_described_as_its_last_record(patch: Patch) -> None:
 
 @fault("described-wrong", profile="killed_in_the_end")
 def last_mirrored_epoch_described_of_the_log(patch: Patch) -> None:
-    """DescribeMirrors of a stopped partition tells the latest epoch of its log for the last mirrored one."""
+    """DescribeMirrors of a stopped partition returns the latest epoch of its log as the last mirrored one."""
 
     def detail(context: Any, now: Any, mp: Any) -> Any:
         found, partition = original(context, now, mp), context.replicas.partitions.led(mp.tp)

@@ -1,6 +1,6 @@
-"""Faults planted into what is ordered of mirrors, and into what a failback cuts.
+"""Faults planted into requests about mirrors, and into the truncations of a failback.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _REMOVED = {Wish.PAUSE: Wish.REMOVE}
 
 @fault("failback-copies-again", profile="failback_to_a_far_replica")
 def failback_cuts_from_scratch(patch: Patch) -> None:
-    """Who is failed back copies everything, whatever the source has settled (D11, D31)."""
+    """A failback copies everything, although the source has a settled epoch (D11, D31)."""
     patch(preparing, "least_cut", lambda log, epoch: FROM_SCRATCH)
 
 
 @fault("config-regression", profile="grown_and_altered")
 def configs_of_an_earlier_cycle_come_again(patch: Patch) -> None:
-    """Every other cycle of the config sync goes by what the source had at first (D17)."""
+    """Every other cycle of the config sync uses the source's first configs (D17)."""
     first: dict[str, Any] = {}
     cycles: list[None] = []
 

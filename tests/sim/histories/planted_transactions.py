@@ -1,6 +1,6 @@
-"""Faults planted into what logs remember and keep, and into transaction coordinators.
+"""Faults planted into the state of logs, and into transaction coordinators.
 
-They are rows of tests/sim/histories/planted.py, which says what a fault is.
+They are rows of FAULTS in tests/sim/histories/planted.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLAN = "transactions_that_time_out"
 
 @fault("producers", profile=PLAN)
 def four_batches_are_kept(patch: Patch) -> None:
-    """A log remembers one batch less of each producer than may come again."""
+    """A log stores one batch of each producer less than it must recognise."""
     patch(producer_entry, "BATCHES_RETAINED", 4)
 
 
@@ -59,5 +59,5 @@ def transactions_end_without_markers(patch: Patch) -> None:
 
 @fault("retention-overdue", profile="kept_for_seconds_at_the_source")
 def old_segments_stay(patch: Patch) -> None:
-    """Old segments are looked for, and none is ever deleted."""
+    """Old segments are searched, but none is ever deleted."""
     patch(retention, "deletable", lambda segments, rule, high_watermark: 0)

@@ -1,4 +1,4 @@
-"""Coverage counts what happens and changes nothing; its rows are whole, and each that was marked is marked rightly."""
+"""Coverage counts events and changes nothing; its rows are complete, and marked rows are marked correctly."""
 
 from __future__ import annotations
 

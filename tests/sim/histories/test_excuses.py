@@ -1,4 +1,4 @@
-"""Excuses of checkers, one at a time: each holds for what it is there for, and for nothing next to it."""
+"""Excuses of checkers, one at a time: each applies to its own case, and to no similar one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
     ("lost_at", "readable_at", "written_to", "held_after", "spans"),
     [
         (15, 25, "a", False, True),
-        (15, 25, "a", True, False),  # It was still there after the stay: something else took it.
+        (15, 25, "a", True, False),  # It was still there after the stay: another event removed it.
         (15, 18, "a", False, False),  # Both were written before the stay ended.
         (21, 25, "a", False, False),  # Both were written after it.
         (20, 25, "a", False, False),
@@ -109,7 +109,7 @@ def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
     ("acknowledged", "lost"),
     [
         (ack("v", 5, 30), False),
-        (ack("v", 8, 30), True),  # Sent again, it stands elsewhere: the first one is lost.
+        (ack("v", 8, 30), True),  # Its second copy is elsewhere: the first one is lost.
         (ack("v", 5, 9), True),  # Before the election.
         (ack("v", 5, 30, broker=2), True),  # By a leader that was deposed.
     ],
@@ -145,9 +145,9 @@ def test_a_tombstone_in_doubt_silences_what_may_lie_below_it(offset: int, sent_a
     ("here", "differs"),
     [
         ([row(0, "x"), row(1, "y"), row(2, "z")], False),
-        ([row(0, "x"), row(1, "y", crc=9), row(2, "z")], False),  # The cleaner wrote the batch again.
+        ([row(0, "x"), row(1, "y", crc=9), row(2, "z")], False),  # The cleaner rewrote the batch.
         ([row(0, "x"), row(1, "other"), row(2, "z")], True),
-        ([row(0, "x"), row(2, "other")], False),  # It was cleaned: what is left is no beginning.
+        ([row(0, "x"), row(2, "other")], False),  # It was cleaned: the rest is no prefix.
         ([row(1, "other"), row(2, "z")], False),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
         (TRANSACTION_TOPIC, [("a", {7: 50})], True),
         (TRANSACTION_TOPIC, [("a", {8: 50})], False),  # A producer that commits nothing for the group.
         (TRANSACTION_TOPIC, [("b", {7: 50})], False),
-        (TRANSACTION_TOPIC, [("a", {7: 250})], False),  # What was lost is younger.
+        (TRANSACTION_TOPIC, [("a", {7: 250})], False),  # The lost records are younger.
     ],
 )
 def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
@@ -201,7 +201,7 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
 @pytest.mark.decision("D45")
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_what_mirrors_wrote_down_is_lost_with_its_topic(is_stopped: bool) -> None:
-    """Brokers that start again find neither the last mirrored epochs nor the lineages."""
+    """Restarted brokers find neither the last mirrored epochs nor the lineages."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = [OFTEN, Step(100, "create_mirror", there), Step(200, "add", there)]
     steps += [Step(4_000, "remove", there)] if is_stopped else []

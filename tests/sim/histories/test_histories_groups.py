@@ -1,4 +1,4 @@
-"""Groups and clients of `kmirror.client` in histories: what they did is in the account, and nothing is found."""
+"""Groups and clients of `kmirror.client` in histories: their actions are in the account, without findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compacted topics in histories: keys that repeat, tombstones that go in time, and what replicas have in common."""
+"""Compacted topics in histories: repeated keys, expiring tombstones, and the common records of replicas."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_clients_of_the_library_write_to_few_keys_as_well() -> None:
 
 @pytest.mark.decision("D73")
 def test_tombstones_that_a_mirror_got_late_stay_for_replicas_that_are_away_for_a_moment() -> None:
-    """The line is down for less than `delete.retention.ms`, and then a replica, across the time at which they go."""
+    """The line is down for less than `delete.retention.ms`, and then a replica, while the tombstones expire."""
     plan = keys_and_tombstones()
     steps = [
         replace(step, args={**step.args, "value": "8000"}) if step.args.get("name") == "delete.retention.ms" else step
@@ -150,7 +150,7 @@ def test_a_replica_may_lack_markers_of_what_was_not_committed() -> None:
 
 
 def test_a_replica_that_missed_an_abort_gives_the_record_once_the_producer_commits_again() -> None:
-    """As in Kafka: the marker is gone when the replica comes back, and the next one ends what it has open."""
+    """As in Kafka: the marker is gone when the replica returns, and the next one ends its open transaction."""
     plan = keys_and_tombstones()
     clients = (
         ClientPlan("p0", "long", "a", ("t0",), 150, {"keys": 200, "tombstones": 0, "timeout_ms": 20_000}),

@@ -1,4 +1,4 @@
-"""Producers of histories with several batches in flight, with answers that are lost, and logs of small segments."""
+"""Producers of histories with several batches in flight, with lost responses, and logs of small segments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIGS = {**draw(0).clusters[0].configs, "min.insync.replicas": "1", "transacti
 
 
 def busy(kind: str, *steps: Step, brokers: int = 3, **options: int) -> Outcome:
-    """Run one producer for some seconds, while the steps are carried out."""
+    """Run one producer for some seconds, together with the steps."""
     clients = (ClientPlan("p", kind, "a", ("t",), 200, options), ClientPlan("c", "read_committed", "a", ("t",), 150))
     nothing = Step(9_000, "turn", {"clients": "p", "cluster": "a"})
     clusters = (ClusterPlan("a", brokers, brokers, CONFIGS),)
@@ -28,7 +28,7 @@ def busy(kind: str, *steps: Step, brokers: int = 3, **options: int) -> Outcome:
 
 @pytest.fixture
 def duplicates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets an offset for each batch that a leader recognised as one it has."""
+    """Return a list that receives an offset for each batch that a leader recognised as a duplicate."""
     found: list[int] = []
     original = PartitionLog.append_as_leader
 
@@ -78,7 +78,7 @@ def test_answers_that_are_lost_are_answered_again_as_duplicates(kind: str, dupli
 
 
 def test_logs_are_cut_across_the_borders_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cluster a writes on while b, which mirrors it, does not reach it and takes over; then a fails back."""
+    """Cluster b, which mirrors a, loses the connection while a is written to, and takes over; then a fails back."""
     crossed: list[int] = []
     original = SegmentList.truncate_to
 

@@ -1,4 +1,4 @@
-"""Clients that ask whatever can be asked, batches that are written in rare ways, nodes that end in order."""
+"""Clients that send every kind of request, rare ways to write batches, clean shutdowns of nodes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ READS = ClientPlan("c", "read_committed", "a", ("t",), 150)
 
 
 def quiet(*clients: ClientPlan, steps: tuple[Step, ...] = (), brokers: int = 2, ends_ms: int = 9_000) -> Outcome:
-    """Run clients of one cluster for some seconds, while the steps are carried out."""
+    """Run clients of one cluster for some seconds, together with the steps."""
     clusters = (ClusterPlan("a", brokers, brokers, QUIET),)
     return run_history(Plan(3, "test", clusters, {}, clients, steps, ends_ms, 20_000, {"t": "1@a"}), coverage=True)
 
 
-# -- questions --------------------------------------------------------------------------------
+# -- requests ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("about", ABOUT)
@@ -39,7 +39,7 @@ def test_every_question_is_answered_and_every_code_has_a_row(about: str) -> None
 
 
 def test_what_is_asked_as_a_node_or_wanted_by_mistake_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the controller decides is in its metadata log: with such questions it is as long as without."""
+    """All decisions of the controller are in its metadata log: with such requests it is as long as without."""
     counts: list[list[str]] = []
     look = Scene.end_span
 

@@ -1,4 +1,4 @@
-"""Histories run: the same plan is the same run, shrunk plans run too, and what is written down is what happened."""
+"""Runs of histories: equal plans give equal runs, shrunk plans run too, and the account is correct."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ READERS = tuple(ClientPlan(f"c-{name}", "read_committed", name, ("t",), 200) for
 
 
 def states(outcome: Outcome, cluster: str) -> list[str]:
-    """Return the states that a cluster's partition came to, each once in a row."""
+    """Return the states of a cluster's partition, without repetitions."""
     found: list[str] = []
     for seen in outcome.account.states:
         if seen.cluster == cluster and seen.tp == TP and found[-1:] != [seen.state]:
@@ -199,7 +199,7 @@ def test_what_never_comes_to_rest_is_told_with_its_reason() -> None:
 
 
 def test_an_order_about_two_topics_is_answered_for_each() -> None:
-    """Cluster b has another topic u of its own, which is refused; t is mirrored all the same, and stays."""
+    """Cluster b has its own topic u, which is refused; t is mirrored nevertheless, and stays."""
     both: dict[str, Value] = {**AB, "topics": "t,u"}
     made = [(200, "create_topic", {"cluster": name, "topic": "u", "partitions": 1}) for name in "ab"]
     outcome = play(

@@ -1,4 +1,4 @@
-"""Histories of three and four clusters: what is drawn, and which orders operators do not give."""
+"""Histories of three and four clusters: drawn plans, and orders that operators do not give."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_plan_that_says_nothing_of_rings_closes_them() -> None:
 
 
 def test_a_link_that_stopped_closes_no_ring() -> None:
-    """Over b and c the topic comes back to a, with every link stopped before the next one begins."""
+    """Through b and c the topic returns to a, with every link stopped before the next one begins."""
     there, on, back = order("m", "a", "b"), order("m2", "b", "c"), order("m3", "c", "a")
     outcome = run_history(
         plan(

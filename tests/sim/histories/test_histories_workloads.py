@@ -1,4 +1,4 @@
-"""What the kinds of clients leave in the log of a quiet cluster: each its own trace."""
+"""Records of each kind of client in the log of a quiet cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DescribeMirrors says whenever logs are looked at is held against what is there."""
+"""DescribeMirrors responses at each observation of the logs are compared with the logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sim.histories.test_planted_faults import by_hand, client, killed_in_t
 
 
 def still_mirrored() -> Plan:
-    """Cluster b mirrors what a writes to the end."""
+    """Cluster b mirrors a to the end."""
     plan = killed_in_the_end()
     return replace(plan, steps=plan.steps[:-1], clients=plan.clients[:-1], restart={})
 
@@ -36,7 +36,7 @@ def test_a_mirror_that_came_to_rest_has_no_lag_and_no_reason(outcome: Outcome) -
 
 @pytest.mark.decision("D38")
 def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
-    """Cluster b has a topic of that name of its own; its leader there dies once the mirror has given the topic up."""
+    """Cluster b has its own topic of that name; its leader there dies after the mirror has given the topic up."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = (
         Step(100, "create_mirror", there),
@@ -54,7 +54,7 @@ def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
 
 @pytest.mark.decision("D62")
 def test_a_broker_describes_by_its_own_clock() -> None:
-    """Its clock is ahead of the world's; by that one no answer of the source would ever be old."""
+    """Its clock is ahead of the world's, by which no response of the source would ever be old."""
     steps = (
         Step(50, "set_clock", {"cluster": "b", "broker": 1, "ahead_ms": 60_000}),
         *still_mirrored().steps,

@@ -92,7 +92,7 @@ def test_a_mirror_is_throttled_and_catches_up() -> None:
 
 
 def kept(ahead_ms: int) -> Plan:
-    """Return a plan in which records are kept for an hour, and the leader's clock leaps by `ahead_ms`."""
+    """Return a plan in which records are kept for an hour, and the leader's clock is set forward by `ahead_ms`."""
     where: dict[str, Value] = {"cluster": "a", "topic": "t"}
     leaps = [(5_000, "set_clock", {"cluster": "a", "broker": n, "ahead_ms": ahead_ms}) for n in (1, 2)]
     found = plan(
@@ -142,7 +142,7 @@ def test_a_slow_clock_is_no_excuse_for_an_open_transaction(monkeypatch: pytest.M
 
 
 def site_without_power(flush_every: str) -> Plan:
-    """Return a plan in which all of cluster a loses power three times, for a moment each."""
+    """Return a plan in which all brokers of cluster a lose power three times, for a moment each."""
     found = plan(*((at_ms, "lose_site_power", {"cluster": "a", "for_ms": 300}) for at_ms in (3_000, 7_000, 11_000)))
     flushed = {"log.flush.interval.messages": flush_every}
     return replace(

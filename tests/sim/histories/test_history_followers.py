@@ -1,4 +1,4 @@
-"""Consumers of histories read from followers (KIP-392), each kind of them, and are given what leaders have."""
+"""Consumers of histories, of every kind, read from followers (KIP-392), and get the leaders' records."""
 
 from __future__ import annotations
 

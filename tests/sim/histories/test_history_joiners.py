@@ -1,4 +1,4 @@
-"""A replica that joins the ISR is looked at in that moment: it has all that is committed, and nothing else."""
+"""A replica that joins the ISR is checked at that moment: it has all committed records, and no others."""
 
 from __future__ import annotations
 

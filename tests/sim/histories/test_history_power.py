@@ -1,4 +1,4 @@
-"""Sites that lose their power and what their topics had not flushed: that much may go, and nothing else."""
+"""Power losses of sites: unflushed records of their topics may be lost, and no others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_a_site_had_not_flushed_may_go_with_its_power(outcome: Outcome) -> 
 
 
 def found(outcome: Outcome, change: Callable[[PowerLoss], PowerLoss]) -> set[str]:
-    """Return which checkers find something if the losses of power had been others."""
+    """Return the checkers with findings if the power losses had been different."""
     account: Account = replace(outcome.account, power_losses=[change(loss) for loss in outcome.account.power_losses])
     return {anomaly.checker for anomaly in judge(account, outcome.plan)[0]}
 

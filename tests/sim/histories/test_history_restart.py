@@ -1,4 +1,4 @@
-"""After the end of a history every node restarts, and what it then says is compared with what it said before."""
+"""After the end of a history every node restarts, and its state is compared with that before."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_node_ends_in_order_and_all_is_as_before() -> None:
 
 
 def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other checkers would compare it with logs of before the restart (full 10253)."""
+    """Other checkers would compare it with logs from before the restart (full 10253)."""
     write, numbers = Restart._write, list[int]()
 
     def writes(self: Restart) -> None:
@@ -62,7 +62,7 @@ def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatc
 
 
 def test_a_state_that_is_not_read_again_is_found_whatever_the_topic_owes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A topic of which it is open in which mirror it is owes nothing; its state is read all the same (full 700503)."""
+    """A topic whose mirror is ambiguous has no expected state; its state is read nevertheless (full 700503)."""
     end = Restart._end
 
     def ends(self: Restart, is_meant: Callable[[int], bool]) -> None:
@@ -116,7 +116,7 @@ def with_a_record_that_was_gone(account: Account) -> Account:
 
 
 def with_a_later_log_start(account: Account) -> Account:
-    """Another replica leads, which excuses nothing: no record was to be deleted."""
+    """Another replica leads, which excuses nothing: no record had to be deleted."""
     log = account.after_restart.logs["a", T0]
     later = replace(log, log_start_offset=log.log_start_offset + 1, broker=log.broker + 1)
     logs = {**account.after_restart.logs, ("a", T0): later}

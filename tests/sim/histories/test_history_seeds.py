@@ -17,7 +17,7 @@ COVERING_FILE = PLANS / "covering.jsonl"
 
 
 def kept(path: Path) -> dict[str, Plan]:
-    """Return the plans in a file, by profile and seed. A seed draws another one as soon as profiles change."""
+    """Return the plans in a file, by profile and seed. A seed draws another plan when profiles change."""
     plans = map(Plan.from_json, path.read_text().splitlines())
     return {f"{plan.profile}-{plan.seed}": plan for plan in plans}
 
@@ -25,7 +25,7 @@ def kept(path: Path) -> dict[str, Plan]:
 ONCE_FAILED = kept(PLANS / "once-failed.jsonl")
 """Histories in which the engine, or the judge, was wrong."""
 COVERING = kept(COVERING_FILE)
-"""Histories that were chosen because together they reach most rows of coverage (tests/sim/histories/covering.py)."""
+"""Histories that together reach most rows of coverage (tests/sim/histories/covering.py)."""
 KINDS = (
     "transactions",
     "control",
@@ -38,15 +38,15 @@ KINDS = (
 )
 SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(20), range(500, 510), range(2)
 REACHED: list[dict[str, int]] = []
-"""What each history has reached whose seed or plan is fixed."""
+"""Coverage of each history with a fixed seed or plan."""
 FAILED: list[str] = []
 """Those of them that were not clean."""
 
 
 def run_fixed(*, seed: int = 0, profile: str = "full", plan: Plan | None = None) -> None:
-    """Run a history that is the same every time, and keep what it has reached."""
+    """Run a history that is the same every time, and store its coverage."""
     name = f"{plan.profile}-{plan.seed}" if plan else f"{profile}-{seed}"
-    FAILED.append(name)  # Until it has proved clean.
+    FAILED.append(name)  # Until it is known to be clean.
     REACHED.append(assert_history_clean(seed=seed, profile=profile, plan=plan, coverage=True).coverage)
     FAILED.remove(name)
 
@@ -58,7 +58,7 @@ def test_small_histories(first: int) -> None:
 
 
 def seeded() -> list[tuple[str, int]]:
-    """Return profile and seed of the histories that are named by a seed."""
+    """Return profile and seed of the histories that are given by a seed."""
     return [
         *(("smoke", seed) for seed in SMALL),
         *(("full", seed) for seed in OF_EVERY_KIND),
@@ -67,7 +67,7 @@ def seeded() -> list[tuple[str, int]]:
 
 
 def new_seeds() -> list[int]:
-    """Return where the tens of new seeds begin that KMIRROR_HISTORIES asks for."""
+    """Return the first seeds of the tens of new seeds that KMIRROR_HISTORIES requests."""
     first = time.time_ns()
     return [first + ten for ten in range(0, int(os.environ.get("KMIRROR_HISTORIES", "0")), 10)]
 
@@ -77,7 +77,7 @@ def test_histories_of_every_kind(first: int) -> None:
     for seed in range(first, first + 10):
         if first in OF_EVERY_KIND:
             run_fixed(seed=seed, profile="full")
-        else:  # A new seed is another one each time: what it reaches does not count.
+        else:  # A new seed differs each time: its coverage does not count.
             assert_history_clean(seed=seed, profile="full")
 
 
@@ -98,7 +98,7 @@ def test_histories_that_reach_rows_of_coverage(name: str) -> None:
 
 
 def test_what_these_histories_reach() -> None:
-    """Every row of coverage is reached, but for those that are marked; it needs the tests before."""
+    """Every row of coverage is reached, except for marked ones; this needs the tests before."""
     assert FAILED == [], "what is reached is not known: these histories failed"
     fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)
     if len(REACHED) < fixed:
@@ -115,16 +115,16 @@ def test_what_these_histories_reach() -> None:
 
 @pytest.mark.decision("D45")
 def test_a_mirror_of_a_cluster_that_fails_back() -> None:
-    """The source is cut, and gets another cluster's records under an epoch number that it had used itself."""
+    """The source truncates, and gets another cluster's records under an epoch number that it had used itself."""
     assert_history_clean(plan=PLANS / "mirror-of-a-failback.json")
 
 
 def test_a_partition_that_the_source_lacks_waits_with_its_open_transactions() -> None:
-    """It was added while its topic was not mirrored; read-only again, it takes no markers."""
+    """It was added while its topic was not mirrored; read-only again, it gets no markers."""
     assert_history_clean(plan=PLANS / "partition-that-the-source-lacks.json")
 
 
 @pytest.mark.decision("D36")
 def test_a_stop_that_finds_the_producer_reset_of_the_one_before() -> None:
-    """It bumps the leader epoch all the same: else nobody is told any more who wrote the log."""
+    """It bumps the leader epoch nevertheless: otherwise the writers of the log are not reported any more."""
     assert_history_clean(plan=PLANS / "stop-finds-older-reset.json")

@@ -1,4 +1,4 @@
-"""Traps of histories: what they wait for is seen, what they do is done, and one may wait for another."""
+"""Traps of histories: their events are seen, their actions are run, and one may wait for another."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_sight_is_seen_where_it_happens() -> None:
 
 
 def test_a_second_failure_comes_in_the_window_that_the_first_one_opened() -> None:
-    """A follower is lost, then the leader when the ISR has shrunk, then its heir 100 ms after the election."""
+    """A follower is lost, then the leader when the ISR has shrunk, then its successor 100 ms after the election."""
     outcome = run_history(
         plan(
             *BEGIN,

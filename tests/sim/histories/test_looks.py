@@ -1,4 +1,4 @@
-"""Which partitions are looked at, and how often: those that something happened to."""
+"""Partitions that are checked, and how often: only changed ones."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Stage:
     destination: StagedCluster
     mirror: Mirror
     looks: list[str] = field(default_factory=list)
-    """What was looked at since it was last cleared."""
+    """Checks since the list was last cleared."""
     most: int = 0
-    """The most looks that one event took."""
+    """The most checks in one event."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 
 
 def mirror_all(stage: Stage) -> None:
-    """Bring every partition to MIRRORING, and let what follows come to rest."""
+    """Bring every partition to MIRRORING, and wait until the clusters are idle."""
     stage.mirror.add_topics(TOPICS)
     stage.mirror.catch_up()
     stage.simulation.run_for(span_s=3)
@@ -111,7 +111,7 @@ def test_no_event_looks_at_more_partitions_than_its_budget(stage: Stage, monkeyp
 
 
 def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) -> None:
-    """One timer for all of them: it was one for each."""
+    """One timer for all of them; it was one for each."""
 
     def refuse(now: Instant, inbound: Inbound) -> None:
         inbound.reply(DescribeMirrorsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
@@ -130,7 +130,7 @@ def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) 
 
 
 def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the new leader has read the state, followers' fetches go on without a look at the partition (D30)."""
+    """Until the new leader has read the state, followers' fetches continue without a check of the partition (D30)."""
     simulation, held_back, looked = Simulation(seed=1), [], []
     load, look_at = StateLoader.load, fetch._Fetch._look_at
 

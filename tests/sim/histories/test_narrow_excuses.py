@@ -1,4 +1,4 @@
-"""Checkers find faults in histories in which an unclean election took other records than the fault did."""
+"""Checkers find faults in histories in which an unclean election lost other records than the fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TP = TopicPartition("t0", 0)
 
 
 def after_an_unclean_election(plan: Plan) -> Plan:
-    """Have broker 2 of cluster a lead t0, without what it missed, before the steps of `plan` begin."""
+    """Let broker 2 of cluster a lead t0, without the records it missed, before the steps of `plan` begin."""
     t0 = {"cluster": "a", "topic": "t0"}
     election = (
         Step(300, "alter_topic", {**t0, "name": "unclean.leader.election.enable", "value": "true"}),
@@ -38,7 +38,7 @@ def after_an_unclean_election(plan: Plan) -> Plan:
 
 
 def _later(step: Step) -> Step:
-    """Return a step of the plan as it is done after the election, for which the brokers of a have changed roles."""
+    """Return the step of the plan after the election, in which the brokers of a have swapped roles."""
     args = dict(step.args)
     if args.get("cluster") == "a" and "broker" in args:
         args["broker"] = 3 - int(args["broker"])
@@ -46,7 +46,7 @@ def _later(step: Step) -> Step:
 
 
 def failover() -> Plan:
-    """Cluster b mirrors transactions that overlap, stops amid them, and is written to."""
+    """Cluster b mirrors transactions that overlap, stops during them, and is written to."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = (
         Step(100, "create_mirror", there),
@@ -93,7 +93,7 @@ def test_an_unclean_election_alone_is_excused(name: str) -> None:
 
 
 def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> None:
-    """A read_committed consumer is given a record of a transaction that nobody asked to commit."""
+    """A read_committed consumer gets a record of a transaction without a request to commit."""
     outcome = run_history(after_an_unclean_election(failover()))
     account, heir = outcome.account, outcome.account.heirs[0]
     aborted = [value for row in account.transactions.values() if row.asked != "commit" for value in row.values]
@@ -107,7 +107,7 @@ def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> No
 
 
 def coordinator_without_the_latest() -> Plan:
-    """Broker 2 misses what transactions' coordinators wrote last, and leads their partition; t0 waits for broker 1."""
+    """Broker 2 misses the last records of coordinators of transactions, and leads their partition; t0 waits for 1."""
     topic = {"cluster": "a", "topic": TRANSACTION_TOPIC}
     steps = (
         Step(1_000, "alter_topic", {**topic, "name": "unclean.leader.election.enable", "value": "true"}),
@@ -122,7 +122,7 @@ def coordinator_without_the_latest() -> Plan:
 
 
 def test_a_coordinator_that_lacked_records_excuses_their_transactions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No coordinator ends what was abandoned; of that the new one lacked some, and had the rest."""
+    """No coordinator ends abandoned transactions; the new one lacked some of them, and had the others."""
     plan = coordinator_without_the_latest()
     right = run_history(plan)
     assert right.anomalies == [] and not right.account.crash and right.account.heirs == []

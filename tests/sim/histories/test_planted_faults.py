@@ -1,4 +1,4 @@
-"""Each planted fault is found by the checkers that exist for it."""
+"""Each planted fault is found by the checkers made for it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.sim.histories.planted import FAULTS, Fault, planted
 
 
 def by_hand(steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 2) -> Plan:
-    """One topic `t0` with one partition, at first in cluster a."""
+    """One topic `t0` with one partition, initially in cluster a."""
     configs = {
         "min.insync.replicas": "1",
         "broker.heartbeat.interval.ms": "300",
@@ -64,24 +64,24 @@ BROKER_2_FAR = Step(4_000, "line_slow", {"one": "a-1", "other": "a-2", "ms": 800
 
 
 def late_joiner() -> Plan:
-    """Broker 2 comes back over a slow line; broker 1 dies before broker 2 has what it missed."""
+    """Broker 2 returns over a slow line; broker 1 dies before broker 2 has caught up."""
     dies = Step(LATE_MS, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000})
     return by_hand((BROKER_2_AWAY, BROKER_2_FAR, dies), [client("p0", "plain")])
 
 
 def read_while_late() -> Plan:
-    """Broker 2 comes back over a slow line, and a consumer reads from broker 1 all the while."""
+    """Broker 2 returns over a slow line, while a consumer reads from broker 1."""
     return by_hand((BROKER_2_AWAY, BROKER_2_FAR), [client("p0", "plain"), client("c0", "read_uncommitted")])
 
 
 def late_answer() -> Plan:
-    """The brokers do not reach each other for longer than a producer waits for an answer."""
+    """The brokers lose their connection for longer than a producer waits for a response."""
     apart = Step(1_000, "line_down", {"one": "a-1", "other": "a-2", "for_ms": 4_000})
     return by_hand((apart,), [client("p0", "idempotent")])
 
 
 def power_lost() -> Plan:
-    """Each broker in turn loses power, with a slow line between them, so that each has what the other has not yet."""
+    """Each broker in turn loses power, with a slow line between them, so that each has records that the other lacks."""
     steps = [Step(500, "line_slow", {"one": "a-1", "other": "a-2", "ms": 400, "for_ms": 9_000})]
     steps += [
         Step(at, "lose_power", {"cluster": "a", "broker": broker, "for_ms": 300})
@@ -91,7 +91,7 @@ def power_lost() -> Plan:
 
 
 def each_other() -> Plan:
-    """Cluster b has mirrored from a; then each is ordered to mirror from the other, and b is away for a moment."""
+    """Cluster b has mirrored a; then each is ordered to mirror the other, and b is unreachable for a moment."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
     return by_hand(
@@ -118,14 +118,14 @@ def each_other_again() -> Plan:
 
 
 def stop_among_long_ones() -> Plan:
-    """Cluster b mirrors long transactions that overlap, and stops amid them."""
+    """Cluster b mirrors long transactions that overlap, and stops during them."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(STOP_MS, "remove", there)
     return by_hand(steps, [client(f"p{number}", "long") for number in range(5)], clusters="ab", brokers=1)
 
 
 def orders_while_away() -> Plan:
-    """Cluster a writes; its topic is added to a mirror and removed again while the source is out of reach."""
+    """Cluster a writes; its topic is added to a mirror and removed again while the source is unreachable."""
     order = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
     away = Step(800, "line_down", {"one": "a", "other": "b", "for_ms": 5_000})
     steps = Step(300, "create_mirror", order), away, Step(1_500, "add", order), Step(2_500, "remove", order)
@@ -133,7 +133,7 @@ def orders_while_away() -> Plan:
 
 
 def mirror_of_a_failback() -> Plan:
-    """Cluster c mirrors a; a fails back from b, in an epoch that it had used itself, while c does not reach it."""
+    """Cluster c mirrors a; while c is disconnected, a fails back from b, in an epoch that it had used itself."""
     there, again, back = (
         {"mirror": "m", "source": source, "destination": destination, "topics": "t0"}
         for source, destination in ("ab", "ac", "ba")
@@ -154,18 +154,18 @@ def mirror_of_a_failback() -> Plan:
 
 
 def paused_for_a_while() -> Plan:
-    """Cluster b mirrors what a writes, and its topic is paused in the midst of it."""
+    """Cluster b mirrors a, and its topic is paused for a while."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(4_000, "pause", there)
     return by_hand((*steps, Step(8_000, "resume", there)), [client("p0", "plain")], clusters="ab", brokers=1)
 
 
 OFTEN = Step(50, "alter_cluster", {"cluster": "b", "name": "mirror.metadata.refresh.interval.ms", "value": "1000"})
-"""Cluster b looks at what its sources have every second."""
+"""Cluster b refreshes its sources' metadata every second."""
 
 
 def grown_and_altered() -> Plan:
-    """Cluster b mirrors what a writes; the source's topic gets partitions, and has a config altered."""
+    """Cluster b mirrors a; the source's topic gets more partitions and another config."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     at = {"cluster": "a", "topic": "t0"}
     steps = (
@@ -183,7 +183,7 @@ def grown_and_altered() -> Plan:
 
 
 def filters_altered() -> Plan:
-    """Cluster b mirrors what a writes; a config is excluded, and a group let through, once the mirror has run."""
+    """Cluster b mirrors a; later a config is excluded, and a group is included."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     filters = {"mirror": "m", "destination": "b", "name": "mirror.groups.include"}
     steps = (
@@ -198,7 +198,7 @@ def filters_altered() -> Plan:
 
 
 def kept_for_seconds(cluster: str) -> Plan:
-    """Cluster b mirrors what a writes; one of the two has the topic's records deleted by their age."""
+    """Cluster b mirrors a; in one of the two the topic's records are deleted by age."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     at = {"cluster": cluster, "topic": "t0"}
     excluded = {"name": "mirror.topic.properties.exclude", "value": "retention.ms,segment.ms"}
@@ -218,17 +218,17 @@ def kept_for_seconds(cluster: str) -> Plan:
 
 
 def kept_for_seconds_at_the_source() -> Plan:
-    """Cluster a deletes records by their age, and b, which would keep them, begins where a does."""
+    """Cluster a deletes records by age, and b, which would keep them, follows a's log start."""
     return kept_for_seconds("a")
 
 
 def kept_for_seconds_at_the_destination() -> Plan:
-    """Cluster b is configured to delete records by their age, and does not as long as it mirrors."""
+    """Cluster b is configured to delete records by age, and does not while it mirrors."""
     return kept_for_seconds("b")
 
 
 def kept_for_seconds_in_short_segments() -> Plan:
-    """As `kept_for_seconds_at_the_source`, and b rolls its segments every second, whatever the topic's configs say."""
+    """Like `kept_for_seconds_at_the_source`, and b rolls its segments every second, despite the topic's configs."""
     plan = kept_for_seconds("a")
     return replace(
         plan, clusters=tuple(replace(row, configs={**row.configs, "log.roll.ms": "1000"}) for row in plan.clusters)
@@ -236,14 +236,14 @@ def kept_for_seconds_in_short_segments() -> Plan:
 
 
 def kept_for_seconds_after_the_stop() -> Plan:
-    """As `kept_for_seconds_at_the_destination`, but b's mirror stops, and its own retention holds from then on."""
+    """Like `kept_for_seconds_at_the_destination`, but b's mirror stops, and its own retention applies from then on."""
     plan = kept_for_seconds("b")
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     return replace(plan, steps=(*plan.steps[:-2], Step(6_000, "remove", there)))
 
 
 def deleted_records_of_followers() -> Plan:
-    """Cluster b mirrors what a writes, with two replicas each; records are deleted at a."""
+    """Cluster b mirrors a, with two replicas each; records are deleted at a."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     gone = {"cluster": "a", "topic": "t0", "partition": 0, "offset": 10}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(4_000, "delete_records", gone)
@@ -251,7 +251,7 @@ def deleted_records_of_followers() -> Plan:
 
 
 def looked_at_late() -> Plan:
-    """Cluster b mirrors what a writes for twelve seconds, before anybody looks."""
+    """Cluster b mirrors a for twelve seconds before the first observation."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(14_000, "remove", there)
     plan = by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
@@ -259,14 +259,14 @@ def looked_at_late() -> Plan:
 
 
 def source_out_of_reach() -> Plan:
-    """As `looked_at_late`, but b does not reach a from the second second on."""
+    """Like `looked_at_late`, but b cannot reach a from the second second on."""
     plan = looked_at_late()
     apart = Step(2_000, "line_down", {"one": "a", "other": "b", "for_ms": 12_500})
     return replace(plan, steps=(*plan.steps[:2], apart, *plan.steps[2:]))
 
 
 def deleted_at_the_source() -> Plan:
-    """Cluster b mirrors what a writes, until a's topic is deleted."""
+    """Cluster b mirrors a, until a's topic is deleted."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     gone = Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})
     steps = OFTEN, Step(100, "create_mirror", there), Step(200, "add", there), gone
@@ -274,7 +274,7 @@ def deleted_at_the_source() -> Plan:
 
 
 def created_anew_at_the_source() -> Plan:
-    """As `deleted_at_the_source`, but at once there is another topic of that name."""
+    """Like `deleted_at_the_source`, but another topic of that name is created immediately."""
     plan = deleted_at_the_source()
     anew = Step(5_100, "create_topic", {"cluster": "a", "topic": "t0", "partitions": 1})
     return replace(plan, steps=(*plan.steps, anew))
@@ -295,7 +295,7 @@ def mirrored_again() -> Plan:
 
 
 def mirror_of_a_deleted_mirror() -> Plan:
-    """As `mirror_of_a_failback`; but a fails over again, and its mirror of b is deleted, before c reaches a."""
+    """Like `mirror_of_a_failback`; but a fails over again, and its mirror of b is deleted, before c reaches a."""
     plan = mirror_of_a_failback()
     back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
     steps = [
@@ -307,7 +307,7 @@ def mirror_of_a_deleted_mirror() -> Plan:
 
 
 def failback_to_a_far_replica() -> Plan:
-    """Both clusters write in epoch 1; a fails back, and its leader dies before its other replica, far away, has cut."""
+    """Both clusters write in epoch 1; a fails back, and its leader dies before its other, far replica has truncated."""
     there, back = (
         {"mirror": "m", "source": source, "destination": destination, "topics": "t0"}
         for source, destination in ("ab", "ba")
@@ -329,7 +329,7 @@ def failback_to_a_far_replica() -> Plan:
 
 
 def keys_and_tombstones() -> Plan:
-    """A topic of cluster a is compacted; one client writes to few keys of it and leaves, another one goes on."""
+    """A topic of cluster a is compacted; one client writes to few of its keys and leaves, another one continues."""
     configs = {
         "min.cleanable.dirty.ratio": "0.01",
         "segment.ms": "300",
@@ -346,7 +346,7 @@ def keys_and_tombstones() -> Plan:
 
 
 def keys_in_a_mirror() -> Plan:
-    """The same, and cluster b mirrors the topic for longer than one run of the cleaner takes."""
+    """The same, and cluster b mirrors the topic for longer than one run of the cleaner."""
     plan = keys_and_tombstones()
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), *plan.steps
@@ -354,7 +354,7 @@ def keys_in_a_mirror() -> Plan:
 
 
 def keys_in_a_mirror_that_lags() -> Plan:
-    """The same, but the line is down for some seconds, which is not as long as tombstones stay."""
+    """The same, but the line is down for some seconds, which is shorter than the retention of tombstones."""
     plan = keys_in_a_mirror()
     steps = [
         replace(step, args={**step.args, "value": "60000"}) if step.args.get("name") == "delete.retention.ms" else step
@@ -365,14 +365,14 @@ def keys_in_a_mirror_that_lags() -> Plan:
 
 
 def deposed_and_does_not_know() -> Plan:
-    """Cluster b mirrors what a writes; its leader is out of its controller's reach, and the next one stops."""
+    """Cluster b mirrors a; its leader cannot reach its controller, and the next leader stops."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = (
         Step(100, "create_mirror", there),
         Step(200, "add", there),
         Step(1_000, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 3_500}),
         Step(6_000, "line_down", {"one": "b-2", "other": "b-100", "for_ms": 9_000}),
-        *(Step(at, "remove", there) for at in (9_000, 11_000, 13_000)),  # All logs are looked at before each.
+        *(Step(at, "remove", there) for at in (9_000, 11_000, 13_000)),  # All logs are observed before each.
     )
     plan = replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=17_000)
     soon = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
@@ -380,7 +380,7 @@ def deposed_and_does_not_know() -> Plan:
 
 
 def source_leader_deposed() -> Plan:
-    """Cluster b mirrors what a writes, and reaches only the broker of a that was deposed and does not know it."""
+    """Cluster b mirrors a, and reaches only the broker of a that was deposed and does not know it."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     apart = [{"one": "a-1", "other": other, "for_ms": 15_000} for other in ("a-2", "a-100")]
     apart += [{"one": "a-2", "other": other, "for_ms": 15_000} for other in ("b-1", "b-2")]
@@ -389,13 +389,13 @@ def source_leader_deposed() -> Plan:
         Step(100, "create_mirror", there),
         Step(200, "add", there),
         *(Step(2_000, "line_down", args) for args in apart),
-        Step(16_000, "remove", there),  # All logs are looked at before it.
+        Step(16_000, "remove", there),  # All logs are observed before it.
     )
     return replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=18_000)
 
 
 def killed_in_the_end(way: str = "kill") -> Plan:
-    """Cluster b mirrors what a writes, and stops; a group commits at a. Then every node dies, and starts again."""
+    """Cluster b mirrors a, and stops; a group commits at a. Then every node dies, and is restarted."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(3_000, "remove", there)
     reader = replace(client("c0", "read_committed"), options={"group": "g"})
@@ -454,7 +454,7 @@ QUICK = "smoke", *PLANS
 
 KEPT = Path(__file__).parents[2] / "data" / "histories" / "planted.jsonl"
 DRAWN = {(plan.profile, plan.seed): plan for plan in map(Plan.from_json, KEPT.read_text().splitlines())}
-"""Histories as they were drawn when a fault was first found in them; a seed draws another one when profiles change."""
+"""Histories as drawn when a fault was first found in them; a seed draws another one when profiles change."""
 
 
 def run(profile: str, seed: int) -> Outcome:

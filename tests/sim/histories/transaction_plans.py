@@ -1,4 +1,4 @@
-"""Plans in which transactions are short and long, and some are left to time out."""
+"""Plans with short and long transactions, and some that time out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONFIGS = {
 
 
 def transactions_that_time_out() -> Plan:
-    """Cluster a writes transactions, and some are never ended; one of its brokers is away for a while."""
+    """Cluster a writes transactions, and some are never ended; one of its brokers is down for a while."""
     kinds = {"p0": "abandoned", "p1": "overlapping", "p2": "short"}
     clients = [ClientPlan(name, kind, "a", ("t0",), 100, {"timeout_ms": 2_500}) for name, kind in kinds.items()]
     return Plan(

@@ -1,4 +1,4 @@
-"""Hooks that let a broker act, and have their say in its answer; and which of the requests that match they take."""
+"""Hooks that change a response after the broker has acted; and the requests to which a hook applies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["stage"]
 
 @pytest.mark.parametrize("refused", [False, True])
 def test_an_answer_is_late_and_what_the_broker_did_is_not(stage: Stage, refused: bool) -> None:
-    """A hook's own answer waits as well."""
+    """A hook's own response waits too."""
     stage.hooks.on(ProduceRequest, times=1).delay(300, applied=True)
     held = stage.hooks.on(ProduceRequest, times=1).hold(applied=True)
     if refused:

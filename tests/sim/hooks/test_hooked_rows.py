@@ -1,4 +1,4 @@
-"""A hook on a topic touches that topic alone, in the answer of every API and version."""
+"""A hook on a topic affects that topic alone, in the response of every API and version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.sim.stage import ONE_BROKER
 
 
 def rows_of(struct: Struct, topic: str | None = None) -> Iterator[tuple[str | None, int | None, int]]:
-    """Yield the rows of an answer that has topics, each with its error; nested partitions after their topic."""
+    """Yield the rows of a response with topics, each with its error; nested partitions after their topic."""
     for field in type(struct).FIELDS:
         if not (field.is_array and field.type == "struct"):
             continue
@@ -59,7 +59,7 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
     hooks = Hooks()
     request = by_key(row.key).request
     partition = 0 if names_partitions(request) else None
-    code = ErrorCode.TELEMETRY_TOO_LARGE  # No broker says this by itself.
+    code = ErrorCode.TELEMETRY_TOO_LARGE  # No broker returns this by itself.
     with (
         Simulation(row.key) as simulation,
         Cluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks) as a,

@@ -1,4 +1,4 @@
-"""Hooks in a cluster: what a client is answered, what the broker has done, and in which order."""
+"""Hooks in a cluster: responses to clients, effects in the broker, and their order."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TP = TopicPartition("orders", 3)
 
 
 class Wire:
-    """A client that sends without waiting, and keeps what comes back: correlation ids, -1 for a link that closed."""
+    """A client that sends without waiting, and records responses: correlation ids, -1 for a closed link."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -78,7 +78,7 @@ class Wire:
         return number
 
     def ask(self, body: Message, version: int, *, within_ms: float = 100, node: int = 1) -> Message | None:
-        """Send, let some time pass, and return the answer; None if there is none."""
+        """Send, let some time pass, and return the response; None if there is none."""
         number = self.send(body, version, node=node)
         self.run(within_ms)
         return self.answers.get(number)
@@ -114,7 +114,7 @@ def produce(partitions: Any = (3,), *, acks: int = -1, topic_id: Any = None) -> 
 
 
 def codes(answer: Message | None) -> dict[int, int]:
-    """Return the error of each partition in an answer to Produce, Fetch or ListOffsets."""
+    """Return the error of each partition in a response to Produce, Fetch or ListOffsets."""
     assert isinstance(answer, ProduceResponse | FetchResponse | ListOffsetsResponse)
     if isinstance(answer, ProduceResponse):
         return {row.index: row.error_code for topic in answer.responses for row in topic.partition_responses}
@@ -359,7 +359,7 @@ def test_an_error_does_not_overtake_the_answer_before_it(stage: Stage) -> None:
 
 
 def test_many_requests_behind_a_held_one_are_not_read(stage: Stage) -> None:
-    """And are answered in order once it goes on."""
+    """They are answered in order after its release."""
     held = stage.hooks.on(ProduceRequest, times=1).hold()
     numbers = [stage.wire.send(produce(), 9) for _ in range(30)]
     stage.wire.run(50)
@@ -409,7 +409,7 @@ def test_what_follows_a_produce_without_acks_is_served(stage: Stage) -> None:
     assert stage.wire.order == [number] and stage.end() == 1
 
 
-# -- who is taken -----------------------------------------------------------------------------
+# -- selection of requests --------------------------------------------------------------------
 
 
 def test_replication_goes_on_unless_nodes_are_meant() -> None:

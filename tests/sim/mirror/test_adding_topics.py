@@ -1,4 +1,4 @@
-"""Topics are added to a mirror again: only from STOPPED, and what cannot be told now can be asked again (D6)."""
+"""Topics are added to a mirror again: only from STOPPED; a temporary error can be retried (D6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def begun() -> Pair:
 
 
 def coordinator(p: Pair) -> int:
-    """Return the broker of B that keeps the state of the partition."""
+    """Return the broker of B that stores the state of the partition."""
     [broker_id] = p.b.living()[:1]
     key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
     shard = p.b.component(broker_id).context.coordinator.shard_of(key)
@@ -36,7 +36,7 @@ def coordinator(p: Pair) -> int:
 
 
 def add(p: Pair, *, to: int) -> AddTopicsToMirrorResponse:
-    """Ask one broker of B, once."""
+    """Send the request to one broker of B, once."""
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
     reply = p.b.client.call(p.b.endpoint(to), request)
     assert isinstance(reply, AddTopicsToMirrorResponse)
@@ -44,7 +44,7 @@ def add(p: Pair, *, to: int) -> AddTopicsToMirrorResponse:
 
 
 def test_while_a_state_cannot_be_read_the_answer_is_to_ask_again() -> None:
-    """Nothing is wrong with the request, so it must not look so; an admin client repeats it."""
+    """The request is valid, so the error must be retriable; an admin client repeats it."""
     p = begun()
     p.fail_over()
     victim = coordinator(p)
@@ -87,7 +87,7 @@ def test_a_paused_topic_is_in_its_mirror_still() -> None:
 
 @pytest.mark.decision("D26")
 def test_a_client_does_not_create_what_a_mirror_is_to_create() -> None:
-    """With an id of its own it would be another topic, and the mirror FAILED."""
+    """With a new id it would be another topic, and the mirror FAILED."""
     p = pair(logs=WrittenLogs(LOGS), b_configs={"auto.create.topics.enable": "true"})
     p.there.create()
     p.there.add_topics([TOPIC])

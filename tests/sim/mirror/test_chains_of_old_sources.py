@@ -1,4 +1,4 @@
-"""Mirrors of a mirror of a source without topic ids: which of its topics do they have a copy of (D53)?"""
+"""Mirrors of a mirror of a source without topic ids: the topic that they have copied (D53)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.decision("D53")
 
 FORMER = WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1", "r2")]})
 LATER = ("o0", "o1", "o2", "o3", "o4", "o5", "o6", "o7")
-"""Another topic of this name: its log has passed the former one's end, in the same leader epoch."""
+"""Another topic of this name: its log is longer than the former one's, in the same leader epoch."""
 
 
 def mirror_of(source: StagedCluster, destination: StagedCluster, name: str) -> Mirror:
@@ -50,9 +50,9 @@ def delete_at_b(p: OldPair) -> None:
 
 
 def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, upgraded: bool = False) -> None:
-    """Have b copy another topic of the name; before that its former one is deleted here too, or stays.
+    """Let b copy another topic of the name; before that its former one is deleted here too, or stays.
 
-    If the source is upgraded, that is when ours has been made already, without an id of the source's.
+    If the source is upgraded, this is after b's topic has been created, without an id of the source's.
     """
     p.fail_over()
     if deleted:
@@ -72,7 +72,7 @@ def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, up
 
 
 def assert_copied(*mirrors: Mirror) -> None:
-    """Every replica of the chain has what the source has, and nothing of the former topic."""
+    """Every replica of the chain has the source's records, and none of the former topic."""
     for mirror in mirrors:
         assert_equal(mirror)
 

@@ -1,4 +1,4 @@
-"""Compacted topics that are failed over with lag, and back: every key keeps a value (D63)."""
+"""Compacted topics after a failover with lag and a failback: every key keeps a value (D63)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_CLEANER = {"log.cleaner.enable": "false"}
 
 
 def mirrored_keys(keys: str, *, brokers: int = 1, more: Mapping[str, str] | None = None) -> Pair:
-    """Return two clusters whose cleaners run only when told to, with a record of each key in both."""
+    """Return two clusters whose cleaners run only on request, with a record of each key in both."""
     p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs=NO_CLEANER)
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
     p.a.alter(TOPIC, {**BY_KEY, **(more or {})})
@@ -33,7 +33,7 @@ def mirrored_keys(keys: str, *, brokers: int = 1, more: Mapping[str, str] | None
 
 
 def failed_over(*, lag: str, brokers: int = 1, new_epoch: bool = False) -> Pair:
-    """Fail over after b has mirrored a to d at 0 to 3; a has `lag` above, in a leader epoch of its own if wanted."""
+    """Fail over after b has mirrored a to d at 0 to 3; a has `lag` above, if wanted in another leader epoch."""
     p = mirrored_keys("abcd", brokers=brokers)
     p.simulation.line(p.a, p.b).take_down()
     if new_epoch:
@@ -45,7 +45,7 @@ def failed_over(*, lag: str, brokers: int = 1, new_epoch: bool = False) -> Pair:
 
 
 def clean(*logs: PartitionLog) -> None:
-    """Have the cleaner go through some replicas of a log: each cleans its own when it likes."""
+    """Compact some replicas of a log: each broker cleans its replica independently."""
     for log in logs:
         log.roll(log.log_end_offset)
         assert log.compact(log.now_ms) is not None
@@ -69,7 +69,7 @@ def test_a_log_that_was_cleaned_above_the_cut_is_copied_from_scratch(new_epoch: 
 @pytest.mark.parametrize("new_epoch", [False, True], ids=["cut where the logs part", "cut to the epoch"])
 @pytest.mark.parametrize("cleans", [False, True])
 def test_nothing_is_copied_again_where_nothing_can_be_missing(new_epoch: bool, cleans: bool) -> None:
-    """Keys of the lag that were new supersede nothing below the cut."""
+    """New keys in the lag supersede nothing below the truncation."""
     p = failed_over(lag="efef", new_epoch=new_epoch)
     if cleans:
         clean(*logs_of(p.a))
@@ -80,7 +80,7 @@ def test_nothing_is_copied_again_where_nothing_can_be_missing(new_epoch: bool, c
 
 @pytest.mark.decision("D59")
 def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
-    """Each fetch is answered with the divergence again, while the state cannot be written."""
+    """Each fetch returns the divergence again, while the state cannot be written."""
     p = failed_over(lag="abcd")
     clean(*logs_of(p.a))
     p.back.create()
@@ -120,7 +120,7 @@ def test_a_follower_that_cleaned_further_than_its_leader_copies_from_it(new_epoc
 
 
 def test_all_replicas_are_cut_where_the_leader_cleaned_further() -> None:
-    """A follower's log alone would be sound, but the leader that copies anew must not have others beside it."""
+    """A follower's log alone would be correct, but all replicas of a leader that copies from scratch must be equal."""
     p = failed_over(lag="abcd", brokers=3)
     clean(p.a.log())
     p.fail_back()
@@ -165,7 +165,7 @@ def test_a_leader_that_dies_on_the_way_leaves_it_to_the_next(step: str) -> None:
 
 
 def test_a_replica_that_leads_uncleanly_and_missed_the_cut_has_all_copied_from_scratch() -> None:
-    """It owes a cut above which its own cleaner was; the others have made it, and follow once more (D30)."""
+    """It still has to truncate below its cleaner's offset; the others have done it, and follow again (D30)."""
     p = failed_over(lag="abcd", brokers=3, new_epoch=True)
     victim = next(replica for replica in p.a.replicas(TP).values() if not replica.is_leader)
     clean(victim.log)
@@ -192,11 +192,11 @@ def test_a_replica_that_leads_uncleanly_and_missed_the_cut_has_all_copied_from_s
 
 
 STAY_MS = 20_000
-"""`delete.retention.ms` of what is mirrored."""
+"""`delete.retention.ms` of the mirrored topic."""
 
 
 def deleted_at_b(*, stays: bool, others: str = "efef") -> Pair:
-    """Fail over without lag, delete a at b, have b's cleaner remove the tombstone if it may, and fail back."""
+    """Fail over without lag, delete a at b, let b's cleaner remove the tombstone if it may, and fail back."""
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.fail_over()
     for key, value in ((b"a", None), *((key.encode(), b"new") for key in others)):
@@ -256,7 +256,7 @@ def test_nothing_is_copied_again_where_no_offset_is_missing() -> None:
 
 @pytest.mark.decision("D64")
 def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
-    """No record was written for a minute, so the last one proves nothing; a fetch that the line lost takes 30 s."""
+    """No record was written for a minute, so the last one proves nothing; a fetch lost by the line takes 30 s."""
     p = mirrored_keys("abcd", more={"delete.retention.ms": "45000"})
     p.simulation.run_for(span_s=60)
     write_keys(p.a, "e")
@@ -274,7 +274,7 @@ def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
 
 
 def delete_unseen(p: Pair, *, span_s: float = 30) -> None:
-    """Delete a at the source and have the tombstone removed, while the mirror is away."""
+    """Delete a at the source and remove the tombstone, while the mirror is disconnected."""
     Producer(p.a).send({TP: [RecordData(key=b"a", value=None)]})
     write_keys(p.a, "e")
     p.simulation.run_for(span_s=1)

@@ -1,4 +1,4 @@
-"""A compacted topic goes back and forth between two clusters: the latest committed value of each key is never lost."""
+"""A compacted topic is mirrored there and back repeatedly: the latest committed value of each key is never lost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Latest = dict[bytes | None, bytes]
 
 
 def latest(log: PartitionLog) -> Latest:
-    """Return what a committed reader of the whole log takes for the latest value of each key."""
+    """Return the latest value of each key for a read_committed reader of the whole log."""
     found: dict[int, tuple[bytes | None, bytes | None]] = {}
     undecided: dict[int, dict[int, tuple[bytes | None, bytes | None]]] = {}
     for batch in log.batches():
@@ -42,7 +42,7 @@ def latest(log: PartitionLog) -> Latest:
 
 
 class Story:
-    """Two clusters, of which one takes writes; `wanted` is what its clients were acknowledged."""
+    """Two clusters; one of them accepts writes. `wanted` are the acknowledged values."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -52,7 +52,7 @@ class Story:
         self.writable: StagedCluster = self.pair.a
         self.wanted: Latest = {}
         self.count = 0
-        self.write()  # D25: a mirror that stops before it has anything would leave the only copy where it is.
+        self.write()  # D25: a mirror that stops before it has any records would leave the only copy where it is.
         self.pair.begin()
 
     def run_for(self, most_s: float) -> None:
@@ -92,7 +92,7 @@ class Story:
         settle(cluster)
 
     def move(self, mirror: Mirror, back: Mirror) -> None:
-        """Fail over, write there, and begin the way back."""
+        """Fail over, write there, and start the mirror back."""
         mirrored(mirror)
         self.check()
         self.pair.fail_over(mirror)
@@ -130,7 +130,7 @@ def test_no_key_is_lost_and_none_comes_back(seed: int) -> None:
 @pytest.mark.decision("D29")
 @pytest.mark.decision("D46")
 def test_a_value_outlives_a_transaction_that_replaces_it_and_is_aborted_by_the_stop() -> None:
-    """It ends above the mirror's last stable offset, where another one is open; the stop cuts its second record."""
+    """It ends above the mirror's LSO, where another one is open; the stop truncates its second record."""
     p = pair(brokers=1, a_configs={"log.cleaner.enable": "false"}, b_configs=CLEANER)
     p.a.place_topic(TOPIC, replicas=[[1]])
     p.a.alter(TOPIC, BY_KEY)

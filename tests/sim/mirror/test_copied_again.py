@@ -1,4 +1,4 @@
-"""A mirror copies a compacted log from scratch: those that mirror it follow the new copy (D69)."""
+"""A mirror copies a compacted log from scratch: its own mirrors follow the new copy (D69)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mirror_of(source: StagedCluster, destination: StagedCluster, name: str) -> M
 
 
 def chain(brokers: int = 1) -> tuple[Pair, StagedCluster]:
-    """Return a, which b mirrors, which c mirrors; b was paused while a deleted a key, whose tombstone is gone."""
+    """Return a, mirrored by b, mirrored by c; a key was deleted at a while b was paused, and its tombstone is gone."""
     p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, **ONE_BATCH})
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
     p.a.alter(TOPIC, {**BY_KEY, "delete.retention.ms": str(STAY_MS)})
@@ -44,7 +44,7 @@ def chain(brokers: int = 1) -> tuple[Pair, StagedCluster]:
 
 
 def copied_in_part(p: Pair, c: StagedCluster) -> None:
-    """Have b copy a part of a's log again, and c come to the end of that part."""
+    """Let b copy a part of a's log again, and c all of that part."""
     p.simulation.line(p.b, c).take_down()
     p.there.resume([TOPIC])
     p.run_until(lambda: p.b.log().log_end_offset == 2, "a part")
@@ -109,7 +109,7 @@ def test_a_failback_from_a_mirror_that_had_copied_again_is_one_by_delta() -> Non
 
 @pytest.mark.parametrize("compacted", [True, False])
 def test_a_copy_that_another_mirror_begins_with_counts_for_a_compacted_log(compacted: bool) -> None:
-    """Of a log that is not compacted every copy is the same."""
+    """Without compaction every copy is the same."""
     p = pair(brokers=1)
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
     p.a.alter(TOPIC, BY_KEY if compacted else {})

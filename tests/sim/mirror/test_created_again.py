@@ -1,4 +1,4 @@
-"""A source's topic is deleted and created again while an answer about it, which names it, is on its way (D65)."""
+"""A source's topic is deleted and created again while a response about it, by name, is in flight (D65)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.sim.stage import ONE_BROKER, TOPIC, Pair, StagedCluster, assert_equal
 
 OURS = [(0, "one"), (1, "two"), (2, "three")]
 SYNC = "broker-1-mirror-m"
-"""Client id of all that is asked of the source beside fetches."""
+"""Client id of all requests to the source except fetches."""
 
 
 class Hooked(Pair):

@@ -1,4 +1,4 @@
-"""A mirror is deleted: when that is refused, what goes with it, and what has to stay (D8, D51)."""
+"""Deletion of a mirror: its errors, the state that it removes, and the state that must stay (D8, D51)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def persisted(cluster: StagedCluster) -> list[StateKey]:
 
 
 def tombstones(cluster: StagedCluster) -> list[list[Message]]:
-    """Return for each batch of `__mirror_state` that has any the keys of its tombstones."""
+    """Return the keys of the tombstones in each batch of `__mirror_state` that has any."""
     found = []
     for index in cluster.image.topics[MIRROR_STATE_TOPIC].partitions:
         for batch in cluster.log(TopicPartition(MIRROR_STATE_TOPIC, index)).batches():
@@ -169,7 +169,7 @@ def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> No
     p.b.settle()
     leader = p.b.await_leader(shard).broker_id
     for follower in p.b.broker_ids:
-        if follower != leader:  # It hears nothing of the shard, so no tombstone is committed.
+        if follower != leader:  # It does not replicate the shard, so no tombstone is committed.
             p.simulation.line(p.b.process(follower), p.b.process(leader)).take_down()
     reply = p.b.client.call(p.b.endpoint(leader), DeleteMirrorRequest(mirror_name="m"), 0)
     assert isinstance(reply, DeleteMirrorResponse) and not reply.error_code
@@ -230,7 +230,7 @@ def test_the_states_of_a_topic_go_although_there_is_one_of_its_id_again(monkeypa
 
 @pytest.mark.decision("D8")
 def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
-    """It could not be told from one that a deleted mirror left behind, and would go with those."""
+    """It could not be distinguished from one of a deleted mirror, and would be removed with those."""
     p = failed_over()
     row = PartitionData(partition_index=0, state=MirrorState.PREPARING)
     request = WriteMirrorStatesRequest(mirror_name="n", topics=[TopicData(name=TOPIC, partitions=[row])])
@@ -245,9 +245,9 @@ def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
 @pytest.mark.decision("D51")
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut(replaced: bool) -> None:
-    """Once the list is gone nobody would know that the replica must not rejoin with the records it has.
+    """Without the list no node would know that the replica must not rejoin with its records.
 
-    A broker that is gone for good is replaced by one of its id with empty disks.
+    A broker that is gone for good is replaced by one with the same id and empty disks.
     """
     p = failed_over()
     p.b.settle()
@@ -282,7 +282,7 @@ def assert_same_logs(cluster: StagedCluster) -> None:
 @pytest.mark.decision("D45")
 @pytest.mark.decision("D51")
 def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
-    """Cluster c holds records of a under the epochs that b's records have at a by now."""
+    """Cluster c has records of a under the epochs that b's records have at a by now."""
     p = both_in_one_epoch()
     c = p.third()
     other = Mirror("m", source=p.a, destination=c)
@@ -346,7 +346,7 @@ def test_a_leader_that_never_read_that_it_is_stopped_enters_its_epoch_when_the_m
     p.b.elect()
     leader = p.b.await_leader()
     context = p.b.component(leader.broker_id).context
-    unread = context.partitions[TP].for_new_leader()  # As if its answer had not come yet.
+    unread = context.partitions[TP].for_new_leader()  # As if its response had not come yet.
     unread.busy = True
     context.take_up(unread)
     leader.log.epochs.replace(leader.log.epochs.entries[:-1])

@@ -1,4 +1,4 @@
-"""DescribeMirrors and the truth: a lag that is not known is not 0, and of two leaders the later one is right (D62)."""
+"""DescribeMirrors is correct: an unknown lag is not 0, and of two leaders the later one is right (D62)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row(p: Pair, tp: TopicPartition = TP) -> MirrorRow:
 
 
 def begun() -> Pair:
-    """Return a pair whose mirror has all that the source has."""
+    """Return a pair whose mirror has all of the source's records."""
     p = pair(3, brokers=1)
     p.a.create_topic(TP.topic)
     p.begin()
@@ -58,7 +58,7 @@ def test_the_lag_stays_known_while_nothing_is_written() -> None:
 
 
 def lags_counted(p: Pair) -> tuple[list[float], float]:
-    """Return what the leader's metrics tell of the partition's lag, and of the greatest one."""
+    """Return the leader's metrics of the partition's lag, and of the maximum one."""
     leader = p.b.await_leader(TP).broker_id
     told = p.b.metrics()
     lags = [reading.value for reading in told.find("ConsumerLag", topic=TP.topic, node_id=leader)]
@@ -93,7 +93,7 @@ def test_the_lag_of_a_paused_partition_is_unknown() -> None:
 
 
 def test_the_lag_after_a_pause_is_unknown_until_the_partition_itself_is_answered() -> None:
-    """Answers about other partitions of the fetcher say nothing of it."""
+    """Responses about other partitions of the fetcher do not count for it."""
     p = pair(3, brokers=1)
     topics = (TP.topic, "o0", "o1", "o2")
     for topic in topics:

@@ -28,7 +28,7 @@ from tests.sim.stage import (
 )
 
 OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open"), plain(4, 3, "above")]
-"""A source whose log ends in an open transaction; laid down, its leader epoch becomes 4."""
+"""A source whose log ends in an open transaction; on disk, its leader epoch becomes 4."""
 
 
 PATIENT = {
@@ -37,11 +37,11 @@ PATIENT = {
     "mirror.topic.num.partitions": "1",
     "mirror.topic.replication.factor": "1",
 }
-"""Followers stay in the ISR for a minute while they are down; so long the controller does not take them in again."""
+"""Followers stay in the ISR for a minute while they are down; the controller does not add them again before."""
 
 
 def kill_when(p: Pair, condition: Callable[[], bool], what: str) -> int:
-    """Kill B's leader in the very event after which `condition` holds; returns the broker."""
+    """Kill B's leader in the event after which `condition` holds; return the broker."""
     p.run_until(condition, what)
     victim = p.b.await_leader().broker_id
     p.b.kill(victim)
@@ -88,7 +88,7 @@ def test_leader_dies_while_mirroring_again_and_again() -> None:
     assert [e.epoch for e in p.b.log().epochs.entries] == [e.epoch for e in p.a.log().epochs.entries]
 
 
-# What holds just after each step of STOPPING, in its order (D15).
+# Condition right after each step of STOPPING, in order (D15).
 Step = Callable[[Pair, MirrorPartition], bool]
 STEPS: dict[str, Step] = {
     "persisted": lambda p, mp: p.b.persisted().state is MirrorState.STOPPING,
@@ -101,7 +101,7 @@ STEPS: dict[str, Step] = {
 
 
 def stop_with_a_death_at(p: Pair, step: str) -> list[MirrorRow]:
-    """Remove the topic, kill the leader when its stop has come to `step`, and let the next one finish."""
+    """Remove the topic, kill the leader when its stop has reached `step`, and let the next one finish."""
     p.there.remove_topics([TOPIC])
 
     def reached() -> bool:
@@ -166,9 +166,9 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
 
 
 def apart(batches: list[bytes], end: int) -> tuple[Pair, list[int]]:
-    """Return clusters that mirror up to `end`, and B's followers: the mirrors' state lives where none of them does.
+    """Return clusters that mirror up to `end`, and B's followers: none of them stores the mirrors' state.
 
-    So states can be persisted while the followers are down. Seeds are tried until it is so.
+    So states can be persisted while the followers are down. Seeds are tried until this holds.
     """
     seed = 0
     while True:

@@ -1,4 +1,4 @@
-"""KIP-1279, Exactly-Once Semantics: what a stop keeps of transactions, at every point where replication may end."""
+"""KIP-1279, Exactly-Once Semantics: transactions that a stop keeps, for every offset where replication may end."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ ABORTED_AND_COMMITTED = [
     marker(offset=4, epoch=0, pid=4002, commit=True),
     COMMITTED_AND_ABORTED[5],
 ]
-"""The same with the outcomes exchanged: now the first transaction may not become visible."""
+"""The same with swapped outcomes: now the first transaction must not become visible."""
 
-# Offsets 0 to n-1 have arrived: what the cut to the last stable offset keeps. At 4 the marker of 4001 has arrived, at
-# offset 3, above the first record of 4002, which is open: it is cut, and said once more in our own epoch (D29).
+# Offsets 0 to n-1 have arrived: the offset kept by the truncation to the last stable offset. At 4 the marker of 4001
+# has arrived, at offset 3, above the first record of 4002, which is open: it is truncated, and written again in the
+# destination's epoch (D29).
 KEPT = {0: 0, 1: 0, 2: 0, 3: 0, 4: 2, 5: 5, 6: 6}
 RESET_AT = {1: 0, 2: 0, 3: 0, 4: 3, 5: 5, 6: 6}
 """Nothing was mirrored, so no producer reset is written (D33)."""
@@ -60,7 +61,7 @@ def commit(producer: Producer, *values: str) -> None:
 
 
 def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
-    """Return what a read_committed consumer gets, by Fetch, as a client's fetcher sorts it out."""
+    """Return the records of a read_committed consumer, by Fetch, filtered like in a client."""
     partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
     topic_id = cluster.image.topics[tp.topic].topic_id
     request = FetchRequest(
@@ -88,8 +89,8 @@ def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tupl
 
 
 def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
-    """Take the line down when `count` batches of the table have come across, and fail over."""
-    # One batch to a fetch: the source serves all of it, for there every transaction is decided.
+    """Take the line down when `count` batches of the table have arrived, and fail over."""
+    # One batch in each fetch: the source serves all of it, as every transaction is decided there.
     p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs=ONE_BATCH)
     p.there.create()
     p.there.add_topics([TOPIC])
@@ -97,7 +98,7 @@ def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
     if count:
         p.simulation.line(p.a, p.b).take_down()
     else:
-        p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")  # Too short for who asks with requests.
+        p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")  # Too short to be seen by requests.
         p.simulation.line(p.a, p.b).take_down()
     p.run_until(lambda: p.b.log().high_watermark == count, "the followers")
     assert p.b.log().log_end_offset == count
@@ -123,7 +124,7 @@ def test_stop_keeps_only_decided_transactions(count: int) -> None:
 @pytest.mark.decision("D29")
 @pytest.mark.parametrize("count", range(7))
 def test_stop_never_shows_an_aborted_record(count: int) -> None:
-    """A cut that takes an abort marker and leaves its records would make them visible: nothing is open any more."""
+    """A truncation that removes an abort marker and keeps its records would make them visible: nothing is open then."""
     p = stop_after(count, ABORTED_AND_COMMITTED)
     kept = [(offset, value) for offset, value in [(2, "X=9"), (5, "Z=10")] if offset < KEPT[count]]
     assert read_committed(p.b) == kept
@@ -133,7 +134,7 @@ def test_stop_never_shows_an_aborted_record(count: int) -> None:
 @pytest.mark.kip("1279", "Exactly-Once Semantics")
 @pytest.mark.decision("D12")
 def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None:
-    """The source serves up to its LSO, the first record of 4002: 4001's marker is not mirrored, so 4001 goes too."""
+    """The source serves up to its LSO, the first record of 4002: 4001's marker is not mirrored, so 4001 is lost too."""
     p = pair(logs=WrittenLogs({TOPIC: COMMITTED_AND_ABORTED[:4]}))
     p.there.create()
     p.there.add_topics([TOPIC])
@@ -170,7 +171,7 @@ def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_comm
 @pytest.mark.decision("D15")
 @pytest.mark.kip("1279", "MIRROR_PID_RESET")
 def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> None:
-    """Though two clusters have a range in common: the mirrored log has B's ids, with higher sequences and epochs."""
+    """Although two clusters share a range: the mirrored log has B's ids, with higher sequences and epochs."""
     first = first_producer_id(pair(start=False).b.cluster_id)
     second = first + 1000  # Of the next broker's block.
     log = [

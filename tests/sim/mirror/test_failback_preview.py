@@ -1,4 +1,4 @@
-"""What the preview of a failback says is what the failback removes, whatever happened before."""
+"""The preview of a failback names exactly the records that the failback removes, after any history."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def log_of(cluster: Cluster) -> PartitionLog:
 
 
 def held(log: PartitionLog) -> dict[int, bytes]:
-    """Return the batches of a log by the offset at which they begin."""
+    """Return the batches of a log by their base offset."""
     return {batch.base_offset: bytes(batch.view) for batch in log.any_batches(log.log_start_offset)}
 
 
 def writers_of(cluster: Cluster) -> Stretches:
-    """Return which clusters wrote the leader's log."""
+    """Return the clusters that wrote the leader's log."""
     leader = cluster.leader(TP)
     assert leader is not None
     components = cluster.broker(leader.broker_id).parts.components
@@ -43,7 +43,7 @@ def writers_of(cluster: Cluster) -> Stretches:
 
 
 class Story:
-    """Two clusters and one mirrored topic; writes, elections and failovers in any order, then the way back."""
+    """Two clusters and one mirrored topic; writes, elections and failovers in any order, then the failback."""
 
     def __init__(self, seed: int) -> None:
         self.simulation = Simulation(seed)
@@ -62,7 +62,7 @@ class Story:
             cluster.produce("t", 0, [b"%d" % self.count] * (1 + self.count % 3))
 
     def elect(self, cluster: Cluster) -> None:
-        """Have the partition led in another leader epoch."""
+        """Move the partition to another leader epoch."""
         leader = cluster.leader(TP)
         assert leader is not None
         cluster.stop(leader.broker_id)
@@ -70,12 +70,12 @@ class Story:
         self.simulation.run_until(cluster.is_settled, within_s=60)
 
     def rows(self, source: Cluster, destination: Cluster) -> dict[TopicPartition, MirrorRow]:
-        """Return what the mirror in one direction tells, nothing if it was never created."""
+        """Return the rows of the mirror in one direction, none if it was never created."""
         is_there = any(row.name == "m" for row in Mirror.list(destination))
         return {row.tp: row for row in self.mirror(source, destination).describe()} if is_there else {}
 
     def facts(self, source: Cluster, destination: Cluster) -> FailbackFacts:
-        """Return what is known before `source` is mirrored to `destination`."""
+        """Return the facts before `source` is mirrored to `destination`."""
         rows, own = self.rows(destination, source), self.rows(source, destination)
         writers = [writers_of(cluster) for cluster in (destination, source)]
         return FailbackFacts(
@@ -88,7 +88,7 @@ class Story:
 
 
 def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> int:
-    """Preview a failback from `source` to `destination`, carry it out, and return how many batches it removed."""
+    """Preview a failback from `source` to `destination`, run it, and return the number of batches it removed."""
     before, facts = held(log_of(destination)), story.facts(source, destination)
     said = removed_by(failback_cut(facts), log_of(destination).any_batches(log_of(destination).log_start_offset))
     back = story.mirror(source, destination)
@@ -159,7 +159,7 @@ def test_what_is_told_is_what_goes(seed: int, before: list[str], apart: list[str
             there.catch_up()
     there.pause(["t"])
     story.simulation.run_for(span_s=2)
-    # What A writes now never gets to B; what B writes comes after the failover.
+    # Records that A writes now never reach B; records that B writes come after the failover.
     for step in apart:
         what, _, name = step.partition(" ")
         if what == "elect":
@@ -171,7 +171,7 @@ def test_what_is_told_is_what_goes(seed: int, before: list[str], apart: list[str
         if step == "write b":
             story.write(story.b, 1)
     check_the_way_back(story, story.b, story.a)
-    # And forth again: A fails over with what it has, B goes on for itself.
+    # And in the other direction again: A fails over with its records, B continues alone.
     back = story.mirror(story.b, story.a)
     back.pause(["t"])
     story.simulation.run_for(span_s=2)

@@ -1,4 +1,4 @@
-"""Sources whose `mirror.version` changes while their links live on: what they serve is asked for again (D76)."""
+"""Sources whose `mirror.version` changes while their links stay open: their versions are requested again (D76)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UPGRADE, UNSAFE_DOWNGRADE = 1, 3
 
 
 def set_level(cluster: StagedCluster, level: int) -> None:
-    """Have the level of `mirror.version` changed, and wait until the brokers know."""
+    """Change the level of `mirror.version`, and wait until the brokers know."""
     kind = UPGRADE if level else UNSAFE_DOWNGRADE
     update = FeatureUpdateKey(feature="mirror.version", max_version_level=level, upgrade_type=kind)
     reply = cluster.order(UpdateFeaturesRequest(timeout_ms=30_000, feature_updates=[update]))
@@ -74,7 +74,7 @@ def link(source: StagedCluster, destination: StagedCluster) -> Mirror:
 
 
 def failed_over(source: StagedCluster, destination: StagedCluster) -> None:
-    """Give the destination a copy that has left its source."""
+    """Give the destination a copy that is no longer mirrored."""
     mirror = link(source, destination)
     mirrored(mirror)
     mirror.remove_topics([TOPIC])
@@ -100,7 +100,7 @@ def ring(*clusters: StagedCluster) -> str:
 
 
 def test_a_source_that_begins_to_mirror_is_followed_by_its_lineage() -> None:
-    """Clusters a and c have written the same epochs; a, which b mirrors, is upgraded and fed by c."""
+    """Clusters a and c have written the same epochs; a, which b mirrors, is upgraded and mirrors c."""
     p, _ = two(0, plain(0, 0, "r0"))
     c = p.third(brokers=1)
     failed_over(p.a, c)
@@ -141,7 +141,7 @@ def test_a_ring_over_a_source_that_begins_to_mirror_is_seen() -> None:
 
 
 def test_a_ring_of_four_of_which_two_begin_to_mirror_is_seen() -> None:
-    """What was told before, by a cluster that could not tell more, is asked for again."""
+    """Earlier data, from a cluster that could not return more, is requested again."""
     p, _ = two(0)
     c, d = p.third(brokers=1), p.third("d", brokers=1)
     to_b = link(p.a, p.b)
@@ -173,7 +173,7 @@ def test_leaders_that_serve_no_describe_mirrors_are_asked_at_each_refresh_and_ot
     p.begin()
     asked: list[int] = []
     described: list[int] = []
-    # Those who want to know the levels of features ask in a newer version.
+    # Clients that need the levels of features use a newer version.
     hooks.on(ApiVersionsRequest, versions=(0, 0)).watch(lambda seen: asked.append(seen.at_ms))
     hooks.on(DescribeMirrorsRequest).watch(lambda seen: described.append(seen.at_ms))
     p.simulation.run_for(span_s=4 * REFRESH_S)

@@ -1,4 +1,4 @@
-"""Histories in which data was lost, each by the decision that ended it; every one was red before."""
+"""Histories that once lost data, each with the decision that fixed it; every test failed before."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OVERLAPPING = [
     marker(offset=6, epoch=0, pid=ONE, commit=True),
     transactional(7, 0, ONE, "one c", sequence=2),
 ]
-"""Two producers whose transactions overlap all the time; what is decided below the source's LSO is 0 to 4."""
+"""Two producers whose transactions overlap all the time; the records decided below the source's LSO are 0 to 4."""
 
 
 @pytest.mark.decision("D29")
@@ -84,7 +84,7 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
 @pytest.mark.decision("D43")
 @pytest.mark.parametrize("cut", [False, True], ids=["decided", "cut on the whole ISR"])
 def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None:
-    """What the cut marker said is persisted before the leader cuts, or it would die with the leader."""
+    """The outcome of the truncated marker is persisted before the leader truncates, or it would die with the leader."""
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
@@ -106,7 +106,7 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
 @pytest.mark.decision("D42")
 @pytest.mark.parametrize("left", [2, 1], ids=["cut to the epoch", "cut to where the logs part"])
 def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_transaction(left: int) -> None:
-    """Both clusters have the transaction, A its own marker in an epoch that the failback cuts, B one of its stop."""
+    """Both clusters have the transaction, A its own marker in an epoch that the failback removes, B one of its stop."""
     log = [
         transactional(0, 0, ONE, "both have it"),
         transactional(1, 0, TWO, "a alone"),
@@ -127,7 +127,7 @@ def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_t
 
 
 def away(p: Pair) -> int:
-    """Create the mirror, kill a follower of B's and wait until it is out of the ISR; returns the broker."""
+    """Create the mirror, kill a follower of B's and wait until it is out of the ISR; return the broker."""
     p.there.create()
     p.b.settle()
     victim = next(b for b in p.b.broker_ids if b != p.b.await_leader().broker_id)
@@ -137,7 +137,7 @@ def away(p: Pair) -> int:
 
 
 def mirrored_without_one(p: Pair) -> int:
-    """Mirror the topic while a follower of B's is away; returns the broker."""
+    """Mirror the topic while a follower of B's is down; return the broker."""
     victim = away(p)
     p.there.add_topics([TOPIC])
     mirrored(p.there)
@@ -153,7 +153,7 @@ def with_a_foreign_log(count: int) -> Pair:
 
 @pytest.mark.decision("D30")
 def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
-    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
+    """Both histories have only epoch 0, so no epoch shows the replica that its bytes are foreign."""
     p = with_a_foreign_log(20)
     victim = mirrored_without_one(p)
     assert dict(p.b.persisted().uncut)[victim] == -1
@@ -168,7 +168,7 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
 
 @pytest.mark.decision("D30")
 def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
-    """It arrives while the list is written. Were the leader not to cut, members of the ISR would cut below its mark."""
+    """It arrives while the list is written. Without the leader's truncation, ISR members would go below its HW."""
     p = with_a_foreign_log(6)
     p.there.create()
     p.b.settle()
@@ -189,7 +189,7 @@ def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
         return mp is not None and mp.busy and mp.cut_epoch is not None and not mp.uncut
 
     p.run_until(is_listing, "the list to be written")
-    for broker in others:  # The answer takes its time, whoever coordinates the mirror.
+    for broker in others:  # The response takes its time, with any coordinator of the mirror.
         p.simulation.line(p.b.process(leader.broker_id), p.b.process(broker)).set(latency_ms=300)
     p.there.remove_topics([TOPIC])
     p.run_until(
@@ -236,14 +236,14 @@ def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(whe
 
 @pytest.mark.decision("D32")
 def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
-    """Brokers that lost their controller still name it the leader, and say so again when asked again."""
+    """Brokers that lost their controller still name it as the leader, in repeated responses too."""
     for seed in range(200):
         p = pair(seed, brokers=4, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
         p.begin()
-        stale = list(p.b.image.brokers)[:2]  # The ones that A asks first.
+        stale = list(p.b.image.brokers)[:2]  # The ones to which A sends its first requests.
         replicas = p.b.image.topics[TOPIC].partitions[0].replicas
         if p.b.await_leader().broker_id not in stale and len({*replicas} - {*stale}) > 1:
-            break  # Another replica that hears of it can lead then.
+            break  # Another replica with current metadata can lead then.
     p.fail_over()
     p.b.write("on b")
     p.b.settle()
@@ -255,7 +255,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     informed = p.b.image.topics.partition(TP)
     assert informed is not None
     to_informed = p.simulation.line(p.a, f"b-{informed.leader}")
-    to_informed.take_down()  # The one broker that could contradict them is out of reach for a while.
+    to_informed.take_down()  # The one broker that could contradict them is unreachable for a while.
     p.back.create({"bootstrap.servers": str(p.b.endpoint(stale[0])), "request.timeout.ms": "2000"})
     p.back.add_topics([TOPIC])
     p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")
@@ -267,7 +267,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
 
 @pytest.mark.decision("D32")
 def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> None:
-    """It leads as far as it knows, before and after, and has not heard of a mirror that was made since."""
+    """It believes to lead, before and after, and does not know of a mirror that was created since."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.fail_over()
@@ -299,7 +299,7 @@ def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> Non
 
 
 def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
-    """Move B's leadership while some brokers cannot hear of it; the former leader comes back and knows."""
+    """Move B's leadership while some brokers get no metadata; the former leader returns and knows."""
     p.b.kill(former)
 
     def led_by_somebody_informed() -> bool:
@@ -366,7 +366,7 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
 
 @pytest.mark.decision("D37")
 def test_a_stop_out_of_preparing_after_the_cut_settles_nothing_and_leaves_nothing_open() -> None:
-    """A cuts to B's epoch, which takes the marker of a transaction of A's; then the operator thinks again."""
+    """A truncates to B's epoch, which removes the marker of a transaction of A's; then the operator stops it."""
     log = [plain(0, 0, "a0"), transactional(1, 0, ONE, "open")]
     p = pair(logs=WrittenLogs({TOPIC: log}), a_configs={"min.insync.replicas": "2"})
     p.begin()
@@ -411,7 +411,7 @@ def test_a_topic_removed_before_it_was_created_leaves_nothing_to_the_next_one() 
 
 @pytest.mark.decision("D15")
 def test_failover_needs_nothing_but_the_destination() -> None:
-    """The disaster: every node of the source is dead, and one topic of the mirror never came to be."""
+    """The disaster: every node of the source is dead, and one topic of the mirror was never created."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
     p.begin()
     p.there.add_topics(["never there"[:5]])
@@ -474,7 +474,7 @@ def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked
 
 
 def forget(p: Pair) -> None:
-    """Delete the topic at the source, as its controller would replay it (DeleteTopics is not served yet)."""
+    """Delete the topic at the source by the record of its controller (DeleteTopics is not served yet)."""
     from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 
     topic_id = p.a.image.topics[TOPIC].topic_id
@@ -497,7 +497,7 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
 
 @pytest.mark.decision("D39")
 def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> None:
-    """B settled an epoch before A mirrored B's own records; A's is the younger statement."""
+    """B settled an epoch before A mirrored B's own records; A's epoch is newer."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "from a")]}))
     p.begin()
     p.fail_over()

@@ -24,7 +24,7 @@ LOGS = WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]})
 
 
 class Late:
-    """Holds what the syncs of cluster b ask of their controller from now on, if it is of one class."""
+    """Holds the requests of cluster b's syncs to their controller from now on, if they are of one class."""
 
     def __init__(self, p: Pair, request: type[Message], monkeypatch: MonkeyPatch) -> None:
         self.p = p

@@ -1,4 +1,4 @@
-"""Clusters whose logs hold the same epoch numbers for records of different clusters (D45)."""
+"""Logs with the same epoch numbers for records of different clusters (D45)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.decision("D45")
 
 
 def both_in_one_epoch() -> Pair:
-    """Cluster b has failed over; a goes on, in an epoch of the same number."""
+    """Cluster b has failed over; a continues in an epoch of the same number."""
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     p.fail_over()
@@ -83,7 +83,7 @@ def test_a_replica_of_the_mirror_that_was_away() -> None:
 
 
 def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
-    """The epoch that it settled names records that the source does not have any more."""
+    """The epoch that it settled is of records that the source does not have any more."""
     p = both_in_one_epoch()
     c = p.third()
     other = mirror_of(p.a, c)
@@ -99,7 +99,7 @@ def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
 
 
 def test_a_failback_from_a_mirror_of_records_that_are_gone() -> None:
-    """Cluster c settled an epoch of a's; a was written anew by b since, and moves to another mirror."""
+    """Cluster c settled an epoch of a's; since then a was overwritten by b, and moves to another mirror."""
     p = both_in_one_epoch()
     c = p.third()
     other = mirror_of(p.a, c, "m2")
@@ -132,7 +132,7 @@ def test_a_chain_follows_its_source_down() -> None:
 
 
 def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
-    """The list of uncut replicas is persisted before the cut, so the next leader goes on with it."""
+    """The list of uncut replicas is persisted before the truncation, so the next leader continues with it."""
     p, c, other = mirrored_by_a_third()
     first = c.await_leader().broker_id
     p.back.create()

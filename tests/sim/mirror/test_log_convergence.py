@@ -1,4 +1,4 @@
-"""KIP-1279, Log Convergence: examples A and B, and what they stand for with real elections around them."""
+"""KIP-1279, Log Convergence: examples A and B, and similar cases with elections."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
     p.a.write("r1")
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
-    p.a.write("lost 1")  # In the epoch that B knows: the first phase keeps it, the second finds it.
+    p.a.write("lost 1")  # In the epoch that B has: the first phase keeps it, the second finds it.
     p.a.write("lost 2")
     rows = p.fail_over()
     p.b.write("kept")
@@ -133,7 +133,7 @@ def test_the_last_mirrored_epoch_survives_a_restart_of_everybody() -> None:
 
 
 def test_no_replica_of_a_mirrored_log_deletes_segments_by_its_own_retention() -> None:
-    """The source alone decides while the topic is mirrored; the destination's `log.retention.ms` rules afterwards."""
+    """The source alone decides while the topic is mirrored; the destination's `log.retention.ms` applies afterwards."""
     p = pair(b_configs={"log.retention.ms": "60000", "log.retention.check.interval.ms": "5000"})
     p.a.create_topic(TOPIC, configs={"internal.segment.bytes": "150"})
     for number in range(6):

@@ -33,7 +33,7 @@ def begun() -> Pair:
 
 
 def links(p: Pair) -> set[InboundLink]:
-    """Return the mirror's open links at the source; one that is opened again is another one."""
+    """Return the mirror's open links at the source; a reopened link is another one."""
     found = (name for b in p.a.broker_ids for name in p.a.broker(b).parts.server.links.by_name)
     return {name for name in found if "mirror-m" in str(name)}
 

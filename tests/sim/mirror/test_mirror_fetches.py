@@ -38,7 +38,7 @@ def watch_consumers(cluster: StagedCluster, watch: Callable[[Inbound, FetchReque
 
 
 def consumers_of(cluster: StagedCluster) -> dict[str, None]:
-    """Return the client ids of all consumers' fetches that reach the cluster from now on, as they come."""
+    """Return the client ids of all consumers' fetches that reach the cluster from now on, in order."""
     seen: dict[str, None] = {}
     watch_consumers(cluster, lambda inbound, _: seen.update({inbound.head.client_id or "": None}))
     return seen
@@ -73,7 +73,7 @@ def test_a_quota_can_name_broker_fetcher_and_mirror_by_the_client_id() -> None:
 
 
 def sizes_of(cluster: StagedCluster) -> list[tuple[int, int]]:
-    """Return what mirrors ask of the topic from now on, for the partition and in all, of each fetch that names it."""
+    """Return the maximum bytes, of the partition and of the response, of each later fetch of mirrors with the topic."""
     seen: list[tuple[int, int]] = []
 
     def watch(_: Inbound, request: FetchRequest) -> None:
@@ -85,7 +85,7 @@ def sizes_of(cluster: StagedCluster) -> list[tuple[int, int]]:
 
 
 def behind(*, brokers: int = 1) -> Pair:
-    """Return a pair that has begun to mirror a topic of two megabytes, and has a part of it."""
+    """Return a pair that has started to mirror a topic of two megabytes, and has copied a part of it."""
     b_configs = {**GROWING, "request.timeout.ms": "2000"}
     logs = WrittenLogs({TOPIC: [plain(n, 0, f"{n} " + "v" * 10_000) for n in range(COUNT)]})
     p = pair(3, brokers=brokers, logs=logs, b_configs=b_configs)

@@ -13,7 +13,7 @@ LOGS = {TOPIC: [plain(0, 0, "r0"), plain(1, 4, "r1")]}
 
 
 def fetch_as_follower(cluster: StagedCluster, *, current: int | None = None) -> PartitionData:
-    """Ask B's leader for what lies at its log end, as a follower would."""
+    """Fetch from the log end of B's leader, like a follower."""
     led = cluster.await_leader()
     follower = next(b for b in led.image.replicas if b != led.broker_id)
     wanted = FetchPartition(

@@ -1,4 +1,4 @@
-"""A mirror's secrets go to its source and are shown nowhere; what the source does not take is told (D3, D38)."""
+"""A mirror's secrets are sent to its source and shown nowhere; errors of the source are reported (D3, D38)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def description_of(mirror: Mirror) -> Description:
 
 @pytest.mark.decision("D38")
 def test_a_partition_whose_leader_does_not_answer_has_a_row_and_no_lag() -> None:
-    """Until its session ends the dead broker is the leader, and the others have nothing to say of the partition."""
+    """Until its session ends the dead broker is the leader, and the others have no data of the partition."""
     simulation = Simulation(3)
     with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
         a.create_topic(TOPIC, 4)

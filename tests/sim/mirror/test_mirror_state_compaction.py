@@ -1,4 +1,4 @@
-"""`__mirror_state` is compacted by the brokers' own cleaner, and what is loaded from it is what was written (D8)."""
+"""`__mirror_state` is compacted by the brokers' own cleaner, and loading it restores the written states (D8)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compacting() -> Pair:
 
 
 def keys(p: Pair) -> Counter[tuple[type[Message], Uuid]]:
-    """Return how many records there are of each key, with the type of the record."""
+    """Return the number of records of each key, with the type of the record."""
     batches = p.b.log(SHARD).batches()
     found = [decode_key(MIRROR_STATE_TOPIC, record.key or b"") for batch in batches for record in batch.records()]
     return Counter((type(key), key.topic_id) for key in found)  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def test_nothing_is_left_of_a_mirror_that_was_deleted() -> None:
     gone = p.b.image.topics[TOPIC].topic_id
     p.there.create()
     p.there.add_topics(["other"])
-    for _ in range(8):  # Tombstones go once later segments were cleaned.
+    for _ in range(8):  # Tombstones are removed once later segments were cleaned.
         p.there.wait_for_state(MirrorState.MIRRORING, p.a.partitions(["other"]))
         p.there.pause(["other"])
         p.there.wait_for_state(MirrorState.PAUSED, p.a.partitions(["other"]))

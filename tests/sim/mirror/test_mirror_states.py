@@ -1,4 +1,4 @@
-"""Persisted states on their way: how many requests and batches they cost, and what a reader may rely on."""
+"""Writing of persisted states: number of requests and batches, and guarantees for readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATES = (read_request.ReadMirrorStatesRequest, write_request.WriteMirrorStatesR
 
 
 class Costs:
-    """Counts what states cost: requests between brokers, rows in them, batches in `__mirror_state`."""
+    """Counts the costs of states: requests between brokers, rows in them, batches in `__mirror_state`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.requests = self.rows = self.batches = 0
@@ -47,7 +47,7 @@ class Costs:
 
 
 def brought_up(partitions: int, monkeypatch: pytest.MonkeyPatch) -> Costs:
-    """Return what it costs to mirror a topic without records, from nothing to MIRRORING."""
+    """Return the costs of mirroring a topic without records, from creation to MIRRORING."""
     with monkeypatch.context() as patches:
         p = pair()
         p.a.place_topic(replicas=[(1, 2, 3), (2, 3, 1), (3, 1, 2)] * (partitions // 3))
@@ -66,7 +66,7 @@ def test_what_states_cost_follows_events_and_not_partitions(monkeypatch: pytest.
 
 
 def isolate(cluster: StagedCluster, broker_id: int) -> None:
-    """Part a broker from all other brokers and the controller of its cluster."""
+    """Separate a broker from all other brokers and the controller of its cluster."""
     for other in (*cluster.broker_ids, CONTROLLER_ID):
         if other != broker_id:
             cluster.simulation.line(cluster.process(broker_id), cluster.process(other)).take_down()
@@ -104,7 +104,7 @@ def test_each_partition_of_an_unknown_topic_has_its_answer() -> None:
 
 
 def test_nobody_is_told_of_a_state_that_an_election_takes_back() -> None:
-    """The coordinator has the write in its own log alone; whoever cut a log on its word would cut it for nothing."""
+    """The coordinator has the write only in its own log; a truncation because of it would be wrong."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"request.timeout.ms": "2000"})
     p.begin()
     p.b.settle()

@@ -1,4 +1,4 @@
-"""Over no partitions everything is true: a mirror that has none, or not the ones that were meant, proves nothing."""
+"""Everything is true for no partitions: a mirror with none, or with other ones than expected, proves nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_mirror_without_topics_proves_nothing(proof: Callable[[Mirror], Any]) 
 
 @pytest.mark.parametrize("proof", PROOFS.values(), ids=PROOFS)
 def test_a_mistyped_topic_is_named(proof: Callable[[Mirror], Any]) -> None:
-    """It is added, as by KIP-1279, for it may come to be; until then nothing of it can be equal."""
+    """As in KIP-1279 it is added, as it may be created later; until then none of it can be equal."""
     p = started(TOPIC, "ordres")
     p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
     with pytest.raises(UsageError, match="cluster a has no topic 'ordres': it has orders"):
@@ -71,7 +71,7 @@ def test_to_wait_for_no_partition_is_a_mistake() -> None:
 
 
 def test_partitions_to_compare_may_come_one_by_one() -> None:
-    """They are walked twice: an iterator that is at its end has no replica that could differ."""
+    """They are read twice: an exhausted iterator has no replica that could differ."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), brokers=3)
     p.begin()
     p.a.settle()

@@ -1,4 +1,4 @@
-"""Logs that part below the start of ours: nothing that is left is in common, so ours begins where the source's does."""
+"""Logs that diverge below the destination's log start: nothing is common, so it begins where the source does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
 
 
 def delete_everything(p: Pair, cluster: StagedCluster) -> None:
-    """Let the cluster's own retention delete all that every replica has."""
+    """Let the cluster's own retention delete all records of every replica."""
     logs = logs_of(cluster)
     p.run_until(lambda: all(log.high_watermark == log.log_end_offset for log in logs), "all of them to know all of it")
     for log in logs:
@@ -50,7 +50,7 @@ def start_of(log: PartitionLog) -> tuple[int, list[tuple[int, str]]]:
 
 
 def failed_over(seed: int, *, a_writes: int) -> Pair:
-    """Return B with two records of A's, a producer reset and three records of its own; A wrote on meanwhile."""
+    """Return B with two records of A's, a producer reset and three own records; A wrote in the meantime."""
     p = pair(seed)
     p.a.place_topic()
     for text in ("r0", "r1"):
@@ -67,7 +67,7 @@ def failed_over(seed: int, *, a_writes: int) -> Pair:
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("a_writes", [1, 9], ids=["the source ends above our start", "the source ends below it"])
 def test_a_log_that_retention_emptied_before_the_failback_begins_where_the_source_begins(a_writes: int) -> None:
-    """The common records are gone by A's own retention, and what B wrote meanwhile lies below A's start."""
+    """The common records were deleted by A's own retention, and B's new records are below A's log start."""
     p = failed_over(4, a_writes=a_writes)
     delete_everything(p, p.a)
     p.fail_back()
@@ -107,15 +107,15 @@ def test_a_log_that_both_retentions_emptied_goes_on_where_its_source_ended(a_wri
 
 @pytest.mark.decision("D56")
 def test_what_lies_below_the_source_start_leaves_no_transaction_open() -> None:
-    """The logs part where B's begins: of A's transaction the cut takes the marker, and the log start the records.
+    """The logs diverge at B's start: of A's transaction the truncation removes the marker, the log start the rest.
 
-    A replica that was away is cut only when its leader has records again.
+    A replica that was down truncates only when its leader has records again.
     """
     log = [
         plain(0, 0, "both"),
         transactional(1, 0, ONE, "a alone"),
         *(plain(offset, 0, f"a{offset}") for offset in range(2, 5)),
-        marker(offset=5, epoch=0, pid=ONE, commit=True, timestamp=Simulation().now_ms),  # Else it would be forgotten.
+        marker(offset=5, epoch=0, pid=ONE, commit=True, timestamp=Simulation().now_ms),  # Otherwise it would expire.
     ]
     p = stop_after(1, log)
     p.b.write("b0")
@@ -140,7 +140,7 @@ def test_what_lies_below_the_source_start_leaves_no_transaction_open() -> None:
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("b_writes", [1, 9], ids=["the source ends below our start", "the source ends above it"])
 def test_a_mirror_of_a_source_that_was_written_anew_below_our_log_start(b_writes: int) -> None:
-    """C has what A wrote in an epoch that B used as well, and then, as at A, nothing; A is fed by B meanwhile."""
+    """C has A's records of an epoch that B used as well, and then, like A, nothing; A mirrors B in the meantime."""
     p, c, other = mirrored_by_a_third()
     delete_everything(p, p.a)
     p.a.write("last")
@@ -159,7 +159,7 @@ def test_a_mirror_of_a_source_that_was_written_anew_below_our_log_start(b_writes
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D56")
 def test_a_leader_that_missed_the_cut_and_has_nothing_from_below_it() -> None:
-    """Its own retention was ahead of the others', so nothing is left when it leads uncleanly and makes the cut."""
+    """Its own retention was ahead of the others', so nothing is left when it leads uncleanly and truncates."""
     p = make(8)
     for text in ("r0", "r1"):
         p.a.write(text)
@@ -211,7 +211,7 @@ def starts(cluster: StagedCluster) -> list[int]:
 @pytest.mark.decision("D46")
 @pytest.mark.decision("D56")
 def test_a_log_that_retention_has_shortened_keeps_its_start_in_the_failback_and_its_mirror_follows_it() -> None:
-    """What is gone at the old source is not copied again, and the cluster that serves decides where the log begins."""
+    """Records deleted at the old source are not copied again, and the serving cluster determines the log start."""
     p = shortened()
     p.back.create()
     p.back.add_topics([TOPIC])
@@ -271,7 +271,7 @@ def ends_above(p: Pair) -> None:
 
 
 def ends_below(p: Pair) -> None:
-    """Write no more: the source's log ends below the start of ours."""
+    """Write no more: the source's log ends below the start of the destination's."""
 
 
 @pytest.mark.decision("D56")
@@ -280,7 +280,7 @@ def ends_below(p: Pair) -> None:
 def test_an_unclean_election_below_our_log_start_is_followed_to_the_start_of_the_new_leader(
     writes: Callable[[Pair], None], is_old: bool
 ) -> None:
-    """Its other replicas, too: they began at 3, and what the new leader has below that is none of theirs."""
+    """Its other replicas, too: they began at 3, and lack the new leader's records below that."""
     p = old_pair(logs=WrittenLogs({}), a_configs=UNCLEAN) if is_old else pair(7, a_configs=UNCLEAN)
     unclean_below_the_start(p)
     writes(p)

@@ -40,7 +40,7 @@ UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
 
 
 class OldMirror(Mirror):
-    """Names no topic ids, which an operator cannot know."""
+    """Sends no topic ids, which an operator cannot know."""
 
     def add_topics(self, topics: Iterable[str]) -> None:
         request = adding_topics(self.name, dict.fromkeys(topics, Uuid.ZERO))
@@ -48,7 +48,7 @@ class OldMirror(Mirror):
 
 
 class OldPair(Pair):
-    """A source that plays an earlier release."""
+    """A source that emulates an earlier release."""
 
     hooks: Hooks
 
@@ -80,7 +80,7 @@ def old_pair(
 
 
 def unclean(p: Pair, *, keeps: int) -> None:
-    """Have the source lose what only its leader has: a replica that was away leads, with `keeps` records."""
+    """Let the source lose records that only its leader has: a replica that was down leads, with `keeps` records."""
     first = p.a.await_leader().broker_id
     others = [b for b in p.a.broker_ids if b != first]
     for broker_id in others:
@@ -153,7 +153,7 @@ def test_messages_of_old_formats_are_compared_by_their_range() -> None:
 
 
 def assert_equal_but(p: OldPair, broker_id: int) -> None:
-    """Hold both logs equal while a broker of the source is down, then start it."""
+    """Compare both logs while a broker of the source is down, then start it."""
     mirrored(p.there)
     p.a.restart(broker_id)
     assert_equal(p.there)
@@ -164,7 +164,7 @@ def assert_equal_but(p: OldPair, broker_id: int) -> None:
 
 def recreate(p: OldPair, *values_of_it: str, bumped_to: int = 0) -> None:
     """Delete the source's topic and create it again; its leader is in epoch `bumped_to`."""
-    p.hooks.clear()  # The orders are of today's versions.
+    p.hooks.clear()  # The requests have current versions.
     assert p.a.delete(TOPIC) == [ErrorCode.NONE]
     p.a.place_topic()
     if bumped_to:
@@ -219,7 +219,7 @@ def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(re
 
 @pytest.mark.decision("D53")
 def test_a_failback_to_a_source_that_was_upgraded_copies_all_once_and_then_what_is_new() -> None:
-    """Whether the topic there is the one that was copied before topics had ids, no id can tell."""
+    """No id shows whether the topic there is the one that was copied before topics had ids."""
     p = old_pair()
     p.begin()
     p.fail_over()
@@ -284,7 +284,7 @@ def test_a_topic_whose_leader_epoch_goes_back_is_not_followed(restarted: bool) -
 
 @pytest.mark.decision("D53")
 def test_what_was_mirrored_before_is_no_proof_without_an_id() -> None:
-    """Both topics have epoch 0, and as many records: only an id could tell them apart."""
+    """Both topics have epoch 0, and equally many records: only an id could distinguish them."""
     p = old_pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1", "r2")]}))
     p.begin()
     p.fail_over()

@@ -1,4 +1,4 @@
-"""The source's mirror of us settled no last mirrored epoch, and we have one: is anything lost (D25, D31)?"""
+"""The source's mirror of this cluster settled no last mirrored epoch, but this cluster did: no loss (D25, D31)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFRESH = {"mirror.metadata.refresh.interval.ms": "1000"}
 
 
 def grown_after_the_failover(hooks: Hooks | None = None) -> tuple[Cluster, Cluster, Mirror, Mirror]:
-    """Return a, b, and the mirrors to b and to a, both stopped: t-1 began at b, and was mirrored to a alone."""
+    """Return a, b, and the mirrors to b and to a, both stopped: t-1 began at b, and was mirrored only to a."""
     simulation = Simulation(seed=1)
     a = Cluster(simulation, "a", configs=REFRESH)
     b = Cluster(simulation, "b", configs=REFRESH, interpose=hooks)
@@ -81,7 +81,7 @@ def test_what_was_written_here_since_our_own_stop_is_not_cut() -> None:
 
 @pytest.mark.parametrize("deleted", [0, 4], ids=["from 0 on", "from behind our end on"])
 def test_what_we_mirrored_is_not_cut_for_a_topic_that_was_deleted_and_created_again_there(deleted: int) -> None:
-    """It has its former id, since a mirror created it, and that stopped before it had anything."""
+    """It has its former id, since a mirror created it, which stopped before it had any records."""
     a, b, there, back = grown_after_the_failover()
     line = a.simulation.line(a, b)
     b.order(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=5000))

@@ -1,4 +1,4 @@
-"""Days at work of an operator, by the manual and the public API alone: what it promises holds where things meet."""
+"""Scenarios of operators, by the manual and the public API alone: combined features keep the manual's guarantees."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def refusal(call: Callable[[], object]) -> ErrorCode:
 
 
 def lose_the_only_leader(simulation: Simulation, cluster: Cluster) -> None:
-    """Have the last of the ISR die, and the others come back."""
+    """Kill the last member of the ISR, and restart the others."""
     last = leader_of(cluster)
     others = [broker for broker in cluster.living() if broker != last]
     for broker in others:

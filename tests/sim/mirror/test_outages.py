@@ -1,4 +1,4 @@
-"""Clients of `kmirror.client` that do not reach a broker for moments."""
+"""Clients of `kmirror.client` that lose the connection to a broker for moments."""
 
 from __future__ import annotations
 

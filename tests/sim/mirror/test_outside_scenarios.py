@@ -1,4 +1,4 @@
-"""Scenarios of disaster recovery, written from KIP-1279 and the manual by somebody who had not read the engine."""
+"""Scenarios of disaster recovery, from KIP-1279 and the manual, by an author who had not read the engine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mirrored(source: Cluster, destination: Cluster) -> Mirror:
 
 
 def failed_over(lost: list[bytes], written: list[bytes], a: Cluster, b: Cluster) -> Mirror:
-    """Return the mirror to b that was stopped; a has `lost`, which b never got, and b has `written` instead."""
+    """Return the stopped mirror to b; a has `lost`, which b never got, and b has `written` instead."""
     mirror = mirrored(a, b)
     line = a.simulation.line(a, b)
     line.take_down()
@@ -98,8 +98,8 @@ def test_a_write_that_waits_for_the_isr_while_its_leader_is_cut_is_not_acknowled
     back = Mirror("dr", source=b, destination=a)
     back.create()
     unread = hooks.on(FetchRequest, node=leader, topic="t", partition=0, from_nodes=True)
-    hook = unread.answer(ErrorCode.UNKNOWN_SERVER_ERROR)  # The followers do not get what is written from now on.
-    a.simulation.run_for(span_s=2)  # Their fetches that wait at the leader are over.
+    hook = unread.answer(ErrorCode.UNKNOWN_SERVER_ERROR)  # The followers do not get records from now on.
+    a.simulation.run_for(span_s=2)  # Their fetches that wait at the leader end.
     now = a.simulation.elapsed_s
 
     def order() -> None:
@@ -145,7 +145,7 @@ def test_nothing_hangs_when_the_site_loses_power_in_a_failover_and_nothing_of_it
     first.send({TP: [RecordData(value=b"cut")]})
     second.begin_transaction()
     second.send({TP: [RecordData(value=b"open")]})
-    first.commit_transaction()  # b gets its record, and not its marker.
+    first.commit_transaction()  # b gets its record, but not its marker.
     simulation = a.simulation
     simulation.run_for(span_s=2)
     simulation.line(a, b).take_down()
@@ -174,7 +174,7 @@ def test_nothing_hangs_when_the_site_loses_power_in_a_failover_and_nothing_of_it
 @pytest.mark.decision("D41")
 @pytest.mark.parametrize("records", [0, 3])
 def test_a_transaction_that_names_a_mirrored_topic_ends(records: int) -> None:
-    a, b = two_clusters(transaction_version=1)  # In which a producer adds partitions itself.
+    a, b = two_clusters(transaction_version=1)  # In this version a producer adds partitions itself.
     b.create_topic("u")
     if records:
         a.produce("t", 0, [b"m"] * records)
@@ -211,7 +211,7 @@ def test_a_failback_that_waits_for_the_isr_goes_on_when_min_insync_replicas_is_l
     back.assert_equal()
     a.restart(dead)
     a.simulation.run_until(a.is_settled)
-    back.assert_equal()  # The replica that owed the cut has made it.
+    back.assert_equal()  # The replica that had to truncate has done it.
     assert values(a) == [b"m", b"b"]
 
 
@@ -337,6 +337,6 @@ def test_a_failback_from_a_topic_that_was_made_anew_cuts_nothing() -> None:
     a.produce("t", 0, [b"goes on"])
     assert values(a) == [b"m", b"only here", b"goes on"]
     a.order(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=30_000))
-    back.add_topics(["t"])  # What the reason advises.
+    back.add_topics(["t"])  # The advice of the reason.
     back.catch_up()
     assert values(a) == [b"new"]

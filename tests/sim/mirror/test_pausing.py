@@ -1,4 +1,4 @@
-"""A topic is paused and resumed: nothing is cut, nothing is lost, nothing is fetched meanwhile (D5, D7, D50)."""
+"""A topic is paused and resumed: nothing is truncated, nothing is lost, nothing is fetched in between (D5, D7, D50)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_failed_partition_stays_failed_when_its_topic_is_paused() -> None:
 
 
 def ask(p: Pair, what: str, topic: str = TOPIC, topic_id: Uuid = Uuid.ZERO, mirror: str = "m") -> E:
-    """Ask for one topic to be paused, resumed or removed; return its error, or that of the whole request."""
+    """Request that one topic be paused, resumed or removed; return its error, or that of the whole request."""
     if what == "pause":
         request = PauseMirrorTopicsRequest(mirror_name=mirror, topics=[PausedTopic(topic_id, topic)])
     elif what == "resume":
@@ -198,7 +198,7 @@ def test_a_topic_of_another_mirror_is_not_paused_under_this_ones_name() -> None:
 
 @pytest.mark.parametrize("what", ["pause", "resume", "remove"])
 def test_a_topic_that_is_named_by_an_id_must_have_it(what: str) -> None:
-    """Another topic has the name by now: it is not what the operator means."""
+    """Another topic has the name by now: it is not the one the operator means."""
     p = begun()
     if what == "resume":
         p.there.pause([TOPIC])
@@ -217,11 +217,11 @@ def test_a_mirror_says_which_topic_was_refused_and_why() -> None:
 
 @pytest.mark.decision("D36")
 def test_clients_of_the_source_believe_this_cluster_after_a_failover_from_a_pause() -> None:
-    """A client that is not restarted believes no leader epoch below one that it has seen at the source."""
+    """A client that is not restarted accepts no leader epoch below one that it has seen at the source."""
     p = begun()
     paused(p)
     p.a.bump(7)
-    p.simulation.run_for(span_s=6)  # The regular refresh tells it.
+    p.simulation.run_for(span_s=6)  # The regular refresh fetches it.
     p.fail_over()
     leader = p.b.leader(TP)
     assert leader is not None and leader.leader_epoch > 7

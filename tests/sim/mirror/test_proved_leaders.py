@@ -22,7 +22,7 @@ from tests.sim.stage import SMALL, TP, Pair, mirrored, pair
 
 pytestmark = pytest.mark.decision("D77")
 BOUND_S = INTERVAL_S + 10
-"""How long `LAG` has to be 0 before a failover (docs/first-mirror.md)."""
+"""Time for which `LAG` must be 0 before a failover (docs/first-mirror.md)."""
 FENCED_S = int(SMALL["broker.session.timeout.ms"]) / 1000 + 1
 
 
@@ -37,7 +37,7 @@ def begun() -> Pair:
 
 
 def depose(p: Pair, *, is_alone: bool) -> int:
-    """Cut the source's leader off from its cluster, and have its successor acknowledge a record.
+    """Disconnect the source's leader from its cluster, and let its successor acknowledge a record.
 
     Return the former leader. With `is_alone` the mirror reaches no other broker.
     """

@@ -16,7 +16,7 @@ LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
 
 
 def set_mirror_name(cluster: StagedCluster, value: str) -> None:
-    """Write `mirror.name` as the mirror APIs do."""
+    """Write `mirror.name` like the mirror APIs."""
     record = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="mirror.name", value=value)
     controller = cluster.controller
     controller.commit(cluster.simulation.world.now, [record])
@@ -37,7 +37,7 @@ def test_produce_is_refused_while_mirroring_and_accepted_when_stopped() -> None:
 
 @pytest.mark.decision("D7")
 def test_produce_is_refused_before_any_state_is_known() -> None:
-    """The topic exists at B, but its mirror's source does not answer, so no state was ever written."""
+    """The topic exists at B, but its mirror's source does not respond, so no state was ever written."""
     p = pair(b_logs=WrittenLogs(LOGS))
     assert p.b.try_write() is ErrorCode.NONE
     set_mirror_name(p.b, "m")
@@ -97,7 +97,7 @@ def test_a_writable_topic_stays_writable_under_its_next_leader() -> None:
     producer = Producer(p.b, idempotent=True)
     producer.send(records("before"))
     p.b.elect()
-    producer.send(records("after"))  # Retried while the new leader asks for the state; never READ_ONLY_TOPIC.
+    producer.send(records("after"))  # Retried while the new leader reads the state; never READ_ONLY_TOPIC.
     assert p.b.log().log_end_offset == 5
 
 
@@ -112,7 +112,7 @@ def test_a_source_side_topic_of_another_mirror_is_not_read_only() -> None:
 
 @pytest.mark.decision("D24")
 def test_a_partition_that_is_added_after_the_failover_is_never_said_to_be_read_only() -> None:
-    """Clients do not try again after READ_ONLY_TOPIC; the partition is STOPPED, untouched, a moment later."""
+    """Clients do not retry after READ_ONLY_TOPIC; the partition is STOPPED, without a session, a moment later."""
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     p.fail_over()

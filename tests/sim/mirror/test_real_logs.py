@@ -1,4 +1,4 @@
-"""The sample that Apache Kafka wrote, mirrored: gaps, log starts, codecs, epochs and transactions stay as they are."""
+"""The sample that Apache Kafka wrote, mirrored: gaps, log starts, codecs, epochs and transactions are unchanged."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_sample_has_what_makes_it_worth_mirroring() -> None:
 @pytest.mark.decision("D14")
 @pytest.mark.decision("D12")
 def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
-    """A consumer that saw an epoch above the leader epoch it can learn waits for ever."""
+    """A consumer that saw an epoch above the leader epoch in its metadata waits for ever."""
     p = sample_pair()
 
     def check() -> None:

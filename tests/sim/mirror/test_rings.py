@@ -1,4 +1,4 @@
-"""Clusters that are ordered to mirror one topic in a ring: none is cut for it, and each that waits says why."""
+"""Clusters that are ordered to mirror one topic in a ring: none truncates for it, and each gives a reason to wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_three(logs: dict[str, list[bytes]] | None = None) -> tuple[Pair, StagedCl
 
 
 def link(source: StagedCluster, destination: StagedCluster) -> Mirror:
-    """Create a mirror with a name of its own, and add the topic to it."""
+    """Create a mirror with a unique name, and add the topic to it."""
     mirror = Mirror(f"{source.name}-to-{destination.name}", source=source, destination=destination)
     mirror.create()
     mirror.add_topics([TOPIC])
@@ -89,7 +89,7 @@ def test_two_clusters_under_two_names_close_a_ring_too() -> None:
 
 @pytest.mark.decision("D58")
 def test_a_link_that_is_paused_is_one_as_well() -> None:
-    """It goes on where it was, so what it has copied is its source's."""
+    """It can continue, so its copied records are its source's."""
     p, c = of_three()
     to_b = link(p.a, p.b)
     mirrored(to_b)
@@ -124,7 +124,7 @@ def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize("closes", [True, False], ids=["ring", "chain"])
 def test_what_a_source_knew_before_is_no_reason_to_cut(closes: bool) -> None:
-    """While c cannot ask b, b may have begun to mirror a."""
+    """While c cannot reach b, b may have begun to mirror a."""
     p, c = of_three(LOGS)
     c_from_b = link(p.b, c)
     mirrored(c_from_b)
@@ -146,7 +146,7 @@ def test_what_a_source_knew_before_is_no_reason_to_cut(closes: bool) -> None:
 
 @pytest.mark.decision("D58")
 def test_a_ring_that_is_closed_while_the_source_is_asked_again_is_no_reason_to_cut() -> None:
-    """The first description says that nothing is mirrored there; only the second one knows of the other mirror."""
+    """In the first description nothing is mirrored there; only the second one contains the other mirror."""
     hooks = Hooks()
     simulation = Simulation(0)
     a = StagedCluster(
@@ -180,7 +180,7 @@ def test_a_mirror_that_has_never_reached_its_source_holds_up_no_mirror_of_its_lo
 
 @pytest.mark.decision("D58")
 def test_a_mirror_that_finds_another_cluster_is_a_link_all_the_same() -> None:
-    """It goes on as soon as its own source is back (D16)."""
+    """It continues when its own source is back (D16)."""
     p, c = of_three()
     mirrored(link(p.a, p.b))
     to_c = link(p.b, c)

@@ -1,4 +1,4 @@
-"""Partitions that ask a source's broker the same share a request: what that costs, and what it must not prove."""
+"""Partitions share requests to a source's broker: the number of requests, and data that proves nothing."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ M = TypeVar("M", bound=Message)
 
 @dataclass(slots=True)
 class Ear:
-    """Hears what mirrors ask the brokers of one cluster, and the answers."""
+    """Records the requests of mirrors to the brokers of one cluster, and the responses."""
 
     cluster: StagedCluster
     heard: list[tuple[Message, Message]] = field(default_factory=list)
     change: Callable[[Message, Message], None] = lambda request, answer: None
-    """May alter an answer to a request before it is sent."""
+    """May change the response to a request before it is sent."""
 
     def on_reply(self, inbound: Inbound, answer: Message) -> None:
         _, channel, _ = inbound.client.link.name
@@ -51,16 +51,16 @@ class Ear:
             self.heard.append((inbound.body, answer))
 
     def asked(self, kind: type[M]) -> list[M]:
-        """Return the requests of a kind that were answered, in order."""
+        """Return the answered requests of a kind, in order."""
         return [request for request, _ in self.heard if isinstance(request, kind)]
 
     def described(self) -> int:
-        """Return how many partitions all answers to DescribeMirrors describe."""
+        """Return the number of partitions in all DescribeMirrors responses."""
         answers = [answer for _, answer in self.heard if isinstance(answer, DescribeMirrorsResponse)]
         return sum(len(topic.partitions) for answer in answers for mirror in answer.mirrors for topic in mirror.topics)
 
     def proofs_of(self, tp: TopicPartition) -> list[int]:
-        """Return the leader epochs that ListOffsets named for a partition."""
+        """Return the leader epochs in ListOffsets requests for a partition."""
         return [
             row.current_leader_epoch
             for request in self.asked(ListOffsetsRequest)
@@ -97,7 +97,7 @@ def tp(number: int) -> TopicPartition:
 
 
 def foreign(count: int) -> Pair:
-    """Return a pair of one broker each; of each topic both have records, and a knows nothing of a mirror."""
+    """Return a pair of one broker each; both have records of each topic, and a has no mirror."""
     theirs = WrittenLogs({name: [plain(0, 0, f"a of {name}")] for name in names(count)})
     ours = WrittenLogs({name: [plain(0, 0, f"b0 of {name}"), plain(1, 0, "b1")] for name in names(count)})
     return pair(brokers=1, logs=theirs, b_logs=ours)
@@ -119,7 +119,7 @@ def begin(p: Pair, count: int) -> None:
     p.there.add_topics(names(count))
 
 
-# -- what it costs --------------------------------------------------------------------------------
+# -- number of requests ---------------------------------------------------------------------------
 
 
 def questions_of_a_failback(listen: Listen, count: int) -> dict[type[Message], int]:
@@ -159,7 +159,7 @@ def test_a_new_leader_epoch_is_asked_about_for_its_partitions_alone(listen: List
 
 
 def test_a_source_that_knows_only_the_fields_of_the_proposal(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It describes all that it leads and tells no lineage; one answer serves all who asked."""
+    """It describes all partitions that it leads, without lineages; one response serves all partitions that asked."""
 
     def details(context: MirrorContext, now: Instant, _: DescribeMirrorsRequest, mirror: str) -> list[Any]:
         return [(mp.tp, describe_mirrors._detail(context, now, mp)) for mp in context.partitions_of(mirror)]
@@ -178,7 +178,7 @@ def test_a_source_that_knows_only_the_fields_of_the_proposal(listen: Listen, mon
     assert_equal(p.back, names(20))
 
 
-# -- what it must not prove -----------------------------------------------------------------------
+# -- data that proves nothing ---------------------------------------------------------------------
 
 
 @pytest.mark.decision("D32")
@@ -197,7 +197,7 @@ def test_a_leader_change_between_the_two_list_offsets_proves_nothing_for_its_par
 
 @pytest.mark.decision("D32")
 def test_a_source_that_answers_for_half_of_the_partitions(listen: Listen) -> None:
-    """The answer to ListOffsets lacks two of four partitions; no error says so."""
+    """The ListOffsets response lacks two of four partitions, without an error."""
     p = foreign(4)
     ear, missing = listen(p.a), names(4)[2:]
 
@@ -216,7 +216,7 @@ def test_a_source_that_answers_for_half_of_the_partitions(listen: Listen) -> Non
 
 @pytest.mark.decision("D45")
 def test_a_source_that_tells_half_of_the_lineages(listen: Listen) -> None:
-    """It knows lineages, so that one left out does not mean a log that its own cluster wrote."""
+    """It supports lineages, so that a missing one does not mean a log that its own cluster wrote."""
     p = failed_over(4)
     ear, missing = listen(p.b), names(4)[2:]
 
@@ -253,7 +253,7 @@ def test_a_lineage_that_names_a_cluster_that_is_not_told_is_none(listen: Listen)
 
 @pytest.mark.decision("D16")
 def test_an_answer_that_comes_after_the_mirror_got_other_servers_is_dropped(listen: Listen) -> None:
-    """Another cluster takes the place of the source while it is asked; then the source takes its place again."""
+    """Another cluster replaces the source while a request is in flight; then the source returns."""
     p = failed_over(4)
     c = p.third("c", logs=WrittenLogs({name: [plain(0, 0, "c0")] for name in names(4)}))
     ear = listen(p.b)
@@ -267,7 +267,7 @@ def test_an_answer_that_comes_after_the_mirror_got_other_servers_is_dropped(list
 
 
 def test_a_partition_that_is_led_elsewhere_when_the_answer_comes(listen: Listen) -> None:
-    """The round goes on for the others; the new leader asks for itself."""
+    """The round continues for the others; the new leader sends its own request."""
     logs = WrittenLogs({name: [plain(0, 0, "r0")] for name in names(6)})
     p = pair(logs=logs)
     p.begin(names(6))
@@ -297,7 +297,7 @@ def test_to_describe_one_partition_costs_the_same_among_few_and_among_many() -> 
 
 
 class AnsweredInbound:
-    """A request, from somebody with all rights, whose answer is dropped."""
+    """A request of a client with all rights, whose response is dropped."""
 
     def __init__(self, body: Message) -> None:
         self.body = body

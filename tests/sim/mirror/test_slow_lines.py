@@ -1,4 +1,4 @@
-"""A source that is far away, or does not answer at all: what is synced, and what the reasons say."""
+"""A source that is far away, or does not respond at all: synced data, and reasons."""
 
 from __future__ import annotations
 

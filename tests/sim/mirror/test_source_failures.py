@@ -1,4 +1,4 @@
-"""The source moves its leaders, dies, comes back, changes its identity, or serves garbage."""
+"""The source moves its leaders, dies, restarts, changes its identity, or serves garbage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_mirroring_follows_the_source_leader() -> None:
 
 @pytest.mark.decision("D12")
 def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_next_one() -> None:
-    """The former leader says that it leads no more; nothing else would look again before the next regular refresh."""
+    """The former leader's error says so; otherwise nothing would check again before the next regular refresh."""
     slow = {"mirror.metadata.refresh.interval.ms": "600000", "replica.fetch.backoff.ms": "2000"}
     p = pair(logs=WrittenLogs(LOGS), b_configs=slow)
     p.begin()
@@ -72,7 +72,7 @@ def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_nex
 
 @pytest.mark.decision("D14")
 def test_a_source_epoch_far_above_ours_is_waited_for_not_appended() -> None:
-    """`check_epochs` runs after every event: B never holds a batch whose epoch its own leader epoch does not reach."""
+    """`check_epochs` runs after every event: B never holds a batch with an epoch above its own leader epoch."""
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     for epoch in (40, 41, 90):
@@ -216,7 +216,7 @@ def test_a_topic_of_the_same_name_and_another_id_fails_and_keeps_its_records() -
 
 
 def add_without_id(p: Pair) -> None:
-    """Add the topic as a client does that knows no ids."""
+    """Add the topic like a client that knows no ids."""
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
     p.b.client.call(p.b.endpoints()[0], request, 0)
 
@@ -313,7 +313,7 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
 
 @pytest.mark.decision("D12")
 def test_the_log_start_of_a_source_that_has_no_records_left_is_followed() -> None:
-    """It is told with the divergence, and not again: to the source's session it is no news any more."""
+    """It is returned with the divergence, and not again: it is no news in the source's session any more."""
     p = pair()
     p.a.place_topic()
     p.a.write(*"abcdefgh")

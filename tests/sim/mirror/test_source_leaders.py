@@ -1,4 +1,4 @@
-"""Who leads at the source, and which of its brokers answers: hints of KIP-951, brokers that hang, rights that come."""
+"""Leaders at the source, and brokers that respond: hints of KIP-951, hanging brokers, rights that are granted later."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import SMALL, TOPIC, TP, Pair, StagedCluster, assert_equal, check_epochs
 
 SLOW = {"request.timeout.ms": "30000", "mirror.metadata.refresh.interval.ms": "60000"}
-"""A refresh that a broker leaves unanswered takes half a minute."""
+"""A refresh without a response of the broker takes half a minute."""
 
 
 def hooked_pair(*, partitions: int = 3) -> tuple[Pair, Hooks]:
-    """Return two clusters that run; broker n of the source leads partition n - 1."""
+    """Return two running clusters; broker n of the source leads partition n - 1."""
     simulation = Simulation(0)
     hooks = Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL, interpose=hooks)
@@ -38,7 +38,7 @@ def hooked_pair(*, partitions: int = 3) -> tuple[Pair, Hooks]:
 
 
 def has(p: Pair, tp: TopicPartition, *, of: StagedCluster) -> bool:
-    """Return whether b has all of a partition that `of` has."""
+    """Return whether b has all committed records of a partition in `of`."""
     theirs, ours = of.leader(tp), p.b.leader(tp)
     return theirs is not None and ours is not None and ours.log.high_watermark == theirs.log.log_end_offset
 
@@ -65,7 +65,7 @@ def test_a_broker_that_hangs_costs_its_own_partitions_only() -> None:
         for tp in others:
             p.a.write(f"while it hangs {n}", tp=tp)
         p.run_until(lambda: all(has(p, tp, of=p.a) for tp in others), "the partitions of the others", within_s=2)
-    # A leader of the others moves: the broker that hangs is not asked who leads now.
+    # A leader of the others moves: the hanging broker gets no metadata request.
     p.a.kill(2)
     moved = others[0]
     p.run_until(lambda: (led := p.a.leader(moved)) is not None and led.broker_id == 3, "broker 3 to lead")

@@ -1,4 +1,4 @@
-"""A refresh of a source's metadata asks for what is wanted, and looks at what has changed."""
+"""A refresh of a source's metadata requests only wanted topics, and checks only changed ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mirroring() -> Pair:
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
-    """The partitions that were looked at."""
+    """The partitions that were checked."""
     found: list[TopicPartition] = []
     look_at = PartitionDriver.look_at
 
@@ -51,7 +51,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
-    """The requests that mirrors' refreshes and controllers' clients were answered."""
+    """The answered requests of mirrors' refreshes and of controllers' clients."""
     found: list[Message] = []
     answer = Inbound._answer
 
@@ -110,7 +110,7 @@ def test_a_failover_asks_the_source_nothing(asked: list[Message]) -> None:
 
 
 def test_what_a_broker_knew_of_leaders_is_forgotten_with_the_removal() -> None:
-    """It would be asked for a lineage when the topic is added again, and may be gone by then."""
+    """Its leader would get a request for a lineage when the topic is added again, and may be gone by then."""
     p = mirroring()
     source = p.b.component(1).context.sources["m"]
     assert source.leader(tp(5)) is not None
@@ -122,7 +122,7 @@ def test_what_a_broker_knew_of_leaders_is_forgotten_with_the_removal() -> None:
 
 
 def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
-    """Nobody asks about a topic that seems to be known: once it is added again, nothing would follow the source."""
+    """No request is sent for a topic that seems known: once it is added again, nothing would follow the source."""
     p = mirroring()
     source = p.b.component(1).context.sources["m"]
     p.run_until(lambda: not source.refreshing, "no refresh")

@@ -1,4 +1,4 @@
-"""A broker of the source that has lost its controller is not believed: nothing comes of what it does not know (D60)."""
+"""A broker of the source that has lost its controller is not believed: its outdated data has no effect (D60)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ PROVED = "proves that it is up to date"
 
 
 def cut_off(p: Pair, broker_id: int = STALE) -> None:
-    """Take a broker of the source away from its controller, and wait until it counts as fenced."""
+    """Disconnect a broker of the source from its controller, and wait until it counts as fenced."""
     p.simulation.line(p.a.process(broker_id), "a-controller").take_down()
     p.simulation.run_for(span_s=FENCED_S)
 
 
 def leave_only_the_stale_one(p: Pair) -> Iterator[None]:
-    """Have the mirror reach no other broker of the source, until the iterator goes on."""
+    """Disconnect the mirror from the source's other brokers, until the iterator continues."""
     lines = [p.simulation.line(p.a.process(number), p.b) for number in p.a.broker_ids if number != STALE]
     for line in lines:
         line.take_down()
@@ -47,14 +47,14 @@ def leave_only_the_stale_one(p: Pair) -> Iterator[None]:
 
 
 def told(p: Pair) -> list[str]:
-    """Collect the reasons that syncs tell from now on."""
+    """Collect the reasons that syncs report from now on."""
     found: list[str] = []
     p.simulation.on(SyncProblem, lambda seen: found.append(seen.fact.reason))
     return found
 
 
 def place(p: Pair) -> Uuid:
-    """Create a topic of which the stale broker does not hear; returns its id."""
+    """Create a topic that the stale broker does not know; return its id."""
     assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=[1, 2])
     wanted = CreatableTopic(name=TOPIC, num_partitions=-1, replication_factor=-1, assignments=[assignment])
     reply = p.a.client.call(p.a.endpoint(1), CreateTopicsRequest(topics=[wanted], timeout_ms=30_000), 7)
@@ -85,7 +85,7 @@ def test_a_topic_is_not_stopped_while_only_a_stale_broker_can_be_reached() -> No
     p = with_a_topic_that_one_broker_does_not_know()
     away = leave_only_the_stale_one(p)
     next(away)
-    for broker_id in p.b.broker_ids:  # None of them knows of a time when others could be asked.
+    for broker_id in p.b.broker_ids:  # None of them remembers a time when others were reachable.
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:
         p.b.restart(broker_id)

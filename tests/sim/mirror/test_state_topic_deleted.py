@@ -1,4 +1,4 @@
-"""A user deletes `__mirror_state`: what becomes of mirrored topics, and of those that were stopped (D6, D23, D25)."""
+"""A user deletes `__mirror_state`: effect on mirrored topics, and on stopped ones (D6, D23, D25)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mirrored(brokers: int = 1) -> tuple[Cluster, Cluster, Mirror]:
 
 
 def lose_states(cluster: Cluster, *, restart: bool = True) -> None:
-    """Delete the topic with the states; with `restart` every broker ends before it hears of that."""
+    """Delete the topic with the states; with `restart` every broker stops before it replays that."""
     simulation, known = cluster.simulation, cluster.image.topics[MIRROR_STATE_TOPIC]
     request = DeleteTopicsRequest(topics=[DeleteTopicState(name=MIRROR_STATE_TOPIC)], timeout_ms=30_000)
     deleting = cluster.begin_order(request)
@@ -90,7 +90,7 @@ def test_a_failback_from_a_topic_whose_state_was_lost_waits_and_says_why() -> No
     assert row.state is MirrorState.PREPARING
     assert "or its state was lost" in row.reason
     assert values(a) == [b"m0", b"m1", b"m2", b"only here"]
-    mirror.delete()  # The operator insists.
+    mirror.delete()  # The operator repeats it.
     back.catch_up()
     back.assert_equal()
 
@@ -124,7 +124,7 @@ def test_a_failback_is_one_by_delta_though_the_states_were_lost(is_mirrored: boo
     if not is_mirrored:
         lose_states(b, restart=False)
         a.simulation.run_for(span_s=1)
-    b.stop(1)  # The next leader reads what the former one has written again.
+    b.stop(1)  # The next leader reads the state that the former one has written again.
     b.restart(1)
     a.simulation.run_until(b.is_settled, what="a leader")
     a.simulation.line(a, b).bring_up()
@@ -163,11 +163,11 @@ def test_a_mirrored_topic_goes_on_where_it_was_while_its_leader_stays() -> None:
 
 @pytest.mark.decision("D62")
 def test_the_lag_is_known_again_though_the_source_has_nothing_new() -> None:
-    """The fetch session of before would not repeat what has not changed."""
+    """The former fetch session would not repeat unchanged data."""
     p = with_a_foreign_log(5)
     victim = mirrored_without_one(p)
     lose_states(p.b, restart=False)
-    p.b.restart(victim)  # That it has cut is written, so the leader notices that its state is lost.
+    p.b.restart(victim)  # Its truncation is recorded, so the leader notices that its state is lost.
     p.run_until(lambda: victim in p.b.await_leader().isr, "the replica to be in the ISR")
     p.there.catch_up()
     p.simulation.run_for(span_s=5)
@@ -207,7 +207,7 @@ def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
 
 @pytest.mark.decision("D68")
 def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from_then_on() -> None:
-    """Cluster c mirrors a, then b, then a again: what b wrote meanwhile is not taken for records of a."""
+    """Cluster c mirrors a, then b, then a again: records of b in between are not taken for records of a."""
     a, b, mirror = mirrored()
     c = Cluster(a.simulation, "c", brokers=1, configs=CONFIGS)
     c.start()
@@ -228,7 +228,7 @@ def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from
     of_b.catch_up()
     of_b.assert_equal()
     of_b.fail_over()
-    for value in (b"a0", b"a1", b"a2"):  # As long a log as b's, in the leader epoch in which b was mirrored.
+    for value in (b"a0", b"a1", b"a2"):  # A log as long as b's, in the leader epoch in which b was mirrored.
         a.produce("t", 0, [value])
     of_a.add_topics(["t"])
     of_a.catch_up()
@@ -237,7 +237,7 @@ def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from
 
 
 def with_an_open_transaction(brokers: int = 3) -> stage.Pair:
-    """Return two clusters that nothing connects any more; b has a transaction of a without its marker."""
+    """Return two disconnected clusters; b has a transaction of a without its marker."""
     log = [stage.transactional(0, 0, 4001, "x0"), marker(offset=1, epoch=0, pid=4001, commit=True)]
     p = stage.pair(brokers=brokers, logs=stage.WrittenLogs({stage.TOPIC: log}), b_configs=stage.ONE_BATCH)
     p.there.create()
@@ -260,7 +260,7 @@ def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_sourc
 @pytest.mark.decision("D68")
 @pytest.mark.parametrize("tenths_ms", range(0, 30, 3))
 def test_a_stop_resets_producers_whenever_the_states_are_lost_meanwhile(tenths_ms: int) -> None:
-    """Its leader epoch is raised between the loss of the state and the moment at which its leader hears of that."""
+    """Its leader epoch is raised between the loss of the state and the time when its leader learns of it."""
     p = with_an_open_transaction(brokers=1)
     p.there.begin_remove_topics([stage.TOPIC])
     p.simulation.run_for(span_s=tenths_ms / 10_000)
@@ -325,7 +325,7 @@ def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> N
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D68")
 def test_so_does_one_whose_leader_waits_for_it_in_preparing() -> None:
-    """The list of uncut replicas is all that the leader knows: the lineage is the source's from MIRRORING on."""
+    """The leader has only the list of uncut replicas: the lineage is the source's from MIRRORING on."""
     p = with_a_foreign_log(5)
     p.b.alter(stage.TOPIC, {"mirror.support.unclean.leader.election": "true"})
     victim = away(p)

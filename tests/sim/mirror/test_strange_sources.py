@@ -1,4 +1,4 @@
-"""A source may answer anything: its mirror waits or fails, and the destination's brokers go on."""
+"""A source may send any response: its mirror waits or fails, and the destination's brokers continue."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mirroring() -> Pair:
 
 
 def answer_fetches(cluster: StagedCluster, make: Callable[[int], PartitionData]) -> None:
-    """Answer every consumer's fetch with what `make` says of each partition; followers are served as usual."""
+    """Answer every consumer's fetch with the result of `make` for each partition; followers are served as usual."""
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: _instead(server.routes[FetchRequest], make)})
@@ -93,7 +93,7 @@ def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
 
 
 def tell_versions(cluster: StagedCluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
-    """Have each broker answer with these versions, and of all other APIs those that it serves."""
+    """Let each broker report these versions, and its own ones for all other APIs."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
         served = {**broker.context.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
@@ -136,7 +136,7 @@ def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
     led = p.b.await_leader()
     mirror = p.b.component(led.broker_id)
     stale = mirror.context.partitions[TP]
-    stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
+    stale.state, stale.busy = MirrorState.STOPPING, True  # Actions of another leader since then are not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
     p.simulation.world.perform(p.b.process(led.broker_id), broker.context.outbox.drain())

@@ -1,4 +1,4 @@
-"""Which offsets does the sync of a mirror commit for a group here, and which not any more (D17)?"""
+"""Offsets that the sync of a mirror commits for a group, and those that it leaves (D17)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.decision("D17")
 
 
 def held() -> tuple[Pair, OffsetRequests, OffsetRequests, Held]:
-    """Return a mirror of TP, the group's requests at both clusters, and a commit of 7 by the sync that is held."""
+    """Return a mirror of TP, the group's requests at both clusters, and a held commit of 7 by the sync."""
     simulation, hooks = Simulation(0), Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL)
     b = StagedCluster(simulation, "b", configs=SMALL, interpose=hooks)
@@ -64,7 +64,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_what_is_committed_while_the_topic
 
 @pytest.mark.parametrize("in_transaction", [False, True])
 def test_a_verdict_on_a_sync_does_not_hold_for_what_is_committed_after_it(in_transaction: bool) -> None:
-    """The group's coordinator hears of the removal, and of the state that it asked for, when all is over."""
+    """The group's coordinator gets the removal, and the state that it requested, after all is over."""
     simulation, hooks = Simulation(0), Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL)
     b = StagedCluster(simulation, "b", configs=ONE_BROKER, interpose=hooks)
@@ -82,7 +82,7 @@ def test_a_verdict_on_a_sync_does_not_hold_for_what_is_committed_after_it(in_tra
     commits = hooks.on(OffsetCommitRequest, from_nodes=True, times=1).hold()
     there.commit(7)
     p.run_until(lambda: bool(commits.requests), "the sync")
-    if in_transaction:  # Nothing of it counts as younger than the verdict yet.
+    if in_transaction:  # Nothing of it counts as newer than the verdict yet.
         producer.begin_transaction()
         assert here.add_to(producer) is ErrorCode.NONE
     coordinator = b.await_leader(here.shard).broker_id
@@ -105,14 +105,14 @@ def test_a_verdict_on_a_sync_does_not_hold_for_what_is_committed_after_it(in_tra
 
 
 def test_a_leader_epoch_that_a_partition_has_not_come_to_is_left_out_of_the_offset() -> None:
-    """A client that begins there would believe no Metadata of this cluster, whose epoch is lower."""
+    """A client that begins there would reject the metadata of this cluster, whose epoch is lower."""
     p, there, here = with_groups()
     leader = p.b.await_leader().broker_id
     synced_by = p.b.await_leader(TopicPartition(MIRROR_STATE_TOPIC, mirror_partition("m", 2))).broker_id
     assert leader != synced_by
     lines = [p.simulation.line(f"b-{leader}", f"a-{broker}") for broker in p.a.broker_ids]
     for line in lines:
-        line.take_down()  # So it hears of no election, and the mirror's coordinator does.
+        line.take_down()  # So it learns of no election, and the mirror's coordinator does.
     p.a.bump(7)
     there.commit(5, epoch=7)
     cycle(p, 2)
@@ -126,7 +126,7 @@ def test_a_leader_epoch_that_a_partition_has_not_come_to_is_left_out_of_the_offs
 
 
 def test_an_offset_is_clamped_to_what_a_stop_keeps_though_more_is_mirrored() -> None:
-    """A stop cuts at the first transaction whose end was not mirrored, and what is written here begins there."""
+    """A stop truncates at the first transaction whose end was not mirrored, and new records begin there."""
     p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
     ended, open_still = Producer(p.a, transactional_id="ended"), Producer(p.a, transactional_id="open")
     ended.begin_transaction()

@@ -52,7 +52,7 @@ INTERVAL_S = int(SMALL["mirror.metadata.refresh.interval.ms"]) / 1000
 
 
 def cycle(p: Pair, count: int = 1) -> None:
-    """Let a cycle begin and end."""
+    """Let `count` cycles run."""
     p.simulation.run_for(span_s=count * INTERVAL_S + 1)
 
 
@@ -61,14 +61,14 @@ def configs_here(p: Pair, topic: str = TOPIC) -> dict[str, str]:
 
 
 def remove(p: Pair, name: str) -> None:
-    """Take a config of the source's topic back."""
+    """Delete a config of the source's topic."""
     row = AlterableConfig(name=name, config_operation=ConfigOp.DELETE, value=None)
     resource = AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=TOPIC, configs=[row])
     p.a.client.call(p.a.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
 
 
 def problems(p: Pair) -> dict[str, str]:
-    """Have what syncs tell collected from now on: subject to reason."""
+    """Collect the problems of syncs from now on: subject to reason."""
     told: dict[str, str] = {}
     p.simulation.on(SyncProblem, lambda seen: told.__setitem__(seen.fact.subject, seen.fact.reason))
     return told
@@ -80,7 +80,7 @@ def errors(p: Pair) -> Mapping[SyncKind, int]:
 
 
 def hooked(release: str = "") -> tuple[Pair, Hooks]:
-    """Return a pair whose source answers what the hooks say, and may play an earlier release."""
+    """Return a pair whose source is controlled by hooks, and may emulate an earlier release."""
     simulation, hooks = Simulation(0), Hooks()
     if release:
         hooks.play(release)
@@ -119,7 +119,7 @@ def test_a_compacted_topic_arrives_compacted_and_follows_its_configs() -> None:
 
 
 def test_a_source_that_says_the_same_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request has some of the topics, so one that changed costs the reading of few."""
+    """A request contains some of the topics, so one changed topic costs the decoding of few."""
     names = [f"t{number}" for number in range(2 * TOPICS_MAX)]
     p = pair(brokers=1)
     for name in names:
@@ -181,7 +181,7 @@ def test_what_this_cluster_cannot_have_is_named_and_the_rest_is_copied() -> None
 
 
 def with_configs_of_later(request: Message) -> DescribeConfigsResponse:
-    """Answer as a source would that knows more configs than we, and has moved old segments elsewhere."""
+    """Answer like a source with unknown configs, and with tiered storage."""
     assert isinstance(request, DescribeConfigsRequest)
     told = {"of.a.later.release": "1", "remote.storage.enable": "true", "retention.ms": "1234567"}
     rows = [
@@ -246,7 +246,7 @@ def test_partitions_that_are_added_at_the_source_are_mirrored() -> None:
 
 
 def test_a_broker_that_led_nothing_for_a_while_asks_the_source_again() -> None:
-    """What it knows of the source is from the time when it led the topic: the topic had one partition then."""
+    """Its knowledge of the source is from the time when it led the topic, which had one partition then."""
     p = pair()
     p.a.place_topic()
     p.a.write("r0")
@@ -507,7 +507,7 @@ def test_a_group_that_moves_after_it_was_listed_comes_with_the_next_cycle_and_is
 
 
 def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied() -> None:
-    """Brokers up to Kafka 3.9 list those of the partitions that they have loaded, beside the error."""
+    """Brokers up to Kafka 3.9 list the groups of loaded partitions, together with the error."""
     made, hooks = hooked()
     p, there, here = with_groups(made)
     there.commit(7)

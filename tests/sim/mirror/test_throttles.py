@@ -1,4 +1,4 @@
-"""Bandwidth: what the destination allows its mirrors, and what a source allows its clients (KIP-1279, KIP-219)."""
+"""Bandwidth: quotas of the destination for its mirrors, and of a source for its clients (KIP-1279, KIP-219)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KIB = 1 << 10
 
 
 def loaded(*, fetchers: str = "1", rate: int, listed: str = "*") -> Pair:
-    """Return a pair of which the source has a megabyte in each topic, and nothing is mirrored yet."""
+    """Return a pair whose source has a megabyte in each topic, before anything is mirrored."""
     p = pair(
         5, brokers=1, b_configs={"replica.fetch.max.bytes": str(20 * KIB), "mirror.num.replica.fetchers": fetchers}
     )
@@ -86,7 +86,7 @@ def test_the_rate_is_no_static_config() -> None:
 @pytest.mark.decision("D19")
 @pytest.mark.kip("219", "throttled clients")
 def test_a_source_that_throttles_is_not_fetched_from_until_its_time_is_over() -> None:
-    """A broker answers nothing above consumer_byte_rate, and goes on with the session."""
+    """A broker returns nothing above consumer_byte_rate, and continues the session."""
     p = pair(6, brokers=1)
     p.a.create_topic(HELD.topic)
     p.a.write("first", tp=HELD)

@@ -22,7 +22,7 @@ def test_two_clusters_that_mirror_each_other_do_not_wipe_each_other() -> None:
     p.run_until(lambda: p.a.state() == "PREPARING" and "in a ring" in p.a.reason(), "A to wait and say why")
     p.hold(60, lambda: p.a.state() == "PREPARING" and p.a.log().log_end_offset == 3, "A keeps its log")
     assert values(p.b.log()) == values(p.a.log()) == [(0, "r0"), (1, "r1"), (2, "r2")]
-    p.fail_over()  # The loop ends as soon as one side is stopped.
+    p.fail_over()  # The loop ends when one side is stopped.
     assert_equal(p.back)
     assert [value for _, value in values(p.a.log())] == ["r0", "r1", "r2"]
 
@@ -40,7 +40,7 @@ def test_chain_of_three_clusters(name: str) -> None:
     assert_equal(p.there)
     assert_equal(second)
     p.simulation.line(p.a, p.b).take_down()
-    p.fail_over()  # B's producer reset is a batch like any other for C.
+    p.fail_over()  # For C, B's producer reset is an ordinary batch.
     p.b.write("from b")
     assert_equal(second)
     assert len(resets(c.log())) == 1

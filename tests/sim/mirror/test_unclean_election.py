@@ -1,4 +1,4 @@
-"""KIP-1279, Unclean Leader Election: what the cut in PREPARING mends, what it cannot, and the wait that does."""
+"""KIP-1279, Unclean Leader Election: cases that the truncation in PREPARING fixes, and those that only a wait fixes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ A_CONFIGS = {"min.insync.replicas": "1", "mirror.topic.num.partitions": "1", "mi
 def make(seed: int) -> Pair:
     """Return clusters with one partition, whose replicas at A may lead uncleanly, and the mirror back.
 
-    The mirrors' state at A must outlive what happens to brokers 1 to 3, so it lives on the fourth: seeds are
-    tried until it does.
+    The mirrors' state at A must survive the failures of brokers 1 to 3, so it is on the fourth: seeds are tried until
+    it is.
     """
     while True:
         p = pair(seed, brokers=4, a_configs=A_CONFIGS)
@@ -36,7 +36,7 @@ def make(seed: int) -> Pair:
 
 
 def only(p: Pair, broker_id: int, kill: Iterable[int], *, at: StagedCluster | None = None) -> None:
-    """Kill brokers of A, or of another cluster, then let `broker_id` alone lead, uncleanly if need be."""
+    """Kill brokers of A, or of another cluster, then let `broker_id` alone lead, uncleanly if necessary."""
     cluster = at or p.a
     for victim in kill:
         if cluster.runs(victim):
@@ -60,7 +60,7 @@ def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
     p.a.write("r2")
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
-    only(p, 2, kill=(1,))  # The unclean election; three records in epochs that B never hears of.
+    only(p, 2, kill=(1,))  # The unclean election; three records in epochs that B never gets.
     for text in ("x1", "x2", "x3"):
         p.a.write(text)
     assert values(p.a.log()) == [(0, "r0"), (1, "x1"), (2, "x2"), (3, "x3")]
@@ -78,7 +78,7 @@ def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
 def stale_replica(p: Pair) -> int:
     """Let A's broker 2 alone hold a record above the last mirrored epoch, in an epoch that B will use too.
 
-    It takes two unclean elections, and epochs of the two clusters that meet by chance, which is arranged here.
+    It takes two unclean elections, and equal epochs in the two clusters by chance, which are arranged here.
     """
     p.a.write("r0")
     p.a.settle()
@@ -99,7 +99,7 @@ def stale_replica(p: Pair) -> int:
 @pytest.mark.decision("D11")
 @pytest.mark.decision("D30")
 def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves() -> None:
-    """With the KIP's rules alone it would keep a record where B has its producer reset, unnoticed."""
+    """With the KIP's rules alone it would keep a record where B has its producer reset, undetected."""
     p = make(2)
     stale = stale_replica(p)
     p.fail_back(create=False)
@@ -140,7 +140,7 @@ def test_with_the_option_preparing_waits_for_every_assigned_replica() -> None:
 
 
 def lost_at_the_source(option: str) -> tuple[Pair, int]:
-    """Return clusters whose source lost two records after B had them, and the broker of B that was away since then."""
+    """Return clusters whose source lost two records after B had them, and the broker of B that was down since then."""
     p = pair(3, a_configs={"min.insync.replicas": "1"}, b_configs={"min.insync.replicas": "1"})
     p.a.place_topic()
     assert p.a.alter(TOPIC, UNCLEAN) is ErrorCode.NONE
@@ -165,7 +165,7 @@ def lost_at_the_source(option: str) -> tuple[Pair, int]:
 
 
 def come_back(p: Pair, away: int, *, leads: bool) -> None:
-    """Let the replica that was away come back: as a follower, or as an unclean leader with what it has."""
+    """Let the replica that was down return: as a follower, or as an unclean leader with its records."""
     if not leads:
         p.b.restart(away)
         return
@@ -181,7 +181,7 @@ def come_back(p: Pair, away: int, *, leads: bool) -> None:
 @pytest.mark.parametrize("leads", [False, True])
 @pytest.mark.parametrize("option", ["false", "true"])
 def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
-    """The replica that was away has records that the source lost: it cuts them as a follower, and as a leader."""
+    """The replica that was down has records that the source lost: it truncates them as a follower, and as a leader."""
     p, away = lost_at_the_source(option)
     come_back(p, away, leads=leads)
     p.a.write("r2")
@@ -203,7 +203,7 @@ def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: s
 def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
     leads: bool, right: list[tuple[int, str]]
 ) -> None:
-    """If it leads uncleanly, B loses what it had not, as in any unclean election; the failback makes A equal to it."""
+    """If it leads uncleanly, B loses the records that it lacked, as in Kafka; the failback makes A equal to it."""
     p, away = lost_at_the_source("true")
     p.a.settle()
     p.fail_over()

@@ -16,7 +16,7 @@ ONE_STATE = {"mirror.topic.replication.factor": "1", "mirror.topic.num.partition
 
 
 def warning(p: Pair) -> str:
-    """Return what DescribeMirrors warns of."""
+    """Return the warning of DescribeMirrors."""
     return p.there.warning()
 
 
@@ -26,7 +26,7 @@ def waits_for(p: Pair) -> str:
 
 
 def listed(p: Pair) -> str:
-    """Return what ListMirrors warns of."""
+    """Return the warning of ListMirrors."""
     (row,) = Mirror.list(p.b)
     return row.warning
 
@@ -58,7 +58,7 @@ def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_to
 
 @pytest.mark.decision("D66")
 def test_an_isr_that_is_too_small_for_states_is_named_with_the_brokers_that_are_missing() -> None:
-    """A stop is ordered, and two of three brokers die: the last one cannot commit what it has of the states."""
+    """A stop is ordered, and two of three brokers die: the last one cannot commit its states."""
     p = pair(5, b_configs={"mirror.topic.num.partitions": "1"})
     p.a.create_topic(TOPIC)
     p.begin()

@@ -1,4 +1,4 @@
-"""The same seed is the same run, whatever Python's hashing; another seed is another run."""
+"""The same seed gives the same run, for any hash seed of Python; another seed gives another run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes over real folders: killed, stopped and started again, they have what was acknowledged, in sound folders."""
+"""Nodes with folders on disk: killed, stopped and restarted, they have all acknowledged records, in valid folders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDERS = TopicPartition("orders", 0)
 
 
 class Folders:
-    """The disks of a cluster as processes open them: each life of a node anew. `combined` nodes share one folder."""
+    """The disks of a cluster, opened again for each life of a node. `combined` nodes share one folder."""
 
     def __init__(self, top: Path, *, combined: bool = False) -> None:
         self.top = top

@@ -1,4 +1,4 @@
-"""What an idle cluster costs: its long polls go on, and nobody encodes or decodes the same fetch again."""
+"""Cost of an idle cluster: its long polls continue, without encoding or decoding the same fetch again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.sim.simulation import Simulation
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch, cls: type[Message], name: str) -> list[None]:
-    """Return a list that has one entry for each call of a method from now on."""
+    """Return a list that receives one entry for each call of a method from now on."""
     calls: list[None] = []
     method = getattr(Message, name).__func__ if name == "decode_prefix" else getattr(Message, name)
 

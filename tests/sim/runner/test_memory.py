@@ -1,4 +1,4 @@
-"""What does a mirrored partition take: six replicas on two clusters, and what brokers and controllers know of it?"""
+"""Memory of a mirrored partition: six replicas on two clusters, and the state of brokers and controllers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import kmirror
 
 FEW, MORE = 40, 120
 REST_S = 40
-"""Longer than any request is waited for: the timers of those that were sent are over."""
+"""Longer than every request timeout: the timers of sent requests are over."""
 
 
 def test_a_mirrored_partition_takes_some_kilobytes() -> None:

@@ -1,4 +1,4 @@
-"""No node waits for a disk while it handles an event: over real folders, nothing is synced but by jobs."""
+"""No node waits for a disk while it handles an event: with folders on disk, only jobs sync."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONFIGS = {
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was synced while a node handled an event, each with the way there."""
+    """Syncs while a node handled an event, each with its stack."""
     found: list[str] = []
     inside: list[object] = []
     for kind in (Broker, Controller):
@@ -66,7 +66,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def leave_more(folder: Path, tp: TopicPartition) -> int:
-    """Add a record to the log of a broker that is down, which its leader has not; return where the log ends then."""
+    """Add a record to the log of a broker that is down, which its leader lacks; return the log's new end."""
     with LogFolder(folder) as opened:
         log = PartitionLog.open(tp, opened.open(tp), LogConfig(), now_ms=0, repair=True)
         epoch = log.latest_epoch

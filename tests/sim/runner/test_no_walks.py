@@ -1,4 +1,4 @@
-"""What goes by the clock, and what follows a change of the metadata, never walks over all partitions of a node."""
+"""Periodic work, and reactions to changed metadata, never iterate over all partitions of a node."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.sim.stage import StagedCluster, records
 
 TOPICS = [f"t{number}" for number in range(8)]
 CONFIGS = {"log.initial.task.delay.ms": "10000000"}
-"""Retention has to look at all logs, every five minutes."""
+"""Retention has to check all logs, every five minutes."""
 
 
 class Unwalkable(dict[Any, Any]):
-    """A dict in which only what is named can be found."""
+    """A dict that allows only lookups."""
 
     def __iter__(self) -> Iterator[Any]:
         raise AssertionError("a walk over everything")
@@ -32,7 +32,7 @@ class Unwalkable(dict[Any, Any]):
 
 @pytest.fixture
 def pair() -> Iterator[tuple[StagedCluster, StagedCluster, Mirror]]:
-    """Two clusters with 40 partitions that are mirrored, and nothing left to do."""
+    """Two clusters with 40 mirrored partitions, and no pending work."""
     simulation = Simulation(seed=1)
     with (
         StagedCluster(simulation, "a", brokers=3, configs=CONFIGS) as a,
@@ -49,7 +49,7 @@ def pair() -> Iterator[tuple[StagedCluster, StagedCluster, Mirror]]:
 
 
 def forbid_walks_over(table: dict[Any, Any]) -> None:
-    """Forbid walks over a table that is a class of its own, wherever it is held."""
+    """Forbid iteration over a table with its own class, wherever it is referenced."""
     table.__class__ = type("UnwalkableTable", (Unwalkable, type(table)), {})
 
 

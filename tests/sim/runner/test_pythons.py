@@ -1,4 +1,4 @@
-"""A seed names the same history under other releases of Python."""
+"""A seed gives the same history under other releases of Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ json.dump([run_history(seed=seed, profile="smoke").digest for seed in {SEEDS}], 
 
 
 def newer_pythons() -> list[str]:
-    """Return interpreters of later releases than the one that runs the tests: on the path, or kept by pyenv."""
+    """Return interpreters of later releases than the one that runs the tests: on the path, or of pyenv."""
     names = [f"python3.{minor}" for minor in range(sys.version_info.minor + 1, 20)]
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = [str(path) for name in names for path in sorted(kept.glob(f"*/bin/{name}"))]

@@ -1,4 +1,4 @@
-"""A node that is given its journal does the same again: over whole histories, restarts, and disks that fail."""
+"""A node that replays its journal gives the same effects: for whole histories, restarts, and disks that fail."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_journal_changes_nothing() -> None:
 
 
 def test_nodes_that_stopped_and_start_over_their_disks_do_the_same_again() -> None:
-    """A clean shutdown is remembered on the disk, and forgotten as soon as the next process is made."""
+    """A clean shutdown is recorded on the disk, and forgotten when the next process is made."""
     kept = Kept()
     simulation = Simulation(3, disk=DiskOptions(job_min_us=10, job_max_us=900))
     logs = WrittenLogs({"old": [plain(0, 0, "a", "b"), plain(2, 1, "c")]})
@@ -120,7 +120,7 @@ def test_a_disk_that_failed_fails_again() -> None:
 
 
 def test_hooks_stand_around_a_journal() -> None:
-    """What the node was given is in it: neither what a hook answered, nor when a request came that was held."""
+    """It contains the node's inputs: not a hook's response, nor the arrival time of a held request."""
     kept, hooks = Kept(), Hooks()
 
     def interpose(name: str, node: Node) -> Node:
@@ -165,7 +165,7 @@ def test_the_first_call_that_differs_is_named() -> None:
 
 
 def test_what_a_node_takes_from_elsewhere_than_its_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here its random numbers: they come from a source that goes on from one run to the next."""
+    """Here its random numbers: they come from a source that continues from one run to the next."""
     numbers = iter(range(1 << 40, 1 << 60, 12345))
     monkeypatch.setattr(Rng, "next64", lambda self: next(numbers))
     found = replay(one_journal())

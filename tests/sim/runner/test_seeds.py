@@ -1,4 +1,4 @@
-"""The main job under many seeds with faults; `KMIRROR_SEEDS=100` or `KMIRROR_SEEDS=100-200` widens the sweep."""
+"""The demo under many seeds with faults; `KMIRROR_SEEDS=100` or `KMIRROR_SEEDS=100-200` widens the sweep."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def past_failures() -> list[int]:
 
 
 def swept(default: int) -> list[int]:
-    """Return the seeds to try: the first `default`, or what KMIRROR_SEEDS names, and past failures."""
+    """Return the seeds to try: the first `default`, or those in KMIRROR_SEEDS, and past failures."""
     text = os.environ.get("KMIRROR_SEEDS", str(default))
     first, _, last = text.rpartition("-")
     return sorted({*range(int(first or 0), int(last)), *past_failures()})
