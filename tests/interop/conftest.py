@@ -1,8 +1,8 @@
-"""Where the tests that need Apache Kafka get it: broker, tools, clients, message classes.
+"""Source of Apache Kafka for tests that need it: broker, tools, clients, message classes.
 
-The jars come from the folder that KMIRROR_KAFKA_JARS names, or by Maven from its local repository. With
-KMIRROR_REQUIRE_KAFKA=1, as `.ci/run` sets it, Maven may fetch them, and what is missing fails the test instead of
-skipping it.
+The jars come from the folder in KMIRROR_KAFKA_JARS, or by Maven from its local repository. With
+KMIRROR_REQUIRE_KAFKA=1, as set by `.ci/run`, Maven may fetch them, and missing jars fail the test instead of skipping
+it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
 
 @pytest.fixture(scope="session")
 def give_up() -> Callable[[str], NoReturn]:
-    """Return what ends a test that cannot run here: a skip, or a failure where it must run."""
+    """Return a function that ends a test that cannot run here: by a skip, or by a failure if it is required."""
 
     def end(reason: str) -> NoReturn:
         if IS_REQUIRED:
@@ -34,7 +34,7 @@ def give_up() -> Callable[[str], NoReturn]:
 
 @pytest.fixture(scope="session")
 def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
-    """Return a class path that holds all of pom.xml."""
+    """Return a class path with all jars of pom.xml."""
     for program in ("java", "javac"):
         if shutil.which(program) is None:
             give_up(f"there is no {program}")
@@ -53,7 +53,7 @@ def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable
 
 @pytest.fixture(scope="session")
 def log_class_path(tmp_path_factory: pytest.TempPathFactory, kafka_class_path: str) -> str:
-    """Return the same with what the programs share that open logs: `Clock` and `AtOnce`."""
+    """Return the same with `Clock` and `AtOnce`, which the programs that open logs share."""
     classes = tmp_path_factory.mktemp("shared")
     sources = [str(HERE / name) for name in ("Clock.java", "AtOnce.java")]
     subprocess.run(["javac", "-d", str(classes), "-cp", kafka_class_path, *sources], check=True)

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""For programs that live for seconds: the second compiler would cost more than its code is faster."""
+"""For programs that run for seconds: the second compiler would cost more than it saves."""

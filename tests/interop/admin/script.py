@@ -1,4 +1,4 @@
-"""What admin clients ask about configs, records, log directories and transactions, right and wrong."""
+"""Requests of admin clients about configs, records, log directories and transactions, valid and invalid."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def producers(*rows: tuple[str, Sequence[int]]) -> DescribeProducersRequest:
 
 
 class Admin(Session):
-    """A session with the steps that most of the script begins with."""
+    """A session with the steps that start most of the script."""
 
     def make(self, name: str, **configs: str) -> str:
-        """Create a topic; in the names of configs `_` stands for a dot. Returns its name once it can be written to."""
+        """Create a topic; in the names of configs `_` means a dot. Return its name once it is writable."""
         rows = [CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()]
         topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, configs=rows)
         self.ask(f"create {name}", CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 4)
@@ -104,14 +104,14 @@ class Admin(Session):
         return name
 
     def quiet(self, body: Message, version: int) -> Any:
-        """Ask without keeping the answer."""
+        """Send a request without recording the response."""
         return self._peer.ask(body, version)
 
     def until(self, is_so: Callable[[], bool]) -> None:
         self.wait("what the script waits for", is_so)
 
     def until_shown(self, kind: int, name: str, key: str, value: str | None) -> None:
-        """Wait until the broker tells this value of a config."""
+        """Wait until the broker returns this value of a config."""
 
         def is_shown() -> bool:
             rows = self.quiet(describe(kind, name, [key]), 4).results[0].configs
@@ -120,7 +120,7 @@ class Admin(Session):
         self.until(is_shown)
 
     def until_coordinated(self, body: Message, version: int) -> Any:
-        """Ask until the coordinator has loaded its state."""
+        """Repeat the request until the coordinator has loaded its state."""
         answers: list[Any] = []
 
         def is_answered() -> bool:
@@ -230,7 +230,7 @@ def altering(session: Admin) -> None:
 
 
 def altering_brokers(session: Admin) -> None:
-    """The same of one broker and of all."""
+    """The same for one broker and for all."""
     topic = session.make("below")
     session.ask("one", step(BROKER, "1", [("log.cleaner.threads", SET, "2")]), 1)
     session.ask("all", step(BROKER, "", [("log.retention.ms", SET, "86400000")]), 1)
@@ -259,7 +259,7 @@ def altering_brokers(session: Admin) -> None:
 
 
 def deleting(session: Admin) -> None:
-    """DeleteRecords, and what DescribeLogDirs tells of sizes."""
+    """DeleteRecords, and the sizes in DescribeLogDirs."""
     topic, compacted = session.make("shortened"), session.make("compacted", cleanup_policy="compact")
     session.ask("produce", produce(topic, batch(5)), 9)
     session.quiet(produce(compacted, batch(5)), 9)
@@ -286,7 +286,7 @@ def deleting(session: Admin) -> None:
 
 
 def transacting(session: Admin) -> None:
-    """DescribeProducers, DescribeTransactions and ListTransactions through the life of a transaction."""
+    """DescribeProducers, DescribeTransactions and ListTransactions during the life of a transaction."""
     topic, name = session.make("transacted"), "tx"
     session.ask("idempotent", produce(topic, batch(2, producer_id=77, producer_epoch=0, base_sequence=0)), 9)
     session.ask("producers", producers((topic, [0, 1]), ("nope", [0]), ("a b", [0, 1]), ("", [0])), 0)
@@ -332,7 +332,7 @@ def transacting(session: Admin) -> None:
 
 
 def producing(session: Admin) -> None:
-    """What configs of a topic do to what is written, and what ListOffsets and OffsetForLeaderEpoch find of it."""
+    """Effects of a topic's configs on written records, and results of ListOffsets and OffsetForLeaderEpoch."""
     small = session.make("small", max_message_bytes="200")
     session.ask("small enough", produce(small, batch(1)), 9)
     session.ask("too large", produce(small, build_batch([RecordData(None, b"x" * 300)])), 9)
@@ -368,7 +368,7 @@ def producing(session: Admin) -> None:
 
 
 def greeting(session: Admin) -> None:
-    """ApiVersions of a client that does not say what it is."""
+    """ApiVersions of a client that does not give its name and version."""
     for label, name in {"nameless": "", "blank": "a b"}.items():
         session.ask(label, ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3, 4)
 
@@ -398,7 +398,7 @@ LEVELS: Mapping[str, Sequence[tuple[str, int, int]]] = {
 
 
 def updating_features(session: Admin) -> None:
-    """UpdateFeatures: what is refused, and the words for it; of what is allowed only what changes nothing."""
+    """UpdateFeatures: refusals and their messages; of permitted updates only those without an effect."""
     for label, rows in LEVELS.items():
         session.ask(label, levels(*rows), *((0,) if {UP}.issuperset(how for _, _, how in rows) else ()), 1, 2)
         session.ask(f"{label}, tried", levels(*rows, only_try=True), 1, 2)

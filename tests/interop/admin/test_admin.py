@@ -1,4 +1,4 @@
-"""What admin clients are told, by a real broker and by ours: the same, but for what is listed here with its reason."""
+"""Responses to admin clients: a Kafka broker's and kmirror's are equal, except for those listed with a reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.interop.log.judge import Judge
 from tests.interop.topics.session import RealPeer, SimulatedPeer
 
 Outcomes = dict[str, dict[str, Any]]
-"""The name of a script to what its steps came to, by label."""
+"""The name of a script to the results of its steps, by label."""
 CONFIGS = {
     "default.replication.factor": "1",
     "log.cleaner.dedupe.buffer.size": str(4 << 20),
@@ -44,7 +44,7 @@ WHERE = (
     "log.dirs",
     "process.roles",
 )
-"""Configs that say which node this is, and where."""
+"""Configs with the identity and address of the node."""
 READ_AT_THE_START = ("max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides")
 """Configs that are read-only here."""
 MASKED = {"logDir": "a path", "totalBytes": "room", "usableBytes": "room", "producerId": "an id"}
@@ -57,11 +57,11 @@ DIFFERENT: Mapping[str, str] = {
     "describing: resource of type 16, DescribeConfigs 4": RESOURCES_LEFT_OUT,
     "describing: resource of type 32, DescribeConfigs 4": RESOURCES_LEFT_OUT,
 }
-"""Steps with another outcome here, and why; docs/reference/configs.md and docs/apis.md tell them."""
+"""Steps with a different result here, and the reasons; also in docs/reference/configs.md and docs/apis.md."""
 
 
 def settled(value: Any, name: str = "") -> Any:
-    """Return an outcome without what every cluster has of its own."""
+    """Return a result without the values that differ between clusters."""
     if isinstance(value, Mapping):
         kept = {key: settled(one, key) for key, one in value.items()}
         if kept.get("name") in (*WHERE, *READ_AT_THE_START) and "configSource" in kept:
@@ -79,7 +79,7 @@ def settled(value: Any, name: str = "") -> Any:
 
 
 def _words(message: str | None, code: int) -> str | None:
-    """Return a message; None where Kafka has none, or only its words for the code, which are not ours to repeat."""
+    """Return a message; None if Kafka has none, or only its text for the error code, which kmirror does not repeat."""
     message = None if message is None else _CONTROLLER.sub("controller", message)
     own = message is None or message == ErrorCode(code).text or message in OF_THE_CODE.get(code, ())
     return None if own else message
@@ -122,7 +122,7 @@ def theirs(real: RealPeer) -> Outcomes:
 
 
 def differences(ours: Outcomes, theirs: Outcomes) -> list[str]:
-    """Return the labels of the steps that ended in another way; of those that are not known, with what is different."""
+    """Return the labels of the steps with a different result; for unknown ones also the difference."""
     found = []
     for script, steps in theirs.items():
         assert ours[script].keys() == steps.keys()
@@ -134,7 +134,7 @@ def differences(ours: Outcomes, theirs: Outcomes) -> list[str]:
 
 
 def parting(said: Any, expected: Any, path: str = "") -> Iterator[str]:
-    """Yield where an outcome of ours is another; what we say of an error of which Kafka says nothing is help."""
+    """Yield the differences of a result; an additional error message of kmirror is help, and no difference."""
     if isinstance(said, dict) and isinstance(expected, dict) and said.keys() == expected.keys():
         for key, value in said.items():
             if key != "errorMessage" or expected[key] is not None:

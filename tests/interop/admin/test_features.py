@@ -1,4 +1,4 @@
-"""Kafka's own `kafka-features.sh` against a cluster of ours, which has a feature that Kafka has not."""
+"""Kafka's own `kafka-features.sh` against a kmirror cluster, which has a feature that Kafka lacks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEFT_OUT = {
     "share.version",
     "streams.version",
 }
-"""Features of a fresh Kafka 4.3.1 that are not told here; docs/apis.md says why."""
+"""Features of a fresh Kafka 4.3.1 that are missing here; docs/apis.md gives the reasons."""
 
 
 def run(class_path: str, bootstrap_servers: str, *words: str) -> tuple[int, str]:
-    """Return how Kafka's tool for features ends, and what it prints."""
+    """Return the exit code and the output of Kafka's tool for features."""
     command = ["java", *SHORT_LIVED, "-Xmx256m", "-cp", class_path, "org.apache.kafka.tools.FeatureCommand"]
     done = subprocess.run(
         [*command, "--bootstrap-server", bootstrap_servers, *words], capture_output=True, text=True, check=False
@@ -30,7 +30,7 @@ def run(class_path: str, bootstrap_servers: str, *words: str) -> tuple[int, str]
 
 
 def described(class_path: str, bootstrap_servers: str) -> dict[str, str]:
-    """Return what the tool says of each feature, but for the epoch of the metadata."""
+    """Return the tool's output for each feature, except for the epoch of the metadata."""
     status, text = run(class_path, bootstrap_servers, "describe")
     assert status == 0
     rows = [line.split() for line in text.splitlines() if line.startswith("Feature: ")]

@@ -1,7 +1,7 @@
-"""kafka-configs.sh and kafka-features.sh beside `kmirror configs` and `kmirror features`, at the same clusters.
+"""kafka-configs.sh and kafka-features.sh compared with `kmirror configs` and `kmirror features`, on the same clusters.
 
-Each step is run by both tools, one after the other, and has to end and print alike. `TOOL` in a step is a name that
-each tool has for itself, so that both can delete what they have set.
+Each step is run by both tools, one after the other, and must have the same exit code and output. `TOOL` in a step is a
+name that differs for each tool, so that both can delete their own settings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMMANDS = {"configs": configs.command, "features": features.command}
 
 
 class Ended(NamedTuple):
-    """How a tool ended."""
+    """Exit code and output of a tool."""
 
     status: int
     out: str
@@ -54,7 +54,7 @@ class KafkaTools:
         )
 
     def run(self, tool: str, words: list[str]) -> tuple[Ended, str]:
-        """Return how the tool ended, and what it said on stderr."""
+        """Return the tool's result, and its output on stderr."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(json.dumps([CLASSES[tool], *words]) + "\n")
@@ -96,7 +96,7 @@ def ours_ended(tool: str, words: list[str]) -> tuple[Ended, str]:
 
 
 def differences(tools: KafkaTools, server: str, script: str) -> Iterator[str]:
-    """Run each line of a script with both tools, and yield what they do not agree on."""
+    """Run each line of a script with both tools, and yield the differences."""
     for line in script.strip().splitlines():
         tool, *rest = line.split()
         words = ["--bootstrap-server", server, *rest]
@@ -107,9 +107,9 @@ def differences(tools: KafkaTools, server: str, script: str) -> Iterator[str]:
 
 
 def masked(tool: str, ended: Ended) -> Ended:
-    """Return how a tool ended without what differs for a reason."""
+    """Return a tool's result without intended differences."""
     if tool == "configs" and ended.status:
-        return Ended(ended.status, "")  # Kafka's prints the title of what it then cannot describe.
+        return Ended(ended.status, "")  # Kafka's prints the title of a resource before it fails to describe it.
     out = re.sub("of-kafka|of-ours", "TOOL", re.sub(r"Epoch: \d+", "Epoch: N", ended.out))
     blocks = re.split(r"(?m)^(?=Dynamic|All)", out)  # Kafka's prints topics in the order of a hash table.
     return Ended(ended.status, "".join(sorted(blocks)))

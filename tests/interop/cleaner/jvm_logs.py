@@ -1,4 +1,4 @@
-"""Partition folders that the JVM's own log classes open, clean and close, and what they leave."""
+"""Partition folders that the JVM's own log classes open, clean and close, and the resulting files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One partition to open, as after a clean shutdown or another one, to do things to, and perhaps to clean.
+    """One partition to open, after a clean or an unclean shutdown, to change, and optionally to clean.
 
     Deeds are "cut" to an offset, "restart" at an offset, raise the log "start" to an offset, and "retain".
     """
@@ -48,7 +48,7 @@ def files_of(store: MemoryStore) -> Files:
 
 
 def by_us(job: Job) -> tuple[str, Files]:
-    """Do the job; return log start, log end and where the cleaner stopped, and the files that are left."""
+    """Run the job; return log start, log end and the cleaner's offset, and the resulting files."""
     job.store.write_file(LOG_START_OFFSET, b"%d" % job.log_start)
     log = PartitionLog.open(
         job.tp,
@@ -85,7 +85,7 @@ def _do(log: PartitionLog, deed: str, now_ms: int) -> None:
 
 
 def by_jvm(jobs: Sequence[Job], folder: Path, class_path: str) -> Iterator[tuple[str, Files]]:
-    """Do the jobs; yield the same for each, or an exception in place of the answer."""
+    """Run the jobs; yield the same for each, or an exception in place of the offsets."""
     lines = [_line(job, folder / str(number)) for number, job in enumerate(jobs)]
     folder.mkdir(exist_ok=True)
     quiet = folder / "log4j2.xml"
@@ -116,7 +116,7 @@ def _line(job: Job, folder: Path) -> str:
         "cleanup.policy": "compact" if config.compact else "delete",
         "producer.id.expiration.ms": config.producer_id_expiration_ms,
     }
-    # The cleaner begins at the log start where no run was before.
+    # Without an earlier run the cleaner begins at the log start.
     cleaner = (job.store.read_file(CLEANER_OFFSET) or b"").decode() if job.compacts else "-"
     shutdown = "clean" if job.clean_shutdown else "unclean"
     pairs = ";".join(f"{key}={value}" for key, value in configs.items())

@@ -1,6 +1,6 @@
-"""The JVM's log classes and ours leave the same files: opened, repaired, cut, emptied, cleaned, again and again.
+"""The JVM's log classes and kmirror's leave the same files: opened, repaired, truncated, emptied, cleaned, repeatedly.
 
-tests/interop/conftest.py says where Kafka's jars come from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONFIG = LogConfig(
     segment_bytes=2_000, index_interval_bytes=200, segment_index_bytes=16_384, compact=True, delete=False
 )
 EMPTY = (b"", encode_snapshot([]))
-# A folder of Kafka 2.1 has old messages, of which the JVM of today indexes less than it indexed then.
+# A folder of Kafka 2.1 has old messages; the current JVM code indexes fewer of them than 2.1 did.
 FOLDERS = [folder for folder in sample() if not folder.name.startswith("__cluster_metadata")]
 
 
@@ -84,7 +84,7 @@ def written(seed: int, *, keys: int, batches: int, config: LogConfig = CONFIG) -
 
 
 def compare(jobs: list[Job], folder: Path, class_path: str) -> list[tuple[str, Files]]:
-    """Assert that both leave the same; return what."""
+    """Assert that both leave the same files; return the results."""
     left = []
     for job, (answer, theirs) in zip(jobs, by_jvm(jobs, folder, class_path), strict=True):
         ours = by_us(job)
@@ -125,7 +125,7 @@ def test_a_damaged_segment_costs_both_the_same(tmp_path: Path, log_class_path: s
                 data += draw.randbytes(draw.randrange(1, 90))
             case 3:
                 batch = draw.choice(list(iter_batches(data)))
-                # Only we see an offset that does not ascend: the checksum does not cover it.
+                # Only kmirror detects an offset that does not ascend: the checksum does not cover it.
                 at = draw.randrange(layout.BATCH_LENGTH_AT, batch.size_in_bytes)
                 position = batch.position + draw.choice([at, at % layout.HEADER_SIZE or layout.BATCH_LENGTH_AT])
                 position = max(position, batch.position + layout.BATCH_LENGTH_AT)
@@ -151,7 +151,7 @@ def test_the_cleaner_run_after_run(tmp_path: Path, log_class_path: str) -> None:
         jobs.append(Job(TopicPartition("t", 0), store, config, NOW_MS, clean_shutdown=True, compacts=True))
     sizes: list[list[int]] = [[] for _ in jobs]
     for number, waited in enumerate((1_000, 2_000, 4_000, DAY_MS, 3 * DAY_MS)):
-        # As if the cleaner had lost its checkpoint, so that it goes through everything each time.
+        # As if the cleaner had lost its checkpoint, so that it reads the whole log each time.
         jobs = [job.fork(now_ms=NOW_MS + waited) for job in jobs]
         for job in jobs:
             job.store.delete_file("cleaner-offset")
@@ -161,11 +161,12 @@ def test_the_cleaner_run_after_run(tmp_path: Path, log_class_path: str) -> None:
 
 
 def deeds(draw: random.Random, start: int, ends: list[int], *, clean_shutdown: bool) -> list[str]:
-    """Draw what is done in one life to a log whose batches end at `ends`, while retention may drop all of it.
+    """Draw changes in one life of a log whose batches end at `ends`, while retention may delete all of it.
 
-    Batches are cut as wholes: a cut inside one has another log end in Kafka until the log is opened again (D47).
-    It is cut only where all of it was read: of segments that it took by their indexes Kafka forgets the greatest
-    timestamp when a cut takes the last row, and it keeps a table without producers when none was known.
+    Batches are truncated as a whole: after a truncation inside one Kafka has another log end until the log is opened
+    again (D47). Truncations are only drawn for logs that were read completely: for segments opened by their indexes
+    Kafka forgets the maximum timestamp when a truncation removes the last row, and keeps a table without producers if
+    none was known.
     """
     found: list[str] = []
     end = max([start, *ends])

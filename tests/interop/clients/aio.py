@@ -1,4 +1,4 @@
-"""What does aiokafka see of a cluster?"""
+"""Steps of aiokafka against a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def error(raised: BaseException) -> Any:
 
 
 async def attempt(coming: Awaitable[Any]) -> Any:
-    """Return what comes, or what is raised instead."""
+    """Return the result, or a description of the exception."""
     try:
         return await coming
     except Exception as raised:
@@ -54,7 +54,7 @@ async def admin(target: Target) -> AsyncIterator[AIOKafkaAdminClient]:
 
 @asynccontextmanager
 async def producer(target: Target, **configs: Any) -> AsyncIterator[AIOKafkaProducer]:
-    # Its own default is acks=1, of which a reader does not know when it may see them.
+    # aiokafka's default is acks=1, for which a reader does not know when it may see the records.
     acks: dict[str, Any] = {} if "transactional_id" in configs else {"acks": "all"}
     async with AIOKafkaProducer(bootstrap_servers=target.bootstrap, **{**acks, **configs}) as client:
         yield client
@@ -231,7 +231,7 @@ async def acks_and_refusals(target: Target) -> Any:
             if title == "1":
                 told["large"] = await send(client, small, [b"x" * 500])
                 told["no key"] = await send(client, keyed, [b"x"])
-    # The last ones were not acknowledged: they are there at some time.
+    # The last ones were not acknowledged: they appear after a while.
     rows = await eventually(lambda: read_all(target, topic), lambda seen: len(seen) == 6)
     return told | {"read": values(rows)}
 
@@ -272,7 +272,7 @@ async def transactions(target: Target) -> Any:
             await (client.abort_transaction() if name == "b" else client.commit_transaction())
             kept = "a" if name == "b" else name
             async with admin(target) as asking:
-                # Markers of offsets are written after the transaction is told to be over.
+                # Markers of offsets are written after the response that the transaction is over.
                 found = await eventually(
                     lambda: asking.list_consumer_group_offsets(group),
                     lambda seen, kept=kept: [row.metadata for row in seen.values()] == [kept],
@@ -330,7 +330,7 @@ async def static_members(target: Target) -> Any:
     topic, group = await make(target, "static", 2), target.named("static")
 
     def member(name: str) -> AIOKafkaConsumer:
-        # A session that no slow machine ends: a static member that is away keeps its partitions for so long.
+        # A session long enough for slow machines: an absent static member keeps its partitions until it ends.
         asked = {"group_instance_id": name, "client_id": name, "session_timeout_ms": 30_000}
         return consumer(target, topic, group_id=group, **asked)
 

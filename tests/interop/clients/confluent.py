@@ -1,4 +1,4 @@
-"""What does confluent-kafka (librdkafka) see of a cluster?"""
+"""Steps of confluent-kafka (librdkafka) against a cluster."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def describe_topics(target: Target) -> Any:
             "operations": sorted(one.name for one in seen.authorized_operations),
         }
 
-    return eventually(  # A broker may hear of a topic after the controller has answered.
+    return eventually(  # A broker may learn of a topic after the controller's response.
         lambda: outcomes(client.describe_topics(names, include_authorized_operations=True), say),
         lambda seen: all("partitions" in seen[name] for name in created),
     )

@@ -1,4 +1,4 @@
-"""What does confluent-kafka (librdkafka) see of consumer groups?"""
+"""Steps of confluent-kafka (librdkafka) about consumer groups."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def static_members(target: Target) -> Any:
     topic = make(target, "static", 4)
 
     def member(name: str) -> Consumer:
-        # A session that no slow machine ends: a static member that is away keeps its partitions for so long.
+        # A session long enough for slow machines: an absent static member keeps its partitions until it ends.
         asked = {"group_instance_id": name, "client_id": name, "session_timeout_ms": 30_000}
         client = consumer(target, "static", partition_assignment_strategy="range", **asked)
         _join(client, topic)

@@ -1,4 +1,4 @@
-"""What the scripts of confluent-kafka share: clients, reading to the end, what is shown of messages and errors."""
+"""Common parts of the confluent-kafka scripts: clients, reading to the end, forms of messages and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def error(raised: BaseException) -> Any:
 
 
 def outcome(future: Any, say: Any = lambda value: "ok") -> Any:
-    """Return what an admin call came to."""
+    """Return the result of an admin call."""
     try:
         return say(future.result(WAIT))
     except Exception as raised:
@@ -51,12 +51,12 @@ def outcomes(futures: dict[Any, Any], say: Any = lambda value: "ok") -> dict[str
 
 @functools.cache
 def admin(target: Target) -> AdminClient:
-    """Return the one of this process: one that is collected as garbage takes its unanswered questions with it."""
+    """Return the client of this process: a garbage-collected one would drop its pending requests."""
     return AdminClient({"bootstrap.servers": target.bootstrap})
 
 
 def make(target: Target, name: str, partitions: int = 1, **configs: str) -> str:
-    """Create a topic and wait until every broker can say who leads it."""
+    """Create a topic and wait until every broker knows its leaders."""
     topic = target.named(name)
     given = {key.replace("_", "."): value for key, value in configs.items()}
     new = NewTopic(topic, num_partitions=partitions, replication_factor=target.factor, config=given)
@@ -76,7 +76,7 @@ def producer(target: Target, **configs: Any) -> Producer:
 
 
 def send(client: Producer, topic: str, values: list[Any], partition: int = 0, **more: Any) -> list[Any]:
-    """Produce and return the offset or the error of each."""
+    """Produce and return the offset or the error of each value."""
     seen: list[Any] = []
 
     def delivered(failed: Any, message: Message) -> None:
@@ -104,7 +104,7 @@ def consumer(target: Target, group: str = "plain", **configs: Any) -> Consumer:
 
 
 def read(client: Consumer, ends: int = 1) -> list[Message]:
-    """Read until as many partitions as that have been read to their ends."""
+    """Read until `ends` partitions have been read to their ends."""
     messages: list[Message] = []
     while ends:
         message = client.poll(WAIT)
@@ -122,7 +122,7 @@ def read(client: Consumer, ends: int = 1) -> list[Message]:
 
 @functools.cache
 def reader(target: Target, isolation: str) -> Consumer:
-    """Return the one of this process: librdkafka takes half a second to start another."""
+    """Return the consumer of this process: librdkafka takes half a second to start another."""
     return consumer(target, isolation_level=isolation)
 
 

@@ -1,4 +1,4 @@
-"""Clusters for the clients, Kafka's and ours, and every script's outcomes at both."""
+"""Clusters for the clients, Kafka's and kmirror's, and every script's results at both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Seen:
-    """What a client saw of a real cluster and of ours."""
+    """A client's results at a Kafka cluster and at kmirror's."""
 
     kafka: dict[str, Any]
     kmirror: dict[str, Any]
@@ -30,21 +30,21 @@ class Seen:
 
 @pytest.fixture(scope="session")
 def kafka_addresses(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, str]]:
-    """Yield where real clusters listen, by their number of brokers."""
+    """Yield the addresses of Kafka clusters, by their number of brokers."""
     with real_clusters(kafka_class_path, tmp_path_factory.mktemp("kafka-cluster"), SIZES) as addresses:
         yield addresses
 
 
 @pytest.fixture(scope="session")
 def our_clusters() -> Iterator[dict[int, TcpCluster]]:
-    """Yield clusters of ours by their number of brokers."""
+    """Yield kmirror clusters by their number of brokers."""
     with ExitStack() as stack:
         yield {size: stack.enter_context(TcpCluster(brokers=size, configs=shared_configs(size))) for size in SIZES}
 
 
 @pytest.fixture(scope="session")
 def proxied(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
-    """Yield a real cluster with the proxy before it."""
+    """Yield a Kafka cluster with the proxy in front of it."""
     with proxied_cluster(kafka_class_path, tmp_path_factory.mktemp("kafka-proxied")) as made:
         yield made
 
@@ -58,8 +58,8 @@ def see(
     tmp_path_factory: pytest.TempPathFactory,
     give_up: Callable[[str], NoReturn],
 ) -> Iterator[Callable[[str, int], Seen]]:
-    """Yield what returns the outcomes of a family's script. All scripts that tests want are begun at once."""
-    # Two tests may want the same outcomes: of Kafka's clients alone, and beside those through a proxy.
+    """Yield a function that returns the results of a family's script. All required scripts are started at once."""
+    # Two tests may need the same results: of Kafka's clients alone, and for the comparison with those through a proxy.
     wanted = {tuple(item.callspec.params[key] for key in ("family", "brokers")) for item in _of_clients(request)}
     commands: dict[str, list[str] | CannotRun] = {}
     for family, _ in sorted(wanted):

@@ -1,4 +1,4 @@
-"""Which clients are there, what does each need, and how is its script run?"""
+"""The clients, their requirements, and the commands of their scripts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SCRIPT_SECONDS = 240
 
 
 class CannotRun(Exception):
-    """What a client needs is not on this machine."""
+    """A requirement of a client is missing on this machine."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """A client; `prepare` returns the command of its script, built in a folder of its own, or raises CannotRun."""
+    """A client; `prepare` returns the command of its script, built in a separate folder, or raises CannotRun."""
 
     name: str
     prepare: Callable[[Path, str], list[str]]
@@ -78,7 +78,7 @@ FAMILIES = {
 
 
 OWN = "configs of KIP-1279, which no release has"
-# Family to the differences that are known, as patterns of where they are, and why. One that is no more has to go.
+# Family to its known differences, as patterns of their paths, and the reasons. Obsolete ones must be removed.
 KNOWN: dict[str, dict[str, str]] = {
     "confluent-kafka": {"configs/names": OWN},
     "kafka-python": {"configs/.*/mirror[.]": OWN},
@@ -96,14 +96,14 @@ KNOWN: dict[str, dict[str, str]] = {
 
 
 def unknown(family: str, found: list[str]) -> list[str]:
-    """Return the differences that nothing explains, and the explanations that explain none."""
+    """Return the unexplained differences, and the explanations without a difference."""
     rows = [line for line in found if not any(re.match(f"/{pattern}", line) for pattern in KNOWN[family])]
     spare = [pattern for pattern in KNOWN[family] if not any(re.match(f"/{pattern}", line) for line in found)]
     return rows + [f"no such difference any more: {pattern} ({KNOWN[family][pattern]})" for pattern in spare]
 
 
 def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, Any]:
-    """Return the outcome of each step by its name; AssertionError if the script broke off."""
+    """Return the result of each step by its name; AssertionError if the script was aborted."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
     done = subprocess.run(
         [*command, bootstrap, str(brokers)],
@@ -115,7 +115,7 @@ def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, An
         timeout=SCRIPT_SECONDS,
         check=False,
     )
-    # Tools of Kafka's print JSON as well, some of it after their time.
+    # Kafka's tools print JSON too, some of it late.
     told = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
     rows = [row for row in told if "outcome" in row]
     steps = ", ".join(row["step"] for row in rows)
@@ -124,14 +124,14 @@ def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, An
 
 
 def needed(*programs: str) -> None:
-    """Raise CannotRun unless these programs are there."""
+    """Raise CannotRun unless these programs are installed."""
     for program in programs:
         if shutil.which(program) is None:
             raise CannotRun(f"there is no {program}")
 
 
 def differences(kafka: Any, ours: Any, where: str = "") -> list[str]:
-    """Return each place in which two outcomes differ, with what both have there."""
+    """Return the path of each difference between two results, with both values."""
     if isinstance(kafka, dict) and isinstance(ours, dict):
         keys = [*kafka, *(key for key in ours if key not in kafka)]
         missing = "nothing"

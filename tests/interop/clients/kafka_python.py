@@ -1,4 +1,4 @@
-"""What does kafka-python see of a cluster?"""
+"""Steps of kafka-python against a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.interop.clients.steps import Target, eventually, run, without_ids
 
 WAIT = 20
 POLL_MS = 500  # A much shorter poll gives up joining a group each time.
-# The one that is not acknowledged comes last: when its records are there is not known.
+# Unacknowledged records come last, as the time of their append is unknown.
 ACKS = {"1": {"acks": 1}, "all": {"acks": "all"}, "id": {"enable_idempotence": True}, "0": {"acks": 0}}
 START = 1_700_000_000_000
 
@@ -26,7 +26,7 @@ def error(raised: BaseException) -> Any:
 
 
 def attempt(call: Any, *args: Any, **more: Any) -> Any:
-    """Return what the call returns, or what it raises."""
+    """Return the result of the call, or a description of its exception."""
     try:
         return call(*args, **more)
     except Exception as raised:
@@ -73,7 +73,7 @@ def consumer(target: Target, **configs: Any) -> KafkaConsumer:
 
 
 def read(client: KafkaConsumer) -> list[Any]:
-    """Read all partitions that are assigned up to their ends."""
+    """Read all assigned partitions to their ends."""
     ends = client.end_offsets(list(client.assignment()))
     rows: list[Any] = []
 
@@ -191,7 +191,7 @@ def configs(target: Target) -> Any:
             client.alter_configs, [ConfigResource(ConfigResourceType.TOPIC, name, what)], raise_on_unknown=False, **more
         )
 
-    # What a broker says of a config in words is not compared: they are Kafka's sentences.
+    # A broker's documentation of configs is not compared: it is Kafka's text.
     def bare(seen: Any) -> Any:
         if isinstance(seen, dict):
             return {key: bare(value) for key, value in seen.items() if key != "documentation"}
@@ -248,7 +248,7 @@ def acks_and_idempotence(target: Target) -> Any:
     for title, asked in ACKS.items():
         client = producer(target, **asked)
         offsets = send(client, topic, [b"a", b"b"])
-        told[title] = offsets if title != "0" else len(offsets)  # Those it makes up by itself.
+        told[title] = offsets if title != "0" else len(offsets)  # kafka-python invents these.
         client.flush()
         client.close()
     return {"told": told, "read": values(eventually(lambda: read_all(target, topic), lambda seen: len(seen) == 8))}
@@ -347,7 +347,7 @@ def transactions(target: Target) -> Any:
 
 
 class Member:
-    """A consumer that polls on a thread of its own: a rebalance waits for all members at once."""
+    """A consumer that polls on its own thread: a rebalance waits for all members at once."""
 
     def __init__(self, target: Target, topic: str, **configs: Any) -> None:
         self.client = consumer(target, **configs)
@@ -373,7 +373,7 @@ class Member:
 
 
 def _settled(members: list[Member], sizes: list[int]) -> Any:
-    """Return the partitions of each member, once they are as many as that."""
+    """Return the partitions of each member, once their numbers are `sizes`."""
 
     def look() -> Any:
         return [sorted(one.partition for one in member.client.assignment()) for member in members]
@@ -413,7 +413,7 @@ def static_members(target: Target) -> Any:
     topic = make(target, "static", 2)
 
     def member(name: str) -> Member:
-        # A session that no slow machine ends: a static member that is away keeps its partitions for so long.
+        # A session long enough for slow machines: an absent static member keeps its partitions until it ends.
         asked = {"group_instance_id": name, "client_id": name, "session_timeout_ms": 30_000}
         return Member(target, topic, group_id=target.named("static"), **asked)
 

@@ -1,4 +1,4 @@
-"""A real cluster of three brokers with the proxy before it."""
+"""A Kafka cluster of three brokers with the proxy in front of it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.interop.clients.real import real_clusters
 
 BROKERS = 3
 FEW = ("franz-go", "java")
-"""The stories have a third stack, librdkafka; KMIRROR_PROXY_FAMILIES=all has every family's script run."""
+"""The stories use a third stack, librdkafka; with KMIRROR_PROXY_FAMILIES=all every family's script is run."""
 CHOSEN = tuple(FAMILIES) if os.environ.get("KMIRROR_PROXY_FAMILIES") == "all" else FEW
 
 
 @dataclass
 class Proxied:
-    """The proxy, what went through it, and the cluster behind it."""
+    """The proxy, its exchanges, and the cluster behind it."""
 
     proxy: Proxy
     direct: str
@@ -32,7 +32,7 @@ class Proxied:
 
 @contextlib.contextmanager
 def proxied_cluster(class_path: str, folder: Path) -> Iterator[Proxied]:
-    """Yield a real cluster with the proxy before it."""
+    """Yield a Kafka cluster with the proxy in front of it."""
     seen: list[Exchange] = []
 
     def interpose(name: str, node: Node) -> Node:

@@ -1,6 +1,6 @@
-"""Real clusters of Apache Kafka for the clients to be judged by: all their brokers run in one JVM.
+"""Clusters of Apache Kafka as the reference for clients: all their brokers run in one JVM.
 
-`python -m tests.interop.clients.real` starts a cluster of one broker and one of three, prints where they listen, and
+`python -m tests.interop.clients.real` starts a cluster of one broker and one of three, prints their addresses, and
 stops them when its input ends.
 """
 
@@ -24,17 +24,17 @@ from tests.interop.jvm import SHORT_LIVED
 HERE = Path(__file__).parent
 START_SECONDS = 120
 PORTS = range(20_000, 32_000)
-"""Below those that systems take for the near ends of connections."""
-# What `config/server.properties` of 4.3.1 says, less what only large machines need. Both kinds of cluster get these.
+"""Below the ports that systems use for outgoing connections."""
+# Values of `config/server.properties` of 4.3.1 except those for large machines. Both kinds of cluster get these.
 SHARED = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.num.partitions": "5",
     "group.min.session.timeout.ms": "500",
     "num.partitions": "1",
-    "log.retention.ms": "-1",  # Steps write records of years ago.
+    "log.retention.ms": "-1",  # Steps write records with old timestamps.
 }
-# Memory alone: 128 MiB of each broker's heap go to its cleaner unless it is told otherwise.
+# Only for memory: by default each broker's cleaner takes 128 MiB of heap.
 FRUGAL = {"log.cleaner.dedupe.buffer.size": "4194304", "num.io.threads": "2", "num.network.threads": "2"}
 NOTHING_ELSE: Mapping[str, str] = {}
 LOGGING = """\
@@ -49,7 +49,7 @@ appender.err.layout.pattern = %p %c %m%n%throwable
 
 
 def shared_configs(brokers: int) -> dict[str, str]:
-    """Return the configs that a cluster of this size is given, be it a real one or one of ours."""
+    """Return the configs of a cluster of this size, for Kafka and for kmirror."""
     factor = str(min(brokers, 3))
     keys = (
         "offsets.topic.replication.factor",
@@ -60,7 +60,7 @@ def shared_configs(brokers: int) -> dict[str, str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on now, and that no connection of another test takes before a broker does."""
+    """Return unused ports that no connection of another test takes before a broker does."""
     found: list[int] = []
     with contextlib.ExitStack() as stack:
         for port in random.SystemRandom().sample(PORTS, len(PORTS)):
@@ -93,9 +93,9 @@ def _properties(
 def real_clusters(
     class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3), configs: Mapping[str, str] = NOTHING_ELSE
 ) -> Iterator[dict[int, str]]:
-    """Yield the bootstrap servers of a real cluster of each size; they stop at the end, or when this process dies.
+    """Yield the bootstrap servers of a Kafka cluster of each size; they stop at the end, or when this process dies.
 
-    `configs` are added to what each broker has.
+    `configs` are added to those of each broker.
     """
     addresses: dict[int, str] = {}
     files = []
@@ -131,7 +131,7 @@ def real_clusters(
 
 
 def wait_for_up(process: subprocess.Popen[bytes], log: Path, *, within_s: float = START_SECONDS) -> None:
-    """Wait until a program of ours has said that its brokers are up; AssertionError with the end of its log."""
+    """Wait until a started program reports that its brokers are up; AssertionError with the end of its log."""
     assert process.stdout is not None
     deadline = time.monotonic() + within_s
     line = b""

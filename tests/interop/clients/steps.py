@@ -1,8 +1,8 @@
-"""What the Python clients' scripts share: named steps, each of which ends in one line of JSON.
+"""Common parts of the Python clients' scripts: named steps, and one line of JSON for each.
 
-A script is run as `python -m SCRIPT BOOTSTRAP_SERVERS BROKERS [STEP...]` against any cluster. A line is
-`{"step": ..., "outcome": ...}`; what a step raises is an outcome too. Outcomes hold nothing that differs from run to
-run: no ids, times, addresses.
+A script is run as `python -m SCRIPT BOOTSTRAP_SERVERS BROKERS [STEP...]` against any cluster. A line is `{"step": ...,
+"outcome": ...}`; an exception is a result too. Results contain no values that differ from run to run: no ids, times,
+addresses.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 
 STEP_SECONDS = 30
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIME = re.compile(r"-?\b(1[6-9]|922)\d{11,}\b")  # In ms, of this century; or as far back as a time can be.
+TIME = re.compile(r"-?\b(1[6-9]|922)\d{11,}\b")  # In ms, of this century; or the minimum of a time.
 NODE = re.compile(r"\(broker \d+ PID\{Id:\d+")
 ADDRESS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\]):\d+")
 
 
 def without_ids(text: object) -> str:
-    """Return a text without the ids, times, brokers and addresses in it."""
+    """Return a text without its ids, times, brokers and addresses."""
     text = NODE.sub("(broker N PID{Id:N", str(text))  # First: an id may look like a time.
     return TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", text)))
 
@@ -40,16 +40,16 @@ class Target:
 
     @property
     def factor(self) -> int:
-        """Replicas of each topic that a step makes."""
+        """Replication factor of topics."""
         return min(3, self.brokers)
 
     @property
     def looks(self) -> int:
-        """How often in a row a new topic is to be seen: the next question may go to a broker that lags."""
+        """Consecutive checks of a new topic: the next request may go to a broker that lags."""
         return 1 if self.brokers == 1 else 8
 
     def named(self, name: str) -> str:
-        """Return a name of this family's own, for a topic, a group or a transaction."""
+        """Return a name that is unique to this family, for a topic, a group or a transaction."""
         return f"{self.family}-{name}"
 
 
@@ -57,7 +57,7 @@ Step = Callable[[Target], Any]
 
 
 def run(family: str, steps: list[Step], describe_error: Callable[[BaseException], Any]) -> None:
-    """Run the steps in order, or those that the arguments after the first two name, and print a line for each."""
+    """Run the steps in order, or those in the arguments after the first two, and print a line for each."""
     bootstrap, brokers, *only = sys.argv[1:]
     target = Target(family, bootstrap, int(brokers))
     for step in steps:
@@ -78,7 +78,7 @@ def run(family: str, steps: list[Step], describe_error: Callable[[BaseException]
 
 
 def _plain(value: object) -> Any:
-    """Return what JSON can hold for the one kind of answer that it cannot."""
+    """Return a JSON value for the only type of result that JSON lacks."""
     assert isinstance(value, set | frozenset), value
     return sorted(value)
 
@@ -88,7 +88,7 @@ def _too_long(_number: int, _frame: object) -> None:
 
 
 def eventually(ask: Callable[[], Any], holds: Callable[[Any], bool], seconds: float = 15) -> Any:
-    """Return the first answer that holds, or the last one when time is up."""
+    """Return the first result for which `holds` is true, or the last one after a timeout."""
     end = time.monotonic() + seconds
     while True:
         answer = ask()

@@ -1,7 +1,7 @@
-"""Does a client that others wrote see of our cluster what it sees of Apache Kafka's?
+"""Third-party clients get the same results from kmirror as from Apache Kafka.
 
-Each script is run against a real Kafka 4.3.1 and against ours, and its outcomes are compared: values, offsets, error
-codes and the words of errors.
+Each script is run against Kafka 4.3.1 and against kmirror, and its results are compared: values, offsets, error codes
+and error messages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Brokers are killed under load: what was acknowledged is there, once, and clients recover by themselves.
+"""Brokers are killed under load: acknowledged records are stored exactly once, and clients recover by themselves.
 
 Three brokers, min.insync.replicas 2, an idempotent producer with acks=all and a consumer in a group, both librdkafka's.
-KMIRROR_KILL_ROUNDS says how often a broker is killed and started again; KMIRROR_KILL_SEED chooses which.
+KMIRROR_KILL_ROUNDS is the number of kills and restarts; KMIRROR_KILL_SEED selects the brokers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROUNDS = int(os.environ.get("KMIRROR_KILL_ROUNDS", "3"))
 SEED = int(os.environ.get("KMIRROR_KILL_SEED", "1"))
 TOPIC = "orders"
 PARTITIONS = 3
-# So that it is soon noticed that a broker is dead. Kafka's defaults are nine seconds and two.
+# So that a dead broker is detected soon. Kafka's defaults are nine seconds and two.
 CONFIGS = {
     "min.insync.replicas": "2",
     "broker.session.timeout.ms": "1000",
@@ -32,7 +32,7 @@ CONFIGS = {
 
 
 class Reader:
-    """Reads what is committed as a member of a group, on a thread of its own."""
+    """Reads committed records as a member of a group, on its own thread."""
 
     def __init__(self, servers: str) -> None:
         configs = {"group.id": "readers", "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
@@ -58,7 +58,7 @@ class Reader:
 
 
 def stored(cluster: TcpCluster) -> list[dict[int, bytes]]:
-    """Return the values of each partition by their offsets, as a reader gets them."""
+    """Return a reader's values of each partition, by their offsets."""
     rows: list[Any] = [cluster.read(tp) for tp in cluster.partitions([TOPIC])]
     return [{record.offset: record.value for record in records} for records in rows]
 

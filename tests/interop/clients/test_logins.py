@@ -1,4 +1,4 @@
-"""JAAS configs and passwords, read by Kafka's client of 4.3.1 and by ours."""
+"""JAAS configs and passwords, read by Kafka's 4.3.1 client and by kmirror's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECES = [
     "\\400",
 ]
 UNPREPARED = ("pencil", "a\xadb", "\u2168", "ﬁ", "a\xa0b", "e\u0301", "é", "\u0007", "ÅΩ", "😀")
-"""What SASLprep would change, refuse, or take for another of these."""
+"""Texts that SASLprep would change, refuse, or map to another of these."""
 
 
 def ask_kafka(class_path: str, questions: Sequence[str]) -> list[str]:

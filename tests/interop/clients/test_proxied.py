@@ -1,4 +1,4 @@
-"""Is the proxy transparent to clients that others wrote? Their everyday work comes to the same with it and without."""
+"""The proxy is transparent to third-party clients: common operations have the same results with it and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a real client make of a fault, and what did the real broker see of it? One story for each kind of rule."""
+"""Reactions of librdkafka to a fault, and the result in Kafka's log. One story for each kind of rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHIN_S = 30
 QUIET = {"log_level": 0, "retry.backoff.ms": 20, "reconnect.backoff.ms": 20}
 VALUES = [b"%d" % number for number in range(10)]
 FIRST = 1
-"""Where the log of a topic begins."""
+"""The log start of a topic."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def proxy(proxied: Proxied) -> Iterator[Proxy]:
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest, proxied: Proxied) -> str:
-    """Return a new, empty topic of one partition, which was written to: all brokers that matter know it by then."""
+    """Return a new topic of one partition with one record: all relevant brokers know it by then."""
     name = re.sub("[^A-Za-z0-9]+", "-", f"story-{request.node.name}")
     admin = AdminClient({"bootstrap.servers": proxied.direct, **QUIET})
     admin.create_topics([NewTopic(name, 1, 3)])[name].result(WITHIN_S)
@@ -48,7 +48,7 @@ def topic(request: pytest.FixtureRequest, proxied: Proxied) -> str:
 
 
 def produce(at: str, topic: str, values: list[bytes] = VALUES, **config: Any) -> list[str | None]:
-    """Write one batch after the other, and return the name of each one's error."""
+    """Write the batches in order, and return the name of each one's error."""
     told: list[str | None] = []
     producer = Producer({"bootstrap.servers": at, "linger.ms": 0, "delivery.timeout.ms": 20_000, **QUIET, **config})
     for value in values:
@@ -75,7 +75,7 @@ def read(at: str, topic: str, count: int, **config: Any) -> list[bytes]:
 
 
 def in_log(proxied: Proxied, topic: str) -> list[bytes]:
-    """Return all values that the real cluster holds: what its log has, to the last."""
+    """Return all values in the Kafka cluster's log."""
     produce(proxied.direct, topic, [b"end"])
     found: list[bytes] = []
     more = Consumer(
@@ -114,7 +114,7 @@ def test_an_idempotent_producer_writes_once_what_was_cut_off(
 
 
 def test_without_idempotence_what_was_cut_off_stands_twice(proxied: Proxied, proxy: Proxy, topic: str) -> None:
-    """So the broker did act: the story before is no accident."""
+    """So the broker did act: the story before is no coincidence."""
     proxy.on("Produce", topic=topic, nth=2, times=1).close(applied=True)
     assert produce(proxy.bootstrap_servers, topic, **{"enable.idempotence": False}) == [None] * 10
     assert in_log(proxied, topic) == [VALUES[0], VALUES[1], *VALUES[1:]]
@@ -162,7 +162,7 @@ def test_a_consumer_reads_everything_all_the_same(
 def test_a_producer_gives_a_broker_up_that_never_answers(
     proxied: Proxied, proxy: Proxy, topic: str, applied: bool
 ) -> None:
-    """And the broker had it all the same, if it acted: then the same batch came twice, and was taken once."""
+    """If the broker acted, it had the batch already: then the same batch came twice, and was appended once."""
     hook = proxy.on("Produce", topic=topic, times=1).drop(applied=applied)
     config = {"socket.timeout.ms": 1000, "request.timeout.ms": 900, "enable.idempotence": True}
     assert produce(proxy.bootstrap_servers, topic, [b"a"], **config) == [None]
@@ -198,7 +198,7 @@ def test_records_are_the_same_bytes(proxied: Proxied, proxy: Proxy, topic: str) 
 
 
 def fetched(at: str, topic: str) -> bytes:
-    """Return a partition's records as its leader sends them, which is found as clients find it."""
+    """Return a partition's records in its leader's response; the leader is found like in a client."""
     with Wire(at.split(",")[0]) as wire:
         asked = [MetadataRequestTopic(name=topic)]
         metadata = wire.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False), 9)

@@ -1,4 +1,4 @@
-"""Consumers in a rack read from our followers (KIP-392): librdkafka's, and Kafka's own with its console tool."""
+"""Consumers in a rack read from kmirror's followers (KIP-392): librdkafka's, and Kafka's own with its console tool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHIN_S = 60
 
 @dataclass
 class Racks:
-    """A cluster of three brokers in racks, and the brokers that clients have asked for records, in order."""
+    """A cluster of three brokers in racks, and the brokers that received fetches, in order."""
 
     cluster: TcpCluster
     asked: list[int] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Racks:
 
     def on_fetch(self, request: ReceivedRequest) -> None:
         assert isinstance(request.body, FetchRequest)
-        if request.body.topics:  # Kafka's consumer ends its session with the leader by a fetch of nothing.
+        if request.body.topics:  # Kafka's consumer ends its session with the leader by an empty fetch.
             self.asked.append(request.node_id)
 
 

@@ -1,7 +1,8 @@
-"""Three brokers end one after the other and come back: what is each partition's state after each step?
+"""Three brokers end one after the other and return: the state of each partition after each step.
 
-The same round with a real cluster and with ours. A fourth broker, beside the controller, stays: it is asked. Each topic
-has a partition for every order of its three replicas, so that one round is one for each order in which they may end.
+The same round is played with Kafka and with kmirror. A fourth broker, besides the controller, stays up and gets the
+requests. Each topic has a partition for every order of its three replicas, so that one round covers each order in which
+they may end.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ TOPICS: Mapping[str, Mapping[str, str]] = {
     "one": {"min.insync.replicas": "1"},
     "unclean": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"},
 }
-"""What each topic of a round is called for, and its configs."""
+"""Name of each topic of a round, and its configs."""
 CONFIGS = {
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "200",
     "replica.lag.time.max.ms": "5000",
-    "auto.leader.rebalance.enable": "false",  # Else who leads would depend on when it was looked.
+    "auto.leader.rebalance.enable": "false",  # Otherwise the leader would depend on the time of the check.
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
 }
@@ -51,12 +52,12 @@ SESSION_S = 10
 T0_MS = 1_700_000_000_000
 
 Place = tuple[str, int]
-"""A topic and the number of its partition."""
+"""A topic and a partition number."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a broker tells of a partition."""
+    """A broker's description of a partition."""
 
     leader: int
     isr: tuple[int, ...]
@@ -66,7 +67,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Round:
-    """Who ends how, in which order, and in which they come back."""
+    """Order of the ends, whether each is clean, and order of the returns."""
 
     ends: Sequence[int]
     clean: Sequence[bool]
@@ -79,7 +80,7 @@ class Round:
 
 
 class Side(Protocol):
-    """A cluster of four brokers, real or ours."""
+    """A cluster of four brokers, of Kafka or of kmirror."""
 
     def ask(self, node_id: int, body: Message, version: int) -> Any: ...
     def end(self, node_id: int, *, clean: bool) -> None: ...
@@ -88,7 +89,7 @@ class Side(Protocol):
 
 
 class RealSide:
-    """Brokers of Kafka's, each of the three with a JVM of its own."""
+    """Brokers of Kafka; each of the three has its own JVM."""
 
     def __init__(self, cluster: RealCluster) -> None:
         self._cluster = cluster
@@ -108,7 +109,7 @@ class RealSide:
 
 
 class OurSide:
-    """Brokers of ours in the simulator; a step is over when nothing has changed for several sessions."""
+    """Brokers of kmirror in the simulator; a step is over when nothing has changed for several sessions."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -138,7 +139,7 @@ class Played:
         self._written = 0
 
     def steps(self, played: Round) -> Iterator[str]:
-        """Yield the name of each step when it has been done, and no record has been written since."""
+        """Yield the name of each step after it is done, before more records are written."""
         self._create()
         yield "the start"
         for broker_id, clean in zip(played.ends, played.clean, strict=True):
@@ -151,13 +152,13 @@ class Played:
             self._write()
 
     def seen(self) -> dict[Place, Seen]:
-        """Return what a broker tells of each partition now."""
+        """Return a broker's current description of each partition."""
         wanted = [TopicRequest(name=topic) for topic in self.topics]
         reply = self._side.ask(WATCHER, DescribeTopicPartitionsRequest(topics=wanted), 0)
         return {
             (topic.name, row.partition_index): Seen(
                 row.leader_id,
-                tuple(sorted(row.isr_nodes)),  # By chance the leader has added one before the other.
+                tuple(sorted(row.isr_nodes)),  # The order of additions by the leader is arbitrary.
                 tuple(row.eligible_leader_replicas or ()),
                 tuple(row.last_known_elr or ()),
             )
@@ -166,7 +167,7 @@ class Played:
         }
 
     def records(self) -> dict[Place, list[str]]:
-        """Return what a consumer reads of each partition, once all of it is committed."""
+        """Return a consumer's records of each partition, once all are committed."""
         return {place: self._read(place, seen.leader) for place, seen in self.seen().items() if seen.leader >= 0}
 
     def _create(self) -> None:
@@ -184,7 +185,7 @@ class Played:
         assert not any(row.error_code for row in reply.topics), reply
 
     def _write(self) -> None:
-        """Write a record to each partition that has a leader, with acks=all where its ISR is large enough."""
+        """Write a record to each partition with a leader, with acks=all if its ISR is large enough."""
         self._written += 1
         for place, seen in self.seen().items():
             if seen.leader >= 0:
@@ -227,7 +228,7 @@ class Played:
 
 
 def compared(round_: Round, number: int, real: Side, ours: Side) -> list[str]:
-    """Play one round with both; return what was other with ours than with the real cluster."""
+    """Play one round with both; return the differences."""
     theirs, here = Played(real, number), Played(ours, number)
     faults: list[str] = []
     for step, _ in zip(here.steps(round_), theirs.steps(round_), strict=True):

@@ -1,4 +1,4 @@
-"""ISR, eligible replicas and leader after a change: Kafka's PartitionChangeBuilder and our controller decide (D71)."""
+"""ISR, eligible replicas and leader after a change: Kafka's PartitionChangeBuilder and kmirror's controller (D71)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Case:
     last_known: Sequence[int]
     leader: int
     alive: Sequence[int]
-    """Before the change; a broker that is fenced still is, one that is unfenced not yet."""
+    """Before the change; a broker to be fenced is included, one to be unfenced is not."""
     min_isr: int
     unclean: bool
     kind: str
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def line(self) -> str:
-        """Return the case as Kafka's controller makes it (ReplicationControlManager)."""
+        """Return the case in the form of Kafka's controller (ReplicationControlManager)."""
         left = [b for b in self.isr if b != self.broker] if self.kind in ("fence", "unclean") else self.isr
         able = {*self.alive, self.broker} if self.kind == "unfence" else set(self.alive)
         if self.kind in ("fence", "unclean"):
@@ -77,7 +77,7 @@ def _text(members: Sequence[int] | None) -> str:
 
 
 def drawn(rng: random.Random) -> Case:
-    """Return a partition that a controller may have, and what happens to it."""
+    """Return a possible partition of a controller, and an event."""
     replicas = rng.sample(range(1, 6), rng.randint(1, 4))
     some = [b for b in replicas if rng.random() < 0.5]
     isr = [b for b in some if rng.random() < 0.5]
@@ -87,7 +87,7 @@ def drawn(rng: random.Random) -> Case:
     leader, last_known = NO_LEADER, [rng.choice(replicas)] if rng.random() < 0.8 else []
     if able:
         leader, last_known = rng.choice(able), []
-    else:  # Without a leader no replica lives that may lead.
+    else:  # Without a leader no replica that may lead is alive.
         alive = [b for b in alive if b not in (isr or eligible)]
     case = Case(replicas, isr, eligible, last_known, leader, alive, rng.randint(1, 4), rng.random() < 0.2, "isr", 0)
     case = replace(case, recovering=rng.random() < 0.2)
@@ -106,7 +106,7 @@ def drawn(rng: random.Random) -> Case:
 
 
 def decided(case: Case) -> str:
-    """Return what our controller writes."""
+    """Return the change that kmirror's controller writes."""
     image = MetadataImage()
     partition = PartitionRecord(
         partition_id=0,

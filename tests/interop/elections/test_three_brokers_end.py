@@ -1,7 +1,8 @@
-"""Three brokers of Kafka 4.3.1 end, in order and killed, and come back; three of ours do the same (D71).
+"""Three brokers of Kafka 4.3.1 are stopped or killed, and return; three of kmirror do the same (D71).
 
-After each step leader, ISR, eligible leader replicas and last known leader are the same with both, and in the end what
-a consumer reads. KMIRROR_ROUNDS=all plays every way to end with every order of the returns, KMIRROR_ROUNDS=0:12 a part.
+After each step leader, ISR, eligible leader replicas and last known leader are the same with both, and in the end the
+records of a consumer too. KMIRROR_ROUNDS=all plays every way to end with every order of the returns,
+KMIRROR_ROUNDS=0:12 a part.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from tests.interop.mirror.brokers import RealCluster
 pytestmark = pytest.mark.decision("D71")
 
 ROUNDS = (
-    # None ends in order: the last leader leads, when it comes back.
+    # None shuts down cleanly: the last leader leads when it returns.
     Round(VICTIMS, (False, False, False), (2, 3, 4)),
-    # The second one does: it leads, before the last leader or behind it.
+    # The second one does: it leads, before the last leader or after it.
     Round((3, 4, 2), (False, True, False), (2, 3, 4)),
 )
 
 
 def chosen() -> Sequence[Round]:
-    """Return the rounds to be played."""
+    """Return the selected rounds."""
     wanted = os.environ.get("KMIRROR_ROUNDS")
     if wanted is None:
         return ROUNDS

@@ -1,7 +1,7 @@
-"""What aiokafka is run for while its answers are broken: metadata, writing, reading as a group, orders.
+"""Program of aiokafka whose responses are broken: metadata, writing, reading as a group, admin requests.
 
-Each call has a bound of its own; a call that outlives it keeps the event loop to itself. Errors of the library's own
-family are what it may raise; anything else ends the program with exit code 1.
+Each call has its own timeout; a call that exceeds it blocks the event loop. It may raise errors of the library's own
+family; any other error ends the program with exit code 1.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def order(bootstrap: str, session: str) -> None:
 
 
 STEPS = {step.__name__: step for step in (write, read, order)}
-"""All of them are done, or those that the program is told."""
+"""All of them are run, or those given as arguments."""
 
 
 async def steps(bootstrap: str, session: str, *names: str) -> None:

@@ -1,6 +1,6 @@
-"""What kafka-python is run for while its answers are broken: metadata, writing, reading as a group, orders.
+"""Program of kafka-python whose responses are broken: metadata, writing, reading as a group, admin requests.
 
-Errors of the library's own family are what it may raise; anything else ends the program with exit code 1.
+It may raise errors of the library's own family; any other error ends the program with exit code 1.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def order(bootstrap: str, session: str) -> None:
 
 
 STEPS = {step.__name__: step for step in (write, read, order)}
-"""All of them are done, or those that the program is told."""
+"""All of them are run, or those given as arguments."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Does a broker of ours answer what a real one answers? Some requests of all APIs, put to both."""
+"""A kmirror broker and Kafka give the same responses to some drawn requests of all APIs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.fuzz.targets.rows import Wanted, open_target
 from tests.interop.clients.real import real_clusters
 
 FRAMES = 128
-CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group is forgotten while a round goes on.
+CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group expires during a round.
 
 
 def test_ours_and_a_real_broker_answer_alike(kafka_class_path: str, tmp_path: Path) -> None:

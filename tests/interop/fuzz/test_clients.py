@@ -1,4 +1,4 @@
-"""The programs of three libraries under `kmirror fuzz client`: what they ask is broken, and what was found stands."""
+"""The programs of three libraries under `kmirror fuzz client` get broken responses; findings are reproduced."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PROGRAMS = sorted({found.story[0] for found in FOUND.values()})
 ANSWERS = 120
 PATIENCE_S = 20.0
 SHORT_PATIENCE_S = 8.0
-"""With what is known not to end."""
+"""For findings that are known not to end."""
 ENDLESS = (Kind.SILENT, Kind.SLOW)
 TRIES = 25
-"""Threads of librdkafka do not always ask in the same order."""
+"""Threads of librdkafka do not always send in the same order."""
 ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "JoinGroup", "SyncGroup", "OffsetCommit"} | {
     "OffsetFetch", "ListOffsets", "LeaveGroup", "CreateTopics", "DeleteTopics", "ListGroups",
 }  # fmt: skip
@@ -39,20 +39,20 @@ def test_a_library_is_fuzzed(family: str) -> None:
     with OwnCluster(door) as front:
         campaign = ClientCampaign(client(family), front, door, 7, shrinks=False)
         *_, tally = campaign.run(frames=ANSWERS)
-    # What the libraries do wrong by then is theirs: docs/findings.md.
+    # Other faults of the libraries are their own: docs/findings.md.
     assert {f"{name}Response" for name in ASKED} <= {row.message for row in tally.rows}
     assert 0 < tally.taken < tally.frames
     assert tally.ends["exit code 0"]
 
 
 def is_of_this_release(found: Finding) -> bool:
-    """Return whether the library is the one in which it was found; a newer one may have mended it."""
+    """Return whether the installed release is the one with the finding; a newer one may have fixed it."""
     _, name, release = found.story[1].split()
     return version(name) == release
 
 
 def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
-    """Return what the same answers lead to, again and again, up to what was found."""
+    """Return the causes when the same responses are repeated, up to the finding."""
     seen: list[str] = []
     for _ in range(TRIES):
         fault = campaign.play(entries_of(found), 1)
@@ -64,7 +64,7 @@ def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[" ".join(line.split("/")[-1].split()[::3]) for line in PROGRAMS])
 def test_what_was_found_is_seen_again(program: str) -> None:
-    """Each program of docs/findings.md does with the kept answers what is told there."""
+    """Each program of docs/findings.md behaves with the stored responses as documented there."""
     cases = {name: found for name, found in FOUND.items() if found.story[0] == program}
     if not all(map(is_of_this_release, cases.values())):
         pytest.skip("found in another release of the library")

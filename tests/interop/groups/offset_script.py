@@ -1,6 +1,6 @@
-"""What consumers, producers and administrators say to a broker about committed offsets, one after the other.
+"""Requests of consumers, producers and administrators about committed offsets, in sequence.
 
-The broker has the configs of the other conversation, and those here.
+The broker has the configs of the other conversation, and those below.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ENDED = ("CompleteCommit", "CompleteAbort")
 
 
 def in_order(talk: Talk, label: str, answer: Any) -> None:
-    """Keep in which order an answer names topics and their partitions; `Talk` sorts rows that have names."""
+    """Record the order of topics and partitions in a response; `Talk` sorts rows with names."""
     rows = [(topic.name, [row.partition_index for row in topic.partitions]) for topic in answer.topics]
     talk.note(f"{label}, in order", rows)
 
@@ -85,7 +85,7 @@ class Administrator:
         self.learn()
 
     def learn(self) -> None:
-        """Wait until the broker knows the topics, and what their ids are."""
+        """Wait until the broker knows the topics, and store their ids."""
         while set(TOPICS) - set(self.ids):
             for topic in self.talk.ask_raw("admin", MetadataRequest(topics=None), 12).topics:
                 self.ids[topic.name] = topic.topic_id
@@ -93,7 +93,7 @@ class Administrator:
 
 
 class Consumer:
-    """Somebody who commits and fetches offsets of a group, as a member or not."""
+    """A client that commits and fetches offsets of a group, as a member or not."""
 
     def __init__(self, admin: Administrator, group: str) -> None:
         self.admin, self.talk, self.group = admin, admin.talk, group
@@ -156,7 +156,7 @@ class Producer:
         self.id, self.epoch = -1, -1
 
     def begin(self) -> None:
-        """Get a producer id; again while the coordinator is not there yet."""
+        """Get a producer id; repeated while the coordinator is not available yet."""
         while True:
             request = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=60_000)
             answer = self.talk.ask_raw("produces", request, 3)
@@ -173,7 +173,7 @@ class Producer:
             "group_id": group,
             **wrong,
         }
-        while True:  # What came before may not be over yet: CONCURRENT_TRANSACTIONS.
+        while True:  # The transaction before may not be over yet: CONCURRENT_TRANSACTIONS.
             answer = self.talk.ask("produces", label, AddOffsetsToTxnRequest(**fields), version)
             if answer.error_code != 51:
                 return answer
@@ -209,7 +209,7 @@ class Producer:
         return answer
 
     def end(self, label: str, *, commit: bool) -> None:
-        """End the transaction, and wait until its markers are where they belong."""
+        """End the transaction, and wait until its markers are written."""
         self.talk.ask("produces", label, EndTxnRequest(self.name, self.id, self.epoch, commit), 3)
         self.talk.wait_until(f"the end of {self.name}'s transaction", lambda: self._state() in ENDED)
 
@@ -219,7 +219,7 @@ class Producer:
 
 
 def every_version(admin: Administrator) -> None:
-    """Commits and fetches in all versions, of what is there and what is not."""
+    """Commits and fetches in all versions, of existing and missing offsets."""
     for version in range(2, 11):
         consumer = Consumer(admin, f"version-{version}")
         epoch = 3 if version >= 6 else -1
@@ -263,7 +263,7 @@ def many_groups(admin: Administrator) -> None:
 
 
 def refusals(admin: Administrator) -> None:
-    """Whoever is no member, or of another generation."""
+    """Clients that are no members, or of another generation."""
     talk, row = admin.talk, {("orders", 0): PLAIN}
     for version in range(2, 11):
         consumer = Consumer(admin, f"refusals-{version}")
@@ -420,14 +420,14 @@ def refused_transactions(admin: Administrator) -> None:
 
 
 def expiry(talk: Talk) -> None:
-    """What goes by itself, and what stays, with retentions that clients named."""
+    """Expired and remaining offsets, with retentions given by clients."""
     admin = prepared(talk)
     short = {"retention_ms": 1500}
     plain, gone = Consumer(admin, "expires"), Consumer(admin, "goes")
     plain.commit("short", {("orders", 0): PLAIN, ("payments", 0): PLAIN}, 4, **short)
     plain.commit("long", {("orders", 1): PLAIN}, 4)
     gone.commit("short", {("orders", 0): PLAIN, ("many", 3): PLAIN}, 3, **short)
-    reader = Somebody(talk, "reader", "readers", instance="r")  # Who joins at once: an empty group may go any second.
+    reader = Somebody(talk, "reader", "readers", instance="r")  # Joins at once: an empty group may expire any second.
     worker = Somebody(talk, "worker", "workers", instance="w", type="connect")
     for member in (reader, worker):
         member.join("joins")  # The reader's subscription names orders.
@@ -454,14 +454,14 @@ def expiry(talk: Talk) -> None:
 
 
 def records(talk: Talk, *, by_group: bool = False) -> None:
-    """What all that left behind in `__consumer_offsets`; between groups the order of what expires means nothing."""
+    """Records of all that in `__consumer_offsets`; the order of expired groups is arbitrary."""
     rows = list(told(talk.offsets_log()))
     for _, label, value in sorted(rows, key=lambda row: row[0]) if by_group else rows:
         talk.note(label, value)
 
 
 def told(log: bytes) -> Iterable[tuple[str, str, Any]]:
-    """Yield the group of each record, its name and what it says; producers are known by their turn."""
+    """Yield the group of each record, its name and its value; producers are known by their order."""
     producers: dict[int, int] = {-1: 0}
     for batch in iter_any_batches(log):
         producer = producers.setdefault(batch.producer_id, len(producers))
@@ -483,7 +483,7 @@ def told(log: bytes) -> Iterable[tuple[str, str, Any]]:
 
 
 def prepared(talk: Talk) -> Administrator:
-    """Wait until the coordinators are there, and create the topics."""
+    """Wait until the coordinators are available, and create the topics."""
     talk.find_coordinator()
     talk.ask_raw("admin", FindCoordinatorRequest(key="t", key_type=1), 1)
     admin = Administrator(talk)
@@ -492,7 +492,7 @@ def prepared(talk: Talk) -> Administrator:
 
 
 def run(talk: Talk) -> None:
-    """Hold all conversations but the one about expiry."""
+    """Run all conversations except the one about expiry."""
     admin = prepared(talk)
     every_version(admin)
     many_groups(admin)

@@ -1,4 +1,4 @@
-"""What members of classic groups, and those who look after groups, say to a broker: one conversation after the other.
+"""Requests of members of classic groups, and of administrators of groups: one conversation after the other.
 
 The broker has `group.initial.rebalance.delay.ms` 0, `group.min.session.timeout.ms` 500 and `group.max.size` 3.
 """
@@ -31,16 +31,16 @@ CONFIGS = {
 }
 SESSION_MS = 20_000
 SYNC, BEAT, LEAVE = 5, 4, 5
-"""The versions that are spoken where no version is what is looked at."""
+"""Versions used where the version does not matter."""
 
 
 def subscription(user_data: bytes) -> bytes:
-    """Return what a consumer says when it joins; with bytes that are none Kafka's rebalance never ends."""
+    """Return a consumer's subscription; with invalid bytes Kafka's rebalance never ends."""
     return b"\0\0" + ConsumerProtocolSubscription(topics=["orders"], user_data=user_data).encode(0)
 
 
 class Somebody:
-    """One client of a group, on a link of its own."""
+    """One client of a group, on its own link."""
 
     def __init__(self, talk: Talk, link: str, group: str, **options: Any) -> None:
         self.talk, self.link, self.group = talk, link, group
@@ -82,7 +82,7 @@ class Somebody:
         return answer
 
     def join(self, label: str, *, metadata: bytes = b"m") -> Any:
-        """Join and wait for the answer; somebody who is told to come again with a member id does."""
+        """Join and wait for the response; a client that must join again with a member id does so."""
         if self._ask_to_join(label, metadata).error_code == 79:
             self._ask_to_join(label, metadata)
         return self.joined
@@ -91,7 +91,7 @@ class Somebody:
         return self._has_joined(self.talk.ask(self.link, label, self._request(metadata), self.version))
 
     def begin_join(self, label: str) -> None:
-        """Get a member id if one is needed, and send the join that waits."""
+        """Get a member id if one is required, and send the join that waits."""
         if not self.member_id and self.instance is None and self.version >= 4:
             self._ask_to_join(label, b"m")
         self.send_join(label)
@@ -143,7 +143,7 @@ def describe(talk: Talk, label: str, *groups: str, version: int = 6, operations:
 
 
 def let_it_be_known(talk: Talk) -> None:
-    """Let a new group get into the log: who joined first is answered before, and described only afterwards."""
+    """Let a new group be written to the log: its first member is answered before that, and described only after."""
     talk.peer.wait(0.1)
 
 
@@ -203,7 +203,7 @@ def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
 
 
 def refusals(talk: Talk) -> None:
-    """Requests that are wrong, each for one reason."""
+    """Invalid requests, each for one reason."""
     for version in (0, 1, 2, 3, 4, 6, 7, 9):
         Somebody(talk, "one", "", version=version).join("no group")
         Somebody(talk, "one", "r", version=version, session_ms=499).join("short session")
@@ -245,7 +245,7 @@ def refusals(talk: Talk) -> None:
 
 
 def static_members(talk: Talk) -> None:
-    """Members with names of their own, which come back (KIP-345, KIP-814)."""
+    """Members with instance ids, which return (KIP-345, KIP-814)."""
     for version in (5, 7, 8, 9):
         group = f"static-{version}"
         one = Somebody(talk, "one", group, version=version, instance="first")
@@ -283,7 +283,7 @@ def static_members(talk: Talk) -> None:
 
 
 def static_while_completing(talk: Talk) -> None:
-    """A static member that comes back before the assignment is there: the generation is given up."""
+    """A static member that returns before the assignment is made: the generation is abandoned."""
     one = Somebody(talk, "one", "static-completing", instance="first")
     two = Somebody(talk, "two", "static-completing", instance="second")
     one.join("first")
@@ -308,7 +308,7 @@ def static_while_completing(talk: Talk) -> None:
 
 
 def votes(talk: Talk) -> None:
-    """Protocols that members like more and less."""
+    """Protocols in different orders of preference."""
     likes = (("a", "b", "c"), ("b", "c", "a"), ("c", "b", "a"))
     members = [Somebody(talk, f"voter {index}", "votes", protocols=row) for index, row in enumerate(likes)]
     members[0].join("votes")
@@ -340,7 +340,7 @@ def votes(talk: Talk) -> None:
 
 
 def timeouts(talk: Talk) -> None:
-    """Members of whom nothing is heard."""
+    """Silent members."""
     one = Somebody(talk, "one", "quiet", session_ms=600)
     one.join("quiet")
     one.sync("quiet")
@@ -374,7 +374,7 @@ def timeouts(talk: Talk) -> None:
 
 
 def departures(talk: Talk) -> None:
-    """Who leaves in the midst of a rebalance, and what the others are told."""
+    """Members that leave during a rebalance, and the responses to the others."""
     one, two = Somebody(talk, "one", "departures"), Somebody(talk, "two", "departures")
     one.join("departures")
     one.sync("departures")
@@ -401,7 +401,7 @@ def departures(talk: Talk) -> None:
 
 
 def lists(talk: Talk) -> None:
-    """What ListGroups says, by states and types."""
+    """ListGroups by states and types."""
     for version in range(6):
         talk.ask("admin", "all", ListGroupsRequest(), version)
     for states in (["Empty"], ["stable", "PREPARINGREBALANCE"], [" Dead"], ["nonsense"]):
@@ -412,7 +412,7 @@ def lists(talk: Talk) -> None:
 
 
 def records(talk: Talk) -> None:
-    """What all that left behind in `__consumer_offsets`."""
+    """Records of all that in `__consumer_offsets`."""
     for batch in iter_any_batches(talk.offsets_log()):
         for record in batch.records():
             assert record.key is not None
@@ -423,7 +423,7 @@ def records(talk: Talk) -> None:
 
 
 def run(talk: Talk) -> None:
-    """Hold all conversations."""
+    """Run all conversations."""
     talk.find_coordinator()
     find(talk)
     for version in range(10):

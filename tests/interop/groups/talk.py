@@ -1,7 +1,7 @@
-"""Several clients' conversation with one broker, and what it came to: the same from a real broker and from ours.
+"""Several clients' conversation with one broker, and its results: equal for Kafka and kmirror.
 
-Every client has a link of its own, so that a request may wait while others are asked. Of an answer is left what both
-brokers have to agree on: member ids, addresses and times are replaced by what they stand for.
+Every client has its own link, so that a request may wait while others are sent. Results contain the parts of a response
+that both brokers must agree on: member ids, addresses and times are replaced by names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 20
 OWN = {"host": "its host", "port": "its port", "currentStateTimestamp": "a time"}
 ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
 NAMES = ("memberId", "groupId", "key", "name", "topicId")
-"""By which fields rows are sorted whose order hangs on member ids, which are random."""
+"""Fields that sort rows whose order depends on member ids, which are random."""
 
 
 class Peer(Protocol):
@@ -38,11 +38,11 @@ class Peer(Protocol):
     def send(self, link: str, frame: bytes) -> None: ...
 
     def receive(self, link: str) -> bytes:
-        """Return the next answer on a link; wait for it."""
+        """Return the next response on a link; wait for it."""
         ...
 
     def has_answer(self, link: str) -> bool:
-        """Return whether there is an answer on a link after some time."""
+        """Return whether there is a response on a link after some time."""
         ...
 
     def wait(self, seconds: float) -> None: ...
@@ -77,14 +77,14 @@ class RealPeer:
 
 
 class SimulatedPeer:
-    """A broker of ours in the simulator."""
+    """A kmirror broker in the simulator."""
 
     NAME = "talk"
 
     def __init__(self, cluster: Cluster, broker_id: int = 1) -> None:
         self._cluster = cluster
         self.broker_id = broker_id
-        """Whom new requests go to."""
+        """The broker that gets new requests."""
         self._world = cluster.simulation.world
         self._boxes: dict[str, deque[bytes]] = {}
         self._world.add(self.NAME, cluster.name, lambda: self)
@@ -115,7 +115,7 @@ class SimulatedPeer:
 
 
 class Talk:
-    """Asks, and keeps what is comparable of each answer."""
+    """Sends requests, and records the comparable part of each response."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -124,7 +124,7 @@ class Talk:
         self._members: dict[str, str] = {}
 
     def send(self, link: str, label: str, body: Message, version: int) -> None:
-        """Ask on a link and let the request arrive; the answer is what `take` returns."""
+        """Send on a link and let the request arrive; `take` returns the response."""
         self._send(link, label, body, version)
         self.peer.wait(0.1)
 
@@ -133,7 +133,7 @@ class Talk:
         self.peer.send(link, encode_request(body, version, correlation_id=7, client_id=link))
 
     def take(self, link: str) -> Any:
-        """Return the next answer on a link, and keep it."""
+        """Return the next response on a link, and record it."""
         label, body, version = self._sent[link].popleft()
         _, answer = decode_response(self.peer.receive(link), key_of(type(body)), version)
         name = f"{label}: {body.NAME.removesuffix('Request')} {version} of {link}"
@@ -147,13 +147,13 @@ class Talk:
         return answer
 
     def ask_raw(self, link: str, body: Message, version: int) -> Any:
-        """Ask on a link, and return the answer without keeping it."""
+        """Send on a link, and return the response without recording it."""
         self._send(link, "", body, version)
         self._sent[link].pop()
         return decode_response(self.peer.receive(link), key_of(type(body)), version)[1]
 
     def wait_until(self, what: str, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so; AssertionError if it takes too long."""
+        """Wait until `is_so` is true; AssertionError after a timeout."""
         for _ in range(20 * PATIENCE_SECONDS):
             if is_so():
                 return
@@ -161,11 +161,11 @@ class Talk:
         raise AssertionError(f"{what}: not in {PATIENCE_SECONDS} s")
 
     def find_coordinator(self) -> None:
-        """Wait until the coordinator of group "g" is there; the first look for it brings its topic into being."""
+        """Wait until the coordinator of group "g" is available; the first search for it creates its topic."""
         self.wait_until("a coordinator of groups", lambda: self.peek_coordinator() == 0)
 
     def peek_coordinator(self) -> int:
-        """Return the error with which that coordinator is found, or answers for the group, now; 14: it loads."""
+        """Return the error of finding that coordinator, or of its description of the group; 14: it loads."""
         error = int(self.ask_raw("admin", FindCoordinatorRequest(key="g"), 0).error_code)
         if error:
             return error
@@ -179,29 +179,29 @@ class Talk:
         return bytes(answer.responses[0].partitions[0].records)
 
     def ask(self, link: str, label: str, body: Message, version: int) -> Any:
-        """Ask on a link, and return the answer."""
+        """Send on a link, and return the response."""
         self._send(link, label, body, version)
         return self.take(link)
 
     def waits(self, link: str, label: str) -> None:
-        """Keep whether the request on a link still has no answer."""
+        """Record whether the request on a link still has no response."""
         self._outcomes.append((f"{label}: {link} waits", not self.peer.has_answer(link)))
 
     def forget_last(self) -> None:
-        """Drop the last outcome: what it says hangs on when it was asked."""
+        """Drop the last result, which depends on the time of the request."""
         self._outcomes.pop()
 
     def know(self, value: str, name: str) -> None:
-        """Let `value`, which is random, be known by a name."""
+        """Give the random `value` a name."""
         self._members.setdefault(value, name)
 
     def note(self, label: str, value: object) -> None:
-        """Keep something else that is to be equal."""
+        """Record another value that must be equal."""
         self._outcomes.append((label, value))
 
     @property
     def outcomes(self) -> list[tuple[str, Any]]:
-        """Return what came of every step, in order, as far as it is comparable: members are known by their turn."""
+        """Return the comparable results of every step, in order: members are known by their order."""
         return [(label, self._comparable(value)) for label, value in self._outcomes]
 
     def _comparable(self, value: Any, name: str = "") -> Any:

@@ -1,4 +1,4 @@
-"""Does our group coordinator say and write what a real broker does? The same conversation with both."""
+"""kmirror's group coordinator sends and writes the same as Kafka's: the same conversation with both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.interop.log.judge import Judge
 
 
 class Conversation(NamedTuple):
-    """What is said, and the configs of the broker to which it is."""
+    """A conversation, and the configs of its broker."""
 
     run: Callable[[Talk], None]
     configs: dict[str, str]

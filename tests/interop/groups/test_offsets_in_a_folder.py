@@ -1,4 +1,4 @@
-"""One folder, served in turns by a real broker and by kmirror: offsets pending in one are settled by the other."""
+"""One folder, served in turns by Kafka and by kmirror: offsets pending in one are settled by the other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def leave(talk: Talk) -> None:
 
 
 def found(talk: Talk, *, stable: bool = True) -> dict[tuple[str, int], tuple[int, int]]:
-    """Return offset and error of all that the group has committed."""
+    """Return offset and error of all partitions that the group has committed."""
     talk.find_coordinator()
     answer: Any = Consumer(Administrator(talk), GROUP).fetch("found", None, 7, stable=stable)
     return {
@@ -85,7 +85,7 @@ def test_what_is_pending_is_taken_over(first: str, judge: Judge, tmp_path: Path)
     second = ours(folder) if first == "kafka" else theirs(judge, folder)
     with second as talk:
         assert (found(talk), found(talk, stable=False)) == (open_now, settled)
-        Producer(talk, "folder").begin()  # That aborts what the one before has left.
+        Producer(talk, "folder").begin()  # This aborts the transaction that the former one has left open.
         assert found(talk) == settled
         Consumer(Administrator(talk), GROUP).delete("deletes", {"payments": [0]})
     third = theirs(judge, folder) if first == "kafka" else ours(folder)

@@ -1,7 +1,7 @@
-"""What stands around the partitions in the folder of a KRaft node: the metadata log and the node's id.
+"""The other parts of a KRaft node's folder: the metadata log and the node's id.
 
-The controller finds the topics, with their ids and configs, in `__cluster_metadata-0`, which kmirror writes. As after
-a clean shutdown no partition has a leader until the broker has come up and is elected.
+The controller finds the topics, with their ids and configs, in `__cluster_metadata-0`, which kmirror writes. As after a
+clean shutdown no partition has a leader until the broker has started and is elected.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CLUSTER_ID = Uuid.from_ints(1, 1)
 DIRECTORY_ID = Uuid.from_ints(1, 2)
 METADATA = TopicPartition("__cluster_metadata", 0)
 METADATA_ID = Uuid.from_ints(0, 1)
-# Of 4.3.1. Without eligible.leader.replicas.version a replica stays in sync whatever its last shutdown was like.
+# Of 4.3.1. Without eligible.leader.replicas.version a replica stays in sync after an unclean shutdown too.
 FEATURES = {"metadata.version": 30, "group.version": 1, "transaction.version": 2}
-# Above all that the logs know: an id that is there with a higher epoch would fence the producer that gets it now.
+# Above all ids in the logs: an id with a higher epoch there would fence the producer that gets it now.
 NEXT_PRODUCER_ID = 80_000_000_000
 TOPIC = 2  # A resource type.
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
@@ -50,7 +50,7 @@ class Topic:
 
 
 def finish(folder: LogFolder, topics: Mapping[str, Topic], *, now_ms: int) -> None:
-    """Write what makes the folder one that a node with these topics has shut down cleanly."""
+    """Write the remaining files of a folder, as after a clean shutdown of a node with these topics."""
     records: list[tuple[Message, int]] = [(BeginTransactionRecord(name="Bootstrap records"), 0)]
     records += [(FeatureLevelRecord(name=name, feature_level=level), 0) for name, level in FEATURES.items()]
     records += [record for name, topic in topics.items() for record in _topic(name, topic)]

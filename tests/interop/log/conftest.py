@@ -1,4 +1,4 @@
-"""One JVM and one folder of logs for all tests here; both are made at the first use."""
+"""One JVM and one folder of logs for all tests here; both are made on first use."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def judge(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """What kmirror wrote; tests do not change it. A broker has no clock but the machine's."""
+    """The folder that kmirror wrote; tests do not change it. A broker uses the machine's clock."""
     return write_folder(tmp_path_factory.mktemp("written") / "data", now_ms=time.time_ns() // 1_000_000)

@@ -1,4 +1,4 @@
-"""One JVM with Kafka's dump tool, broker and clients in it, asked a line at a time; Judge.java is its other half."""
+"""A JVM with Kafka's dump tool, broker and clients, which reads commands line by line; Judge.java is its other half."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.interop.log.cluster import NODE_ID
 
 HERE = Path(__file__).parent
 JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
-ANSWER_SECONDS = 150  # Above the 120 in which a client of Kafka gives up and says why.
-# Each line of the broker's own log has its level and its logger; what is below WARN is not written.
+ANSWER_SECONDS = 150  # Above the 120 seconds after which a client of Kafka gives up and gives the reason.
+# Each line of the broker's own log has its level and its logger; levels below WARN are not written.
 LOGGING = """\
 rootLogger.level = WARN
 rootLogger.appenderRef.file.ref = FILE
@@ -33,7 +33,7 @@ appender.file.layout.pattern = %p %c %m%n
 
 
 class Ended(NamedTuple):
-    """How a tool ended, and what it printed before."""
+    """Exit code of a tool, and its output."""
 
     status: int
     out: str
@@ -56,7 +56,7 @@ class Judge:
         self._partitions: list[TopicPartition] = []
 
     def close(self) -> None:
-        """End the JVM, whatever it is doing."""
+        """Kill the JVM."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._errors):
@@ -64,7 +64,7 @@ class Judge:
             pipe.close()
 
     def ask(self, what: str, **details: Any) -> Any:
-        """Return the answer; AssertionError if the JVM refused, died, or said nothing for too long."""
+        """Return the response; AssertionError if the JVM refused, died, or did not respond in time."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         assert self._process.poll() is None, "the JVM died of an earlier question"
@@ -82,9 +82,9 @@ class Judge:
         return answer["answer"]
 
     def _end(self) -> str:
-        """End the JVM, else a later question would get this answer; returns what its threads were doing."""
+        """Kill the JVM, as a later request would get this response; return the stacks of its threads."""
         assert self._process.stdout is not None
-        self._process.send_signal(signal.SIGQUIT)  # Has it print all stacks.
+        self._process.send_signal(signal.SIGQUIT)  # It prints all stacks.
         stacks = b""
         while select.select([self._process.stdout], [], [], 3)[0] and len(stacks) < 1 << 20:
             stacks += os.read(self._process.stdout.fileno(), 1 << 16)
@@ -96,7 +96,7 @@ class Judge:
         return "\n".join(text[-3000:] for text in texts)
 
     def dump(self, *arguments: str) -> str:
-        """Return what kafka-dump-log prints."""
+        """Return the output of kafka-dump-log."""
         ended = self.run_dump(arguments)
         assert ended.status == 0, ended.err
         return ended.out
@@ -106,7 +106,7 @@ class Judge:
         return Ended(**self.ask("dump", arguments=arguments))
 
     def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> str:
-        """Start a broker on the folder; it leads `partitions`. Returns where clients find it."""
+        """Start a broker on the folder; it leads `partitions`. Return its address for clients."""
         self._log.write_bytes(b"")
         self._partitions = list(partitions)
         config = {**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs}
@@ -114,9 +114,9 @@ class Judge:
         return _where(config)
 
     def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> str:
-        """Start a broker on a folder that says itself who the controller is; format it for `cluster_id`, if given.
+        """Start a broker on a folder that names its controller; format it for `cluster_id`, if given.
 
-        Returns where clients find it.
+        Return its address for clients.
         """
         self._log.write_bytes(b"")
         config = {**_properties(folder, "controller.quorum.bootstrap.servers", ""), **configs}
@@ -126,12 +126,12 @@ class Judge:
         return _where(config)
 
     def stop(self) -> list[str]:
-        """Shut the broker down as its controller wants it, cleanly; returns what it warned of."""
+        """Shut the broker down cleanly by its controller; return its warnings."""
         self.ask("stop")
         return self._log.read_text().splitlines()
 
     def about(self, what: str, **details: Any) -> Any:
-        """Ask about every partition that the broker was started with; a JSON object by partition."""
+        """Send a request about every partition that the broker was started with; return a JSON object by partition."""
         return self.ask(what, partitions=[(tp.topic, tp.partition) for tp in self._partitions], **details)
 
 
@@ -140,7 +140,7 @@ def _where(config: dict[str, str]) -> str:
 
 
 def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:
-    """Return the properties of a broker that is the controller too; `quorum` is the key that says where that is."""
+    """Return the properties of a broker and controller; `quorum` is the key of the controller's address."""
     broker, controller = free_ports(2)
     return {
         "process.roles": "broker,controller",
@@ -154,5 +154,5 @@ def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.num.partitions": "1",
         "log.cleaner.dedupe.buffer.size": str(4 << 20),
-        "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted meanwhile.
+        "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted during the test.
     }

@@ -1,4 +1,4 @@
-"""One life of a broker: started on a folder, asked about all that is in it, shut down; and kmirror asked the same."""
+"""One life of a broker: started on a folder, queried about its contents, shut down; and the same queries to kmirror."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written
 
 NAMES = {"earliest": -2, "earliest_local": -4, "latest": -1, "max_timestamp": -3}
 ISOLATIONS = ("read_uncommitted", "read_committed")
-# The loggers that are about logs; others warn of slow machines, of elections, of requests in a shutdown.
+# Loggers about logs; others warn of slow machines, elections, and requests during a shutdown.
 LEVELS = ("WARN ", "ERROR ", "FATAL ")
 ABOUT_LOGS = ("org.apache.kafka.storage.", "kafka.log.", "kafka.cluster.", "kafka.server.ReplicaManager ")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where a broker began, what it answered before it was shut down, what it left."""
+    """A broker's initial folder, its responses before the shutdown, and its final folder."""
 
     before: Written
     after: Written
@@ -44,14 +44,14 @@ class Run:
         return (self.before.path / CLEAN_SHUTDOWN_FILE).exists()
 
     def open(self, tp: TopicPartition, folder: LogFolder) -> PartitionLog:
-        """What kmirror makes of a copy of one of the folders, led in the epoch in which the broker led it."""
+        """Return kmirror's log of a copy of one of the folders, in the leader epoch of the broker."""
         log = self.before.open(tp, folder, is_clean=self.is_clean)
         log.assign_epoch_start(self.offsets[str(tp)]["latest"][2])
         return log
 
 
 def live(judge: Judge, written: Written, after: Path, *, use: Callable[[], None] = lambda: None) -> Run:
-    """Start a broker on a copy of the folder, `use` it, ask it everything, shut it down."""
+    """Start a broker on a copy of the folder, `use` it, send all queries, shut it down."""
     shutil.copytree(written.path, after)
     judge.start(after, written.partitions, **{"producer.id.expiration.ms": str(PRODUCER_EXPIRATION_MS)})
     use()
@@ -70,7 +70,7 @@ def timestamps(now_ms: int) -> list[int]:
 
 
 def read_by_us(folder: Path, tp: TopicPartition, isolation: str) -> list[dict[str, Any]]:
-    """The records that `kmirror cat` prints."""
+    """Return the records that `kmirror cat` prints."""
     flags = ["--read-committed"] * (isolation == "read_committed")
     result = CliRunner().invoke(cat, [str(folder / str(tp)), "-o", "json", *flags])
     assert result.exception is None, tp
@@ -78,7 +78,7 @@ def read_by_us(folder: Path, tp: TopicPartition, isolation: str) -> list[dict[st
 
 
 def offsets_by_us(log: PartitionLog, asked: dict[str, Any]) -> dict[str, list[int]]:
-    """What kmirror answers to the same questions: offset, timestamp, leader epoch."""
+    """Return kmirror's results for the same queries: offset, timestamp, leader epoch."""
     ours = {}
     for name in asked:
         if name == "lso":
@@ -104,20 +104,20 @@ def producers_by_us(log: PartitionLog) -> list[list[int]]:
 
 
 def files(folder: Path, tp: TopicPartition) -> dict[str, bytes]:
-    """What is in a partition's folder; what Kafka deletes has another name for a minute."""
+    """Return the contents of a partition's folder; files that Kafka deletes have another name for a minute."""
     found = {path.name: path.read_bytes() for path in sorted((folder / str(tp)).iterdir())}
     return {name: data for name, data in found.items() if not name.endswith(".deleted")}
 
 
 def different(left: dict[str, bytes], right: dict[str, bytes]) -> list[str]:
-    """The names of the files that are not in both with the same bytes."""
+    """Return the names of the files that differ, or exist only in one of both."""
     return [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
 
 
 def changed(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
-    """The same without the epochs, for to lead is to add one, and the snapshots that opening a log deletes.
+    """Return the same without the epochs, as each leader adds one, and the snapshots that opening a log deletes.
 
-    They lie below its start, or where no segment begins: where it ended before, or was cut.
+    They are below its start, or not at the start of a segment: where it ended before, or was truncated.
     """
     names = [name for name in different(before, after) if name != LEADER_EPOCH_CHECKPOINT]
     return [name for name in names if name in after or not name.endswith(".snapshot")]

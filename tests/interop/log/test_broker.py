@@ -1,11 +1,10 @@
-"""A broker that is started on the folder kmirror wrote serves what kmirror says is in it, and changes nothing.
+"""A broker started on a folder of kmirror serves the same contents as kmirror, and changes nothing.
 
-It is started three times, on copies. Once as after a clean shutdown: then it takes our indexes, snapshots and
-checkpoints for true. Once with nothing but segments, leader epochs, log starts and topic ids: then it reads every
-batch and builds all the rest anew, as kmirror does from the same files. Once it is written to, and kmirror reads what
-came of it.
+It is started three times, on copies. Once as after a clean shutdown: then it trusts kmirror's indexes, snapshots and
+checkpoints. Once with only segments, leader epochs, log starts and topic ids: then it reads every batch and rebuilds
+everything else, like kmirror from the same files. Once it is written to, and kmirror reads the result.
 
-tests/interop/conftest.py says where Kafka comes from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from tests.interop.log.lives import (
 from tests.interop.log.written import CASES, FAILED_OVER, RESET, Written
 from tests.sound import assert_sound
 
-# Logs that lost their beginning or, to the cleaner, what their indexes and snapshots still know of; that were cut;
-# whose producers are as old as the sample, and may be forgotten by now; or that have a producer reset.
+# Logs that lost their beginning or, to the cleaner, data that their indexes and snapshots still have; truncated ones;
+# logs with producers of the sample's age, which may have expired; or with a producer reset.
 CHANGED = {"compacted", "cut", "deleted", "deleted-to-the-end", "emptied", "mirrored", RESET}
 DERIVED = (".index", ".timeindex", ".txnindex", ".snapshot")
 
@@ -48,7 +47,7 @@ def trusted(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def recovered(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The life of a broker that finds no indexes, no snapshots, and no word of a clean shutdown."""
+    """The life of a broker without indexes, snapshots, and the file of a clean shutdown."""
     folder = tmp_path_factory.mktemp("recovered")
     before = folder / "before"
     shutil.copytree(written.path, before)
@@ -127,7 +126,7 @@ def test_describe_producers_answers_what_kmirror_finds(run: Run, tmp_path: Path)
 def test_without_kip_1279_a_crash_brings_back_the_producers_that_a_reset_had_forgotten(
     trusted: Run, recovered: Run, tmp_path: Path
 ) -> None:
-    """Consumers pass over the unknown control record, and a broker believes the empty snapshot, until it has none."""
+    """Consumers skip the unknown control record, and a broker trusts the empty snapshot, until it has none."""
     folder, tp = copy_of(recovered.before, tmp_path), TopicPartition(RESET, 0)
     assert producers_by_us(recovered.open(tp, folder)) == trusted.producers[str(tp)] == []
     assert sorted(row[0] for row in recovered.producers[str(tp)]) == [1, 2]
@@ -139,7 +138,7 @@ def test_a_broker_that_trusts_our_files_leaves_them_as_they_are(trusted: Run, tm
         trusted.open(tp, folder).close()
         kept = files(folder.path, tp)
         assert different(files(trusted.after.path, tp), kept) == [], tp
-        # A log that its log start emptied is closed without a snapshot, and the next life begins with one.
+        # A log emptied by its log start is closed without a snapshot, and the next life begins with one.
         added = [f"{10:020}.snapshot"] if tp.topic == "deleted-to-the-end" else []
         assert changed(files(trusted.before.path, tp), kept) == added, tp
 
@@ -152,16 +151,16 @@ def test_what_a_broker_builds_anew_is_what_kmirror_builds(recovered: Run, tmp_pa
         log.close()
         found = different(files(recovered.after.path, tp), files(folder.path, tp))
         if recovered.producers[str(tp)] and tp.topic.startswith(FAILED_OVER):
-            found.remove(f"{log.log_end_offset:020}.snapshot")  # See above: the producers that were forgotten.
+            found.remove(f"{log.log_end_offset:020}.snapshot")  # See above: the forgotten producers.
         assert found == [], tp
 
 
 def test_what_is_built_anew_is_what_was_there(recovered: Run, written: Written) -> None:
-    """Where the log still has all that ever was in it, and no cut came between."""
+    """If the log still has all its former records, and was never truncated."""
     for name in sorted(set(CASES) - CHANGED):
         tp = TopicPartition(name, 0)
         found = different(files(recovered.after.path, tp), files(written.path, tp))
-        assert set(found) <= {LEADER_EPOCH_CHECKPOINT}, name  # To lead is to add an epoch.
+        assert set(found) <= {LEADER_EPOCH_CHECKPOINT}, name  # A new leader adds an epoch.
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)

@@ -1,6 +1,6 @@
-"""A folder is left by a crash, with damage of every kind; a broker makes of it what kmirror makes of it.
+"""A folder after a crash, with damage of every kind: a broker and kmirror repair it in the same way.
 
-tests/interop/conftest.py says where Kafka comes from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ KINDS = ("nothing", "torn batch", "wrong checksum", "zeros", "bit in an old segm
 
 
 def damage(kind: str, folder: Path, log: PartitionLog) -> bool:
-    """Do to the files what a crash may do; True if bytes of the log are lost by that."""
+    """Damage the files like a crash; return True if bytes of the log are lost."""
     bases = log.segment_base_offsets
     active = folder / f"{bases[-1]:020}.log"
     for suffix, row in ((".index", 8), (".timeindex", 12)):
         with active.with_suffix(suffix).open("ab") as index:
-            index.write(bytes(100 * row))  # While a segment is written to, its indexes have their full length.
+            index.write(bytes(100 * row))  # While a segment is active, its indexes have their full length.
     batch = build_batch(
         [RecordData(b"key", b"x" * 200, (), log.now_ms)] * 3,
         base_offset=log.log_end_offset,
@@ -52,7 +52,7 @@ def damage(kind: str, folder: Path, log: PartitionLog) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The life of a broker after the crash, and what was done to each partition: does it lose something?"""
+    """The life of a broker after the crash, and whether each partition's damage loses data."""
 
     run: Run
     damaged: dict[TopicPartition, bool]
@@ -60,7 +60,7 @@ class Crash:
 
 @pytest.fixture(scope="module")
 def crash(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFactory) -> Crash:
-    """Only of half of the segments it was known that they are flushed."""
+    """Only half of the segments are known to be flushed."""
     before = tmp_path_factory.mktemp("crashed") / "before"
     shutil.copytree(written.path, before)
     (before / CLEAN_SHUTDOWN_FILE).unlink()
@@ -85,7 +85,7 @@ def test_a_broker_repairs_what_kmirror_repairs(crash: Crash, tmp_path: Path) -> 
         log.close()
         found = different(files(crashed.after.path, tp), files(folder.path, tp))
         if producers_by_us(log) != sorted(crashed.producers[str(tp)]):
-            assert tp.topic.startswith(FAILED_OVER), tp  # It has no notion of a producer reset.
+            assert tp.topic.startswith(FAILED_OVER), tp  # Kafka does not know producer resets.
             found.remove(f"{log.log_end_offset:020}.snapshot")
         assert found == [], (tp, log.repair)
         for isolation in ISOLATIONS:

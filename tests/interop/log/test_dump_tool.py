@@ -1,6 +1,6 @@
-"""Kafka's dump tool reads what kmirror wrote, finds nothing wrong with it, and prints what `kmirror dump-log` prints.
+"""Kafka's dump tool reads kmirror's files without errors, and prints the same as `kmirror dump-log`.
 
-tests/interop/conftest.py says where Kafka comes from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RESET = re.compile(r" MirrorPidReset \{.*\}")
 
 
 def files(written: Written, *suffixes: str) -> list[Path]:
-    """All files with these endings; the tool throws at an index of a log that is empty, so those are left out."""
+    """Return all files with these suffixes; the tool fails for an index of an empty log, so those are left out."""
     return [
         path
         for path in sorted(written.path.glob("*-*/*"))
@@ -30,7 +30,7 @@ def files(written: Written, *suffixes: str) -> list[Path]:
 
 
 def both(judge: Judge, paths: list[Path], *flags: str) -> tuple[str, str]:
-    """Return what Kafka's tool prints, and what ours prints."""
+    """Return the output of Kafka's tool and of kmirror's."""
     arguments = [*flags, "--files", ",".join(map(str, paths))]
     result = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert result.exit_code == 0
@@ -41,7 +41,7 @@ def both(judge: Judge, paths: list[Path], *flags: str) -> tuple[str, str]:
 def test_logs(judge: Judge, written: Written, flags: tuple[str, ...]) -> None:
     logs = files(written, ".log")
     theirs, ours = both(judge, logs, *flags)
-    # A Kafka that does not know KIP-1279 names the type of a producer reset by its number.
+    # A Kafka without KIP-1279 shows the type of a producer reset by its number.
     ours, resets = RESET.subn(" controlType: UNKNOWN(7)", ours)
     assert ours == theirs
     assert resets == sum(tp.topic.startswith("failed-over-") for tp in written.partitions) * bool(flags)

@@ -1,4 +1,4 @@
-"""A broker that is started on the folder of a simulated one serves what the simulation says, and is written to."""
+"""A broker started on the folder of a simulated one serves the simulation's contents, and accepts writes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.sound import assert_sound
 
 CONFIGS = {"transaction.state.log.num.partitions": "1"}
 ORDERS = TopicPartition("orders", 0)
-# The sample's producers are as old as the sample, and a broker forgets them when it looks.
+# The sample's producers are as old as the sample, and a broker would expire them.
 KEEPS_PRODUCERS = {"producer.id.expiration.ms": str(2**31 - 1)}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a broker that mirrored the sample, was failed over to, and took a transaction since."""
+    """The folder of a broker that mirrored the sample, failed over, and has had a transaction since."""
     with kmirror.Simulation(seed=5) as simulation:
         a = kmirror.Cluster(simulation, "a", logs=kmirror.read_sample())
         b = kmirror.Cluster(simulation, "b", configs=CONFIGS)

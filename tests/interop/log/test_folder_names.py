@@ -1,7 +1,7 @@
-"""Names of folders, drawn and from the table of the unit test, read by a broker's own parser and by ours.
+"""Folder names, drawn and from the table of the unit test, parsed by a broker and by kmirror.
 
-Ours are those that the broker reads, of a legal topic, and in the one spelling in which it writes them. With an id: its
-pattern lets `a-b.c-0.-delete` pass, for the dot of the topic.
+kmirror accepts names that the broker accepts, of a legal topic, and in the one spelling that the broker writes. With an
+id, Kafka's pattern accepts `a-b.c-0.-delete`, because of the dot in the topic.
 """
 
 from __future__ import annotations

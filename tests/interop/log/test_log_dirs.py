@@ -1,6 +1,6 @@
-"""Two log directories, served in turns by a real broker and by kmirror: each finds replicas where the other left them.
+"""Two log directories, served in turns by Kafka and by kmirror: each finds replicas where the other left them.
 
-The metadata log is in the second one, as `metadata.log.dir` says.
+The metadata log is in the second one, by `metadata.log.dir`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TPS = [TopicPartition("orders", number) for number in range(COUNT)]
 
 
 def where(folders: list[Path], topic: str = "orders") -> dict[str, int]:
-    """Return in which folder each partition lies."""
+    """Return the folder of each partition."""
     return {path.name: n for n, folder in enumerate(folders) for path in folder.glob(f"{topic}-*")}
 
 

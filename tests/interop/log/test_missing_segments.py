@@ -1,6 +1,6 @@
-"""Logs that a broker wrote, compacted and deleted from, each segment of which is then lost in turn.
+"""Logs of a broker, compacted and partly deleted; each of their segments is removed in turn.
 
-tests/interop/conftest.py says where Kafka comes from; with KMIRROR_TABLES=1 the table is printed.
+tests/interop/conftest.py describes the source of Kafka's jars; with KMIRROR_TABLES=1 the table is printed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.interop.log.judge import Judge
 from tests.segment_removal import Removal, is_told, remove_each, table
 from tests.segment_removal import judge as verdict
 
-SECONDS_MAX = 60  # In which the cleaner and retention come by.
+SECONDS_MAX = 60  # Time for the cleaner and retention to run.
 SMALL = {"internal.segment.bytes": "1500"}
 TOPICS = {
     "plain": SMALL,
@@ -67,7 +67,7 @@ def _produce(judge: Judge) -> None:
 
 
 def _await(judge: Judge, top: Path) -> None:
-    """Ask the broker something until it has compacted one topic and deleted from another."""
+    """Query the broker until it has compacted one topic and deleted from another."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
         judge.about("offsets", timestamps=[])

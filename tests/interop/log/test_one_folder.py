@@ -1,7 +1,7 @@
-"""One folder, served in turns by a real broker and by kmirror: each finds what the other left.
+"""One folder, served in turns by Kafka and by kmirror: each reads the other's files.
 
-A node that is broker and controller in one, as `kafka-storage format --standalone` makes it. The simulated cluster runs
-over the folder itself, and its clock begins where the machine's stands.
+A node in combined mode, formatted like by `kafka-storage format --standalone`. The simulated cluster runs over the
+folder itself, and its clock begins at the machine's time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tests.sound import assert_sound
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
 ORDERS = TopicPartition("orders", 0)
 SMALL = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
-# The loggers that are about what is in the folder; others warn of requests that come early, or of slow machines.
+# Loggers about the contents of the folder; others warn of early requests, or of slow machines.
 ABOUT = (*ABOUT_LOGS, "kafka.raft.", "kafka.server.metadata.")
 ABOUT += tuple(f"org.apache.kafka.{part}." for part in ("controller", "coordinator", "image", "metadata", "raft"))
 ALWAYS = "Performing controller activation"
@@ -75,14 +75,14 @@ def told(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
 
 
 def consumed(judge: Judge, topic: str, count: int, group: str, protocol: str = "classic") -> list[str]:
-    """Return the values that a new member of a group gets."""
+    """Return the values that a new member of a group reads."""
     config = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest"}
     found: list[str] = judge.ask("consume", topic=topic, count=count, config=config)
     return found
 
 
 def stop(judge: Judge) -> None:
-    """Shut the broker down; it had nothing to complain of."""
+    """Shut the broker down; check that it logged no warnings."""
     about = tuple(level + name for level in LEVELS for name in ABOUT)
     lines = [line for line in judge.stop() if line.startswith(about) and ALWAYS not in line]
     assert lines == []
@@ -96,7 +96,7 @@ def transact(producer: Producer, value: bytes, *, commit: bool) -> None:
 
 @pytest.fixture(scope="module")
 def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a broker of Kafka left that was formatted, written to and shut down."""
+    """The folder of a Kafka broker that was formatted, written to and shut down."""
     folder = tmp_path_factory.mktemp("kafka") / "data"
     judge.start_formatted(folder, CLUSTER_ID, **SMALL)
     judge.ask(
@@ -109,7 +109,7 @@ def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Pat
     judge.ask("produce", values=["plain"], end="none", partitions=[("orders", 1)], config={"compression.type": "lz4"})
     judge.ask("produce", values=["state"], end="none", partitions=[("states", 0)], config={})
     judge.ask("commit", partitions=[ORDERS, ("orders", 1)], group="readers", offsets=[2, 1])
-    for protocol in ("classic", "consumer"):  # The second leaves records that no classic group has.
+    for protocol in ("classic", "consumer"):  # The second one writes records that no classic group has.
         assert consumed(judge, "states", 1, f"by-{protocol}", protocol) == ["state"]
     judge.stop()
     return folder

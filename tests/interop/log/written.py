@@ -1,4 +1,4 @@
-"""Partitions that kmirror writes, a function for each thing that a log can have been through."""
+"""Partitions that kmirror writes, with one function for each possible past of a log."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.interop.log.cluster import Topic, finish
 from tests.sim.stage import ONE_BROKER, pair
 
 HOUR_MS = 3_600_000
-# Topics that were mirrored, and after a failover written to: in their logs is a producer reset.
+# Topics that were mirrored, and written to after a failover: their logs have a producer reset.
 FAILED_OVER = "failed-over-"
 RESET = f"{FAILED_OVER}now"
-# The most that Kafka takes, 24 days.
+# The maximum that Kafka accepts, 24 days.
 PRODUCER_EXPIRATION_MS = 0x7FFF_FFFF
 CONFIG = LogConfig(
     segment_bytes=2500, index_interval_bytes=300, retention_ms=-1, producer_id_expiration_ms=PRODUCER_EXPIRATION_MS
@@ -35,7 +35,7 @@ CONFIG = LogConfig(
 
 
 class Writer:
-    """A log and what it takes to write to it: the epoch, the clock, the producers' sequences."""
+    """A log with the state of its writer: the epoch, the clock, the producers' sequences."""
 
     def __init__(self, log: PartitionLog, *, now_ms: int, seed: int) -> None:
         self.log = log
@@ -45,7 +45,7 @@ class Writer:
         self.sequences: dict[tuple[int, int], int] = {}
 
     def records(self, count: int, *, keys: int = 0, null_values: bool = False) -> list[RecordData]:
-        """Records that differ in all that records can differ in; with `keys`, of so many keys."""
+        """Return records that differ in every field; with `keys`, of that many keys."""
         draw, found = self.draw, []
         for _ in range(count):
             self.now_ms += draw.randrange(2000)
@@ -63,7 +63,7 @@ class Writer:
         self.log.update_high_watermark(self.log.log_end_offset)
 
     def produce(self, pid: int, count: int = 2, *, producer_epoch: int = 0, txn: bool = False, **fields: Any) -> None:
-        """Write a batch of a producer with the sequence that comes next."""
+        """Write a batch of a producer with the next sequence."""
         sequence = self.sequences.get((pid, producer_epoch), 0)
         self.sequences[pid, producer_epoch] = sequence + count
         ids: dict[str, Any] = {"producer_id": pid, "producer_epoch": producer_epoch, "base_sequence": sequence}
@@ -113,7 +113,7 @@ def write_transactions(w: Writer) -> None:
             w.end(pid, commit=number % 8 == 3, producer_epoch=2)
         if number == 12:
             w.lead(2)
-            w.end(6, commit=False)  # Of a transaction that wrote nothing here.
+            w.end(6, commit=False)  # Of a transaction without records here.
     for pid in (1, 2, 3):
         w.end(pid, commit=pid == 2, producer_epoch=2)
     w.produce(4, txn=True)
@@ -135,7 +135,7 @@ def write_epochs(w: Writer) -> None:
 
 
 def write_as_follower(w: Writer) -> None:
-    """Many batches in one append, as fetch responses bring them."""
+    """Many batches in one append, like in fetch responses."""
     end, epoch = 0, 0
     for _ in range(6):
         chunk = b""
@@ -150,7 +150,7 @@ def write_as_follower(w: Writer) -> None:
 
 
 def write_compacted(w: Writer) -> None:
-    """Two runs of the cleaner: tombstones have horizons, transactions left their markers, empty batches stay."""
+    """Two runs of the cleaner: tombstones have horizons, markers of transactions and empty batches remain."""
     for number in range(30):
         w.lead(6, keys=12, null_values=True, compression=w.draw.choice(list(Compression)))
         w.produce(number % 4 + 1, 3, producer_epoch=number // 4, keys=4, txn=True)
@@ -161,7 +161,7 @@ def write_compacted(w: Writer) -> None:
 
 
 def write_cut(w: Writer) -> None:
-    """Cut in mid-segment, in an open transaction, below the high watermark; then led in a later epoch."""
+    """Truncated in mid-segment, in an open transaction, below the high watermark; then led in a later epoch."""
     for _ in range(15):
         w.lead(4)
         w.produce(1, 2, txn=True)
@@ -176,7 +176,7 @@ def write_cut(w: Writer) -> None:
 
 
 def write_deleted(w: Writer) -> None:
-    """DeleteRecords in mid-segment; the segments before are gone."""
+    """DeleteRecords in mid-segment; the segments before are deleted."""
     for _ in range(30):
         w.lead(4)
         w.produce(1, 2)
@@ -191,7 +191,7 @@ def write_deleted_to_the_end(w: Writer) -> None:
 
 
 def write_emptied(w: Writer) -> None:
-    """Retention took every segment."""
+    """Retention deleted every segment."""
     for _ in range(20):
         w.produce(1, 5)
     log, w.now_ms = w.log, w.now_ms + 2 * HOUR_MS
@@ -206,7 +206,7 @@ def write_stamped(w: Writer) -> None:
 
 
 def write_large(w: Writer) -> None:
-    """Batches from one record to a tenth of a segment, so that some index rows lie far apart."""
+    """Batches from one record to a tenth of a segment, so that some index rows are far apart."""
     for _ in range(60):
         sizes = [w.draw.choice([0, 10, 3000, 5000]) for _ in range(w.draw.choice([1, 2, 9, 20]))]
         w.now_ms += w.draw.randrange(5000)
@@ -221,7 +221,7 @@ def write_a_little(w: Writer) -> None:
 
 
 def write_nothing(w: Writer) -> None:
-    """A partition that was created, and that is all."""
+    """A partition that was created, and nothing else."""
 
 
 def write_format_0(w: Writer) -> None:
@@ -251,7 +251,7 @@ def write_legacy(w: Writer, magic: int, timestamp_type: TimestampType = Timestam
 
 
 def write_as_mirror(w: Writer) -> None:
-    """Interleaved transactions that Kafka wrote, as a mirror fetches them: up to the last stable offset."""
+    """Interleaved transactions of Kafka, as a mirror fetches them: up to the last stable offset."""
     sample = read_sample().partitions[TopicPartition("txn", 0)]
     for base in sorted(sample.segments):
         for batch in iter_batches(sample.segments[base]):
@@ -262,7 +262,7 @@ def write_as_mirror(w: Writer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A topic with one partition; `fields` are those of LogConfig that are not as in CONFIG."""
+    """A topic with one partition; `fields` are those of LogConfig that differ from CONFIG."""
 
     write: Callable[[Writer], None]
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -273,7 +273,7 @@ class Case:
 
 
 def write_reset(w: Writer) -> None:
-    """What a failover leaves of producers: nothing. Kafka does not know such a control record."""
+    """A failover resets the producer state. Kafka does not know such a control record."""
     for _ in range(8):
         w.produce(1, 3)
         w.produce(2, 2, producer_epoch=5, txn=True)
@@ -313,7 +313,7 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A folder of `log.dirs`, and with which config each of its partitions was written."""
+    """A folder of `log.dirs`, and the config with which each of its partitions was written."""
 
     path: Path
     configs: dict[TopicPartition, LogConfig]
@@ -324,11 +324,11 @@ class Written:
         return sorted(self.configs)
 
     def at(self, path: Path) -> Written:
-        """The same about a copy."""
+        """Return the same for a copy."""
         return replace(self, path=path)
 
     def open(self, tp: TopicPartition, folder: LogFolder, *, is_clean: bool) -> PartitionLog:
-        """The partition as kmirror opens it after a clean shutdown, or after a crash; all in it is replicated."""
+        """Return kmirror's log of the partition after a clean shutdown, or after a crash; all of it is replicated."""
         store, config = folder.open(tp), self.configs[tp]
         point = CLEAN_SHUTDOWN if is_clean else int(store.read_file(RECOVERY_POINT) or 0)
         log = PartitionLog.open(tp, store, config, now_ms=self.now_ms, recovery_point=point, repair=not is_clean)
@@ -337,7 +337,7 @@ class Written:
 
 
 def write_folder(path: Path, *, now_ms: int) -> Written:
-    """Write all cases, and the logs of a simulated cluster after a failover, as a node that was shut down cleanly."""
+    """Write all cases, and the logs of a simulated cluster after a failover, as after a node's clean shutdown."""
     folder = LogFolder(path)
     topics: dict[str, Topic] = {}
     configs: dict[TopicPartition, LogConfig] = {}
@@ -357,7 +357,7 @@ def write_folder(path: Path, *, now_ms: int) -> Written:
 
 
 def _copy_failed_over(folder: LogFolder, topics: dict[str, Topic], configs: dict[TopicPartition, LogConfig]) -> None:
-    """Mirror the sample that Kafka wrote to a simulated broker, fail over, write there; add that broker's logs."""
+    """Mirror Kafka's sample to a simulated broker, fail over, write there; add that broker's logs."""
     names = ["codecs", "compacted", "epochs", "retention", "txn"]
     p = pair(logs=read_sample(), brokers=1, b_configs={**ONE_BROKER, "producer.id.expiration.ms": str(2**31 - 1)})
     p.begin(names)
@@ -382,7 +382,7 @@ def _copy_failed_over(folder: LogFolder, topics: dict[str, Topic], configs: dict
 
 
 def topic_configs(config: LogConfig) -> dict[str, str]:
-    """What makes a broker treat the topic as kmirror did, and leave alone what is there."""
+    """Return configs with which a broker treats the topic like kmirror, and does not change its files."""
     stamped = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
     return {
         "internal.segment.bytes": str(config.segment_bytes),

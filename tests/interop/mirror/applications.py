@@ -1,6 +1,6 @@
-"""What an operator does not restart: a group's consumer and a transactional producer, as programs with librdkafka are.
+"""Applications that are not restarted: a group's consumer and a transactional producer, with librdkafka.
 
-Each has a thread with the loop that any such program has. They are told of one address, and never of a switch.
+Each has a thread with the loop of a typical program. They know one address, and are not notified of a switch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from tests.load import QUIET, WITHIN_S
 
 IN_A_TRANSACTION = 4
-"""Values, in turn to partition 0 and 1."""
+"""Values, alternately to partition 0 and 1."""
 PAUSE_S = 0.01
 
 
@@ -28,21 +28,21 @@ class Row(NamedTuple):
 
 
 class Ledger:
-    """Writes numbered transactions; one that fails is aborted and tried again."""
+    """Writes numbered transactions; one that fails is aborted and retried."""
 
     def __init__(self, servers: str, topic: str) -> None:
         self._topic = topic
         self._producer = Producer({"bootstrap.servers": servers, "transactional.id": topic, "linger.ms": 1, **QUIET})
         self.committed: dict[int, int] = {}
-        """Transaction to the attempt of it that was committed."""
+        """Transaction to its committed attempt."""
         self.acked: dict[bytes, tuple[int, int]] = {}
-        """Value to partition and offset, of those that were committed."""
+        """Value to partition and offset, for committed values."""
         self.aborted: list[str] = []
-        """Why an attempt was aborted."""
+        """Reasons why attempts were aborted."""
         self.fatal = ""
-        """What the program would have to be restarted for."""
+        """Error that would require a restart of the program."""
         self.flowing = threading.Event()
-        """Cleared, no transaction is begun."""
+        """While it is cleared, no transaction is begun."""
         self.flowing.set()
         self.idle = threading.Event()
         self._ending = threading.Event()
@@ -72,7 +72,8 @@ class Ledger:
             self.fatal = str(error)
 
     def _commits(self, number: int, attempt: int) -> bool:
-        """Return whether the transaction was committed; if not it was aborted. KafkaException for a fatal error."""
+        """Return whether the transaction was committed; if not it was aborted. Raises KafkaException for fatal errors.
+        """
         acked: dict[bytes, tuple[int, int]] = {}
 
         def told(error: object, message: Message) -> None:
@@ -100,11 +101,11 @@ class Ledger:
 
 
 class Reader:
-    """Reads topics as the only member of a group, which commits by itself."""
+    """Reads topics as the only member of a group, with automatic commits."""
 
     def __init__(self, servers: str, group: str, topics: list[str]) -> None:
         configs = {"group.id": group, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 100}
-        # A member that a busy machine keeps from its heartbeats would rejoin, and read again what it has not committed.
+        # A member whose heartbeats are delayed by a busy machine would rejoin, and read uncommitted records again.
         sessions = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 500}
         self._consumer = Consumer({"bootstrap.servers": servers, **configs, **sessions, **QUIET})
         self._consumer.subscribe(topics)
@@ -133,11 +134,11 @@ class Reader:
 
 
 def faults_of_reading(rows: list[tuple[int, bytes]], stored: dict[int, bytes], synced: int, settled: int) -> list[str]:
-    """Return what a reader of one partition read twice below the offset that was synced, and what it passed over.
+    """Return duplicates below the synced offset and skipped records in a reader's rows of one partition.
 
-    `rows` are (offset, value) in the order in which they were read, `stored` is the log in the end. A reader may go
-    back more than once: to the end of the log that the failover has cut (KIP-320), and to the offset that was synced.
-    From the row at index `settled` on it does not go back.
+    `rows` are (offset, value) in the order of reading, `stored` is the final log. A reader may go back more than once:
+    to the end of the log that the failover truncated (KIP-320), and to the synced offset. From the row at index
+    `settled` on it does not go back.
     """
     faults = []
     back = [i for i in range(1, len(rows)) if rows[i][0] <= rows[i - 1][0]]
@@ -156,7 +157,7 @@ def faults_of_reading(rows: list[tuple[int, bytes]], stored: dict[int, bytes], s
 
 
 def halves(values: list[bytes]) -> list[bytes]:
-    """Return the attempts (`number.attempt`) of which one partition has some of the values, and not all."""
+    """Return the attempts (`number.attempt`) with some of their values in one partition, but not all."""
     found: dict[bytes, int] = {}
     for value in values:
         attempt = value.rpartition(b".")[0]

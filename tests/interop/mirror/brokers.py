@@ -1,8 +1,8 @@
-"""Clusters of a release of Apache Kafka, as the sources of mirrors: a broker can be killed and started again.
+"""Clusters of a release of Apache Kafka, as the sources of mirrors: a broker can be killed and restarted.
 
-Of three brokers those that are to be killed have a JVM of their own, the second if nothing else is said; the others
-share one with the controller, or with the ZooKeeper that brokers of 2.1 need. A single one dies with its controller.
-One of a JVM of its own can be stopped in order as well, from Kafka 3.9 on.
+Of three brokers those that will be killed have their own JVM, by default the second; the others share one with the
+controller, or with the ZooKeeper that brokers of 2.1 need. A single one dies with its controller. A broker with its own
+JVM can also be stopped cleanly, from Kafka 3.9 on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHARED = {
 
 @cache
 def compiled(program: Path, class_path: str) -> str:
-    """Return the folder of a program's classes, which javac writes once; it is removed when this process ends."""
+    """Return the folder of a program's classes, compiled once by javac; it is removed when this process ends."""
     folder = tempfile.mkdtemp(prefix="kmirror-classes-")
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["javac", "-d", folder, "-cp", class_path, str(program)], check=True)
@@ -51,11 +51,11 @@ def compiled(program: Path, class_path: str) -> str:
 
 
 class RealCluster:
-    """Brokers of a release, mostly one or three; they end with the block, or when this process dies.
+    """Brokers of a release, mostly one or three; they stop at the end of the block, or when this process dies.
 
-    `alone` are those of several brokers that have a JVM of their own; the first is not among them. `listeners` are the
-    security protocols of a single broker's listeners besides PLAINTEXT, which bear their names; `configs` go before the
-    others.
+    `alone` are the brokers with their own JVM, if there are several; the first is not among them. `listeners` are the
+    security protocols of a single broker's listeners besides PLAINTEXT, whose names are the protocols'; `configs` take
+    precedence over the others.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class RealCluster:
         self._inner, *ports = free_ports(brokers + 1 + len(listeners))
         self._ports = dict(enumerate(ports[:brokers], start=1))
         self.servers_of = {name: f"127.0.0.1:{port}" for name, port in zip(listeners, ports[brokers:], strict=True)}
-        """Where each of `listeners` is."""
+        """Address of each of `listeners`."""
         self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
         self.zookeeper = f"127.0.0.1:{self._inner}"
         self._configs = configs
         self._alone = (1,) if brokers == 1 else tuple(alone)
         self.killable = self._alone[0]
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        """The JVMs, by the first broker in them."""
+        """The JVMs, by their first broker."""
 
     def __enter__(self) -> Self:
         (self._folder / "zookeeper").mkdir(parents=True)
@@ -96,7 +96,7 @@ class RealCluster:
             for first in (every := dict.fromkeys((1, *self._alone))):
                 self._begin(first)
                 if not self._is_raft:
-                    self._wait(first)  # Of 2.1, a broker ends if there is no ZooKeeper.
+                    self._wait(first)  # A broker of 2.1 exits without ZooKeeper.
             for first in every if self._is_raft else ():
                 self._wait(first)
         except BaseException:
@@ -109,25 +109,25 @@ class RealCluster:
             self._end(broker_id)
 
     def logs(self, broker_id: int) -> Path:
-        """Return the folder that a broker's log.dirs names."""
+        """Return the folder of a broker's log.dirs."""
         return self._folder / f"data-{broker_id}"
 
     def kill(self, broker_id: int | None = None) -> None:
-        """End a broker at once, `killable` if none is named."""
+        """Kill a broker, by default `killable`."""
         self._end(broker_id or self.killable)
 
     def stop(self, broker_id: int) -> None:
-        """Have a broker end in order, and wait until it has."""
+        """Stop a broker cleanly, and wait for it."""
         self._running[broker_id].terminate()
         self._running[broker_id].wait(START_SECONDS)
         self._end(broker_id)
 
     def server(self, broker_id: int) -> str:
-        """Return where a broker listens."""
+        """Return the address of a broker."""
         return f"127.0.0.1:{self._ports[broker_id]}"
 
     def restart(self, broker_id: int | None = None) -> None:
-        """Start it again, and wait until it serves."""
+        """Restart it, and wait until it serves."""
         self._begin(broker_id or self.killable)
         self._wait(broker_id or self.killable)
 
@@ -160,7 +160,7 @@ class RealCluster:
         }
 
     def _begin(self, first: int) -> None:
-        """Start the JVM whose first broker this is."""
+        """Start the JVM with this first broker."""
         others = [broker_id for broker_id in self._ports if broker_id not in (1, *self._alone)] if first == 1 else []
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:

@@ -1,4 +1,4 @@
-"""Class paths of the releases of Kafka that are mirrored from."""
+"""Class paths of the source releases of Kafka."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 def class_path_of(
     kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]
 ) -> Callable[[str], str]:
-    """Return what returns the class path of a release; those that are not in Maven's repository are skipped."""
+    """Return a function for the class path of a release; releases missing in Maven's repository are skipped."""
 
     @cache
     def resolved(release: str) -> str:

@@ -1,4 +1,4 @@
-"""A mirror from brokers of Apache Kafka into a cluster of ours, and when it has all that the source has decided."""
+"""A mirror from brokers of Apache Kafka into a kmirror cluster, with a wait for all decided records of the source."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ AFTER_ELECTION = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.OFFSET_NOT_AVAILABLE,
 }
-"""Answers of a source that has elected a leader a moment ago."""
+"""Errors of a source that has just elected a leader."""
 
 
 class Mirrored:
     """A mirror named `from-kafka` at `destination`."""
 
     def __init__(self, source_servers: str, destination: TcpCluster, configs: Mapping[str, str] | None = None) -> None:
-        """Create the mirror with `configs` besides the servers, which are where the test itself asks as well."""
+        """Create the mirror with `configs` besides the servers, to which the test itself connects too."""
         self.destination = destination
         self.states: dict[Partition, MirrorState] = {}
         self.reasons: dict[Partition, str] = {}
@@ -62,7 +62,7 @@ class Mirrored:
             self.reasons[fact.tp] = fact.reason if isinstance(fact, ReasonChanged) else ""
 
     def add(self, topics: Sequence[str]) -> None:
-        """Begin to mirror topics."""
+        """Start to mirror topics."""
         self._order(adding_topics(MIRROR, dict.fromkeys(topics, Uuid.ZERO)))
         self._topics = sorted({*self._topics, *topics})
 
@@ -92,7 +92,7 @@ class Mirrored:
     def stable_ends(self) -> dict[Partition, int]:
         """Return the last stable offset of each mirrored partition at the source.
 
-        After an election a broker's metadata may be older than another's, and the new leader has no answer until its
+        After an election a broker's metadata may be older than another's, and the new leader returns an error until its
         followers have confirmed its epoch.
         """
         deadline = time.monotonic() + WITHIN_S
@@ -112,7 +112,7 @@ class Mirrored:
         return {Partition(tp.topic, tp.partition): future.result().offset for tp, future in told.items()}
 
     def catch_up(self) -> None:
-        """Wait until the destination has, on its whole ISR, all that the source has decided by now."""
+        """Wait until the destination's whole ISR has all records that the source has decided by now."""
         ends = self.stable_ends()
 
         def has_all() -> bool:
@@ -125,7 +125,7 @@ class Mirrored:
         return self.states.get(tp) is MirrorState.MIRRORING and leader is not None and leader.log.high_watermark >= end
 
     def fail_over(self) -> None:
-        """End mirroring, and wait until every topic takes writes."""
+        """End mirroring, and wait until every topic is writable."""
         self._order(removing_topics(MIRROR, self._topics))
         self._until_all(MirrorState.STOPPED)
 

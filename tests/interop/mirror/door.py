@@ -1,4 +1,4 @@
-"""A port that leads to a broker, and later to another one, as a name or an address does that operators move."""
+"""A port that forwards to a broker, and later to another one, like a name or an address that operators move."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ BYTES_AT_ONCE = 1 << 16
 
 
 class Door:
-    """Where applications find the brokers: connections to `servers` go on to the broker that it leads to.
+    """Address of the brokers for applications: connections to `servers` are forwarded to the current broker.
 
-    As long as it leads to none, connections are closed at once.
+    While there is none, connections are closed immediately.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Door:
         self._selector.close()
 
     def lead_to(self, servers: str) -> None:
-        """Lead to the first of these servers from now on; the connections that there are end."""
+        """Forward to the first of these servers from now on; existing connections are closed."""
         host, _, port = servers.split(",")[0].rpartition(":")
         with self._lock:
             self._to = host, int(port)
@@ -79,7 +79,7 @@ class Door:
                 other.sendall(data)
                 return
         except OSError:
-            pass  # One side has hung up in the midst of it.
+            pass  # One side closed the connection in the middle of it.
         for each in (one, other):
             del self._pairs[each]
             self._selector.unregister(each)

@@ -1,4 +1,4 @@
-"""Do the folders of two brokers hold the same logs?"""
+"""Comparison of the logs in two brokers' folders."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kmirror.net.cluster import TcpCluster
 
 
 def assert_equal(left: Path, right: Path, topics: Sequence[str], *, until_lso: bool = True) -> int:
-    """Hold the folders' logs equal, byte by byte, up to the last stable offset; return how many batches they have.
+    """Compare the folders' logs, byte by byte, up to the last stable offset; return the number of batches.
 
-    That is no higher than the checkpoint of high watermarks says; without `until_lso` the whole logs are compared.
+    That is not above the checkpointed high watermark; without `until_lso` the whole logs are compared.
     """
     result = compare(pair_folders(left, right, topics=topics), CompareOptions(until_lso=until_lso))
     assert result.is_equal, [str(difference) for difference in result.differences]
@@ -21,5 +21,5 @@ def assert_equal(left: Path, right: Path, topics: Sequence[str], *, until_lso: b
 
 
 def logs(top: Path, cluster: TcpCluster, broker_id: int) -> Path:
-    """Return the folder of a broker of ours."""
+    """Return the folder of a kmirror broker."""
     return top if len(cluster.broker_ids) == 1 else top / f"broker-{broker_id}"

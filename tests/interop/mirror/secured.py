@@ -1,4 +1,4 @@
-"""What secured listeners of real brokers and the mirrors that use them have in common."""
+"""Common parts of secured listeners of Kafka brokers and the mirrors that use them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ USER = "mirror=,1"
 PASSWORD = 'pa, "ss=\\é'
 PACKAGE = "org.apache.kafka.common.security"
 SCRAM = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
-"""Mechanism to the iterations that a user of it has."""
+"""Mechanism to the iterations of its user."""
 MECHANISMS = ("PLAIN", *SCRAM)
 OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-"""Configs of the brokers of ours that mirror."""
+"""Configs of the mirroring kmirror brokers."""
 
 
 def quoted(text: str) -> str:
@@ -32,13 +32,13 @@ def login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
 
 
 def in_file(text: str) -> str:
-    """Return a value as it stands in a properties file."""
+    """Return a value in the form of a properties file."""
     escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
     return "".join(char if char.isascii() else f"\\u{ord(char):04x}" for char in escaped)
 
 
 def sasl_of_listener(listener: str, *mechanisms: str) -> dict[str, str]:
-    """Return the configs of a broker's listener that takes these mechanisms."""
+    """Return the configs of a broker's listener that accepts these mechanisms."""
     prefix = f"listener.name.{listener.lower()}"
     found = {f"{prefix}.sasl.enabled.mechanisms": ",".join(mechanisms)}
     for mechanism in mechanisms:
@@ -50,12 +50,12 @@ def sasl_of_listener(listener: str, *mechanisms: str) -> dict[str, str]:
 
 
 def scram_credentials() -> list[str]:
-    """Return the user's credentials, as kafka-configs.sh takes them: one at a time, as a user may be altered once."""
+    """Return the user's credentials for kafka-configs.sh: one at a time, as a user may be altered once."""
     return [f"{mechanism}=[iterations={count},password={PASSWORD}]" for mechanism, count in SCRAM.items()]
 
 
 def add_scram_users(servers: str) -> None:
-    """Let the user in by each mechanism of SCRAM, at a cluster without ZooKeeper."""
+    """Add the user for each SCRAM mechanism, in a cluster without ZooKeeper."""
     for credential in scram_credentials():
         words = ["--bootstrap-server", servers, "--alter", "--user", USER, "--add-config", credential]
         result = CliRunner().invoke(configs.command, words, standalone_mode=False)

@@ -1,4 +1,4 @@
-"""What real clients do to the source of a mirror: each codec, transactions of each outcome, gaps of the cleaner."""
+"""Operations of Kafka's clients on the source of a mirror: each codec, transactions of each outcome, cleaner gaps."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ CLEANING = {
     "min.cleanable.dirty.ratio": "0.01",
 }
 MOVING = (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR)
-# Of 2.1 alone: what its brokers wrote for clients of old.
+# Of 2.1 alone: formats that its brokers wrote for old clients.
 OLD_FORMATS = {"format-0": "0.9.0.1", "format-1": "0.10.2"}
 
 
 def create_topic(admin: AdminClient, topic: NewTopic) -> None:
-    """Create a topic, by a request of its own: 2.1 may answer one for several topics much later."""
+    """Create a topic by a separate request: 2.1 may answer one for several topics much later."""
     (created,) = admin.create_topics([topic], operation_timeout=10).values()
     created.result(WITHIN_S)
 
 
 class Source:
-    """What real clients do to the source."""
+    """Operations of Kafka's clients on the source."""
 
     def __init__(self, cluster: RealCluster) -> None:
         self.cluster = cluster
@@ -46,7 +46,7 @@ class Source:
         self._open: list[Producer] = []
 
     def create_topics(self) -> list[str]:
-        """Create the topics; those that are cleaned have one replica, as each replica is cleaned by itself."""
+        """Create the topics; cleaned ones have one replica, as each replica is cleaned independently."""
         factor = self.cluster.brokers
         topics = [NewTopic(name, 3, factor) for name in ("codecs", "transactions")]
         topics += [
@@ -64,7 +64,7 @@ class Source:
         create_topic(self.admin, topic)
 
     def partition(self, topic: str) -> PartitionMetadata:
-        """Return what the cluster tells of a topic's first partition."""
+        """Return the cluster's metadata of a topic's first partition."""
         return self.admin.list_topics(topic, timeout=30).topics[topic].partitions[0]
 
     def produce(self, topic: str, rows: Iterable[tuple[int, str]], **configs: Any) -> None:
@@ -102,7 +102,7 @@ class Source:
             self._open.append(producer)  # It would end with the object.
 
     def clean_and_delete(self) -> None:
-        """Have the cleaner leave gaps in one topic, and cut the beginning of another one off."""
+        """Let the cleaner leave gaps in one topic, and delete the beginning of another one."""
         for n in range(12):
             producer = Producer({"bootstrap.servers": self.servers, **QUIET})
             for key in range(20):
@@ -116,7 +116,7 @@ class Source:
         assert deleted.result(WITHIN_S).low_watermark == 20
 
     def commit(self, groups: Sequence[str], offset: int) -> None:
-        """Commit an offset of each group for one partition, as a consumer that assigns partitions itself."""
+        """Commit an offset of each group for one partition, like a consumer that assigns partitions itself."""
         for group in groups:
             configs = {"bootstrap.servers": self.servers, "group.id": group, "log_level": 0}
             with contextlib.closing(Consumer(configs)) as consumer:
@@ -124,24 +124,24 @@ class Source:
                 wait_for(partial(commits, consumer, row), f"{row} of group {group}")
 
     def coordinated_by(self, broker_id: int, groups: Sequence[str]) -> list[str]:
-        """Return those of the groups that a broker coordinates: it leads the partition that has them."""
+        """Return the groups that a broker coordinates: it leads their partition."""
         rows = self.admin.list_topics(GROUP_TOPIC, timeout=30).topics[GROUP_TOPIC].partitions
         return [group for group in groups if rows[partition_for(group, len(rows))].leader == broker_id]
 
     def leaders(self) -> dict[tuple[str, int], int]:
-        """Return who leads what."""
+        """Return the leader of each partition."""
         topics = self.admin.list_topics(timeout=30).topics
         return {
             (name, p): row.leader for name, t in topics.items() for p, row in t.partitions.items() if name[0] != "_"
         }
 
     def leads(self, broker_id: int) -> bool:
-        """Return whether a broker leads anything, and everything has a leader."""
+        """Return whether a broker leads any partition, and every partition has a leader."""
         return broker_id in (found := set(self.leaders().values())) and -1 not in found
 
 
 def commits(consumer: Consumer, row: TopicPartition) -> bool:
-    """Return whether an offset was committed; not while the coordinator is on its way."""
+    """Return whether an offset was committed; false while the coordinator is moving."""
     try:
         done = consumer.commit(offsets=[row], asynchronous=False)
     except KafkaException as error:
@@ -152,7 +152,7 @@ def commits(consumer: Consumer, row: TopicPartition) -> bool:
 
 
 def write(producer: Producer, topic: str, rows: Iterable[tuple[int, str]]) -> list[str]:
-    """Hand rows over; return what failed, once they are flushed."""
+    """Send rows; return the failures, complete after a flush."""
     failed: list[str] = []
     for partition, value in rows:
         told = lambda error, _: failed.append(str(error)) if error else None  # noqa: E731

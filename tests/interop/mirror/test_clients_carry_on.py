@@ -1,7 +1,8 @@
-"""Clients that nobody restarts carry on across a failover from a real Kafka, and across the failback.
+"""Clients that are not restarted continue after a failover from Kafka, and after the failback.
 
-An idempotent producer, a transactional one and a group's consumer, all librdkafka's, know one address. The operator has
-it lead to the cluster that serves; once all brokers that a client knows are gone, it asks that address again (KIP-899).
+An idempotent producer, a transactional one and a group's consumer, all librdkafka's, know one address. The operator
+moves it to the serving cluster; when all brokers that a client knows are gone, it connects to that address again
+(KIP-899).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ Acked = dict[bytes, tuple[int, int]]
 
 
 def committed(servers: str) -> dict[TopicPartition, int]:
-    """Return what the group has committed at a cluster."""
+    """Return the group's committed offsets at a cluster."""
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)])[GROUP].result(WITHIN_S)
     return {TopicPartition(row.topic, row.partition): row.offset for row in told.topic_partitions or ()}
@@ -66,7 +67,7 @@ def log_ends(servers: str) -> dict[TopicPartition, int]:
 
 
 def described(class_path: str, servers: str) -> list[Sequence[str]]:
-    """Return group, topic, partition, committed offset, log end and lag, as kafka-consumer-groups.sh prints them."""
+    """Return group, topic, partition, committed offset, log end and lag, as printed by kafka-consumer-groups.sh."""
     java = ["java", *SHORT_LIVED, "-Xmx128m", "-cp", class_path, GROUP_COMMAND]
     words = ["--bootstrap-server", servers, "--describe", "--group", GROUP]
     done = subprocess.run([*java, *words], capture_output=True, text=True, check=True)
@@ -74,35 +75,35 @@ def described(class_path: str, servers: str) -> list[Sequence[str]]:
 
 
 def stored(cluster: TcpCluster) -> Stored:
-    """Return what a committed reader finds at each offset."""
+    """Return the value at each offset for a read_committed reader."""
     level = IsolationLevel.READ_COMMITTED
     return {tp: {row.offset: row.value or b"" for row in cluster.read(tp, isolation=level)} for tp in TPS}
 
 
 def misplaced(topic: str, acked: Acked, found: Stored) -> Acked:
-    """Return what was acknowledged and is not where that was said to be."""
+    """Return the acknowledged values that are not at their offset."""
     return {value: at for value, at in acked.items() if found[TopicPartition(topic, at[0])].get(at[1]) != value}
 
 
 class InFlight(NamedTuple):
-    """What the failover met in the midst of it. The source may have taken it, so it may be there twice."""
+    """Values in flight during the failover. The source may have stored them, so they may be there twice."""
 
     values: set[bytes]
     transaction: int
 
 
 class Applications:
-    """The programs, and what is asked of them."""
+    """The programs, and operations on them."""
 
     def __init__(self, servers: str) -> None:
         self.load = Load(servers, PLAIN, 2)
         self.ledger = Ledger(servers, LEDGER)
         self.reader = Reader(servers, GROUP, TOPICS)
         self.lost: Acked = {}
-        """What the source has acknowledged of the load, and the failover lost."""
+        """Values of the load that the source acknowledged, and the failover lost."""
 
     def work(self) -> None:
-        """Let work come in, and wait until each program has done some."""
+        """Let the programs work, and wait until each has done some work."""
         transactions, rows = len(self.ledger.committed) + TRANSACTIONS_IN_A_PHASE, len(self.reader.rows)
         self.load.flowing.set()
         self.ledger.flowing.set()
@@ -113,7 +114,7 @@ class Applications:
         wait_for(lambda: len(self.reader.rows) > rows, "the reader")
 
     def rest(self, *clusters: str) -> None:
-        """Let no work come in, and wait until these clusters know that all of the first one has been read."""
+        """Stop the work, and wait until these clusters know that all records of the first one have been read."""
         self.load.flowing.clear()
         self.ledger.flowing.clear()
         wait_for(lambda: len(self.load.acked) + len(self.lost) == self.load.sent, "acknowledgements")
@@ -123,7 +124,8 @@ class Applications:
             wait_for(partial(is_committed, servers, ends), f"offsets {ends}, committed at {servers}")
 
     def lose(self, there: Stored) -> None:
-        """Forget what the source has acknowledged and the other cluster does not have: in each partition, the last."""
+        """Forget the values that the source acknowledged and the other cluster lacks: the last ones of each partition.
+        """
         for topic, acked in ((PLAIN, self.load.acked), (LEDGER, self.ledger.acked)):
             gone = misplaced(topic, acked, there)
             for value in gone:
@@ -135,7 +137,7 @@ class Applications:
                 self.lost = gone
 
     def in_flight(self, sent: int) -> InFlight:
-        """Return what was begun and has no answer; of the load, that is of the first `sent` values."""
+        """Return the work that was begun without a response; for the load, among the first `sent` values."""
         values = {b"%d" % number for number in range(sent)} - self.load.acked.keys() - self.lost.keys()
         return InFlight(values, len(self.ledger.committed))
 
@@ -148,7 +150,7 @@ class Applications:
 def judge(
     applications: Applications, found: Stored, synced: Mapping[TopicPartition, int], settled: int, in_flight: InFlight
 ) -> None:
-    """Compare what the programs know with what is there in the end; `settled` rows were read before the failback."""
+    """Compare the programs' values with the final logs; `settled` rows were read before the failback."""
     rows = applications.reader.rows
     for tp in TPS:
         read = [(row.offset, row.value) for row in rows if row.tp == tp]
@@ -186,7 +188,7 @@ def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
 def test_clients_that_nobody_restarts_carry_on(
     release: str, class_path_of: Callable[[str], str], tmp_path: Path
 ) -> None:
-    class_path = class_path_of("4.3.1")  # Of the command that describes the group.
+    class_path = class_path_of("4.3.1")  # For the command that describes the group.
     with ExitStack() as stack:
         kafka = stack.enter_context(RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=1))
         b = stack.enter_context(TcpCluster(name="b", brokers=3, configs=OURS, mirror_version=1))
@@ -222,7 +224,7 @@ def test_clients_that_nobody_restarts_carry_on(
         applications.rest(b.bootstrap_servers, c.bootstrap_servers)
         back.catch_up()
         assert described(class_path, c.bootstrap_servers) == described(class_path, b.bootstrap_servers)
-        for broker_id in b.broker_ids:  # At once: clients could hear of elections at b of which c does not (D36).
+        for broker_id in b.broker_ids:  # Immediately: clients could learn of elections at b that c does not know (D36).
             b.kill(broker_id)
         back.fail_over()
         settled = len(applications.reader.rows)

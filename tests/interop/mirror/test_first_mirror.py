@@ -1,4 +1,4 @@
-"""The page "Your first mirror from a real Kafka", command by command, beside a Kafka 4.3.1 and its own tools."""
+"""The page "Your first mirror from a real Kafka", command by command, with a Kafka 4.3.1 and its own tools."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def serving(*words: str) -> Iterator[None]:
 
 
 class Shell:
-    """Runs the page's commands, at the ports of this test."""
+    """Runs the page's commands, with the ports of this test."""
 
     def __init__(self, folder: Path, class_path: str) -> None:
         self.folder = folder
         self.ports: dict[str, str] = {}
-        """The page's port to the one in use."""
+        """Port of the page to the port in use."""
         bin_folder = folder / "bin"
         bin_folder.mkdir(parents=True)
         (folder / "log4j2.xml").write_text(LOGGING)
@@ -63,7 +63,7 @@ class Shell:
             (bin_folder / name).chmod(0o755)
 
     def run(self, command: str) -> tuple[int, list[str]]:
-        """Return the exit code and what was printed, with the page's ports."""
+        """Return the exit code and the output, with the page's ports."""
         for told, used in self.ports.items():
             command = command.replace(told, used)
         search = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -85,7 +85,7 @@ class Shell:
 
 
 def play(shell: Shell, heading: str) -> None:
-    """Run the commands under a heading of the page; a table is asked for until it is the page's."""
+    """Run the commands under a heading of the page; those that print a table repeat until it equals the page's."""
     text = PAGE.read_text("utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
     for block in blocks_of(text):
         reason = block.reason_not_run or ""

@@ -1,6 +1,6 @@
-"""A consumer, the console consumer and the dump tool of Kafka 4.3.1 find in a mirror what they find at its source.
+"""A consumer, the console consumer and the dump tool of Kafka 4.3.1 get the same from a mirror as from its source.
 
-What lies above the source's last stable offset is not mirrored, and is left out.
+Records above the source's last stable offset are not mirrored, and are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Found = Mapping[str, Any]
 
 
 class Seen(NamedTuple):
-    """What Kafka found at the source and here."""
+    """Kafka's results at the source and here."""
 
     records: Mapping[str, tuple[Found, Found]]
     """By isolation level."""
@@ -44,11 +44,11 @@ class Seen(NamedTuple):
     ends: Mapping[TopicPartition, int]
     judge: Judge
     folders: tuple[Path, Path]
-    """Where the logs are, after both ended."""
+    """Locations of the logs, after both clusters have stopped."""
 
 
 def console(class_path: str, servers: str, count: int) -> list[str]:
-    """Return what the console consumer prints of so many committed records of all topics."""
+    """Return the console consumer's output for `count` committed records of all topics."""
     java = ["java", *SHORT_LIVED, "-Xmx128m", "-cp", class_path, CONSOLE]
     words = ["--bootstrap-server", servers, "--include", "|".join((*DECIDED, "transactions")), "--from-beginning"]
     words += ["--isolation-level", "read_committed", "--max-messages", str(count), "--timeout-ms", "60000"]
@@ -90,7 +90,7 @@ def seen(class_path_of: Callable[[str], str], tmp_path_factory: pytest.TempPathF
 
 
 def write_oddities(servers: str) -> None:
-    """Write what the rest has not: headers, null and empty keys and values, times that the producer chose."""
+    """Write the remaining cases: headers, null and empty keys and values, timestamps of the producer."""
     producer = Producer({"bootstrap.servers": servers, **QUIET})
     for number, (key, value) in enumerate([(None, None), (b"", b""), (b"k", None), (None, "snowman \u2603".encode())]):
         headers: Any = [("h", b"1"), ("h", None), ("", b"")] if number % 2 else []
@@ -101,7 +101,7 @@ def write_oddities(servers: str) -> None:
 def both_of(
     judge: Judge, servers: tuple[str, str], what: str, partitions: list[TopicPartition], **details: Any
 ) -> tuple[Found, Found]:
-    """Ask Kafka's clients the same about both clusters."""
+    """Send the same requests about both clusters with Kafka's clients."""
     asked = [(tp.topic, tp.partition) for tp in partitions]
     found = []
     for address in servers:
@@ -133,7 +133,7 @@ def test_describe_producers_tells_the_same(seen: Seen) -> None:
 
 
 def dumped(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: str) -> list[str]:
-    """Return what the dump tool prints of a partition's files, without where in which file it stands."""
+    """Return the dump tool's output for a partition's files, without file names and positions."""
     files = [str(path) for path in sorted((folder / str(tp)).glob(f"*{suffix}")) if path.stat().st_size]
     if not files:
         return []
@@ -146,7 +146,7 @@ def dumped(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: 
 def test_the_dump_tool_prints_the_same_batches(seen: Seen, flags: tuple[str, ...]) -> None:
     for tp in seen.ends:
         theirs, ours = (dumped(seen.judge, folder, tp, ".log", *flags) for folder in seen.folders)
-        first = theirs.index(ours[0])  # The source may still have what lies below its log start.
+        first = theirs.index(ours[0])  # The source may still have records below its log start.
         assert ours == theirs[first : first + len(ours)], tp
         assert any("partitionLeaderEpoch: " in line and "producerId: " in line for line in ours)
         assert not any("isvalid: false" in line for line in ours)

@@ -1,4 +1,4 @@
-"""A quota of a real broker on the client id of a mirror's fetcher holds the mirror to its rate (D19, KIP-219)."""
+"""A Kafka broker's quota for the client id of a mirror's fetcher limits the mirror's rate (D19, KIP-219)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.net.wire import Wire, framed
 RATE = 1_000_000
 BYTES = 20_000_000
 BURST_S = 10
-"""Windows of a quota, which are full before it holds anybody."""
+"""Windows of a quota, which must be full before it throttles."""
 CLIENT = "broker-1-fetcher-0-mirror-from-kafka"
 
 
 def set_quota(server: str, client_id: str, rate: int) -> None:
-    """Bound what a client may fetch in a second, as `kafka-configs --entity-type clients` does."""
+    """Limit a client's fetch rate, like `kafka-configs --entity-type clients`."""
     entry = EntryData(
         entity=[EntityData(entity_type="client-id", entity_name=client_id)],
         ops=[OpData(key="consumer_byte_rate", value=float(rate), remove=False)],
@@ -70,7 +70,7 @@ def test_a_real_broker_holds_a_mirror_to_the_quota_of_its_client_id(
         told = b.metrics()
         (throttled,) = told.find("ThrottleTimeMs")
         assert told.total("BytesPerSec", mirror_name="from-kafka") >= BYTES
-        # The fetches under way when it is reached are answered in full.
+        # The fetches in flight when it is reached are answered completely.
         assert took_s > throttled.value / 1000 > (BYTES / RATE - BURST_S) / 2
         assert told.total("FailedPartitionsCount") == told.total("MetadataRefreshError") == 0
         assert not b.failures

@@ -1,4 +1,4 @@
-"""A compacted topic of a real Kafka with an aggressive cleaner: consumers read the latest value of every key here.
+"""A compacted topic of Kafka with an aggressive cleaner: consumers read the latest value of every key here.
 
 Mirrored, failed over with a lag, written to here, failed back, and paused for longer than `delete.retention.ms`.
 """
@@ -37,14 +37,14 @@ Latest = dict[bytes, bytes]
 
 
 class Writer:
-    """Writes random keys to one cluster or another; a value in five is a tombstone."""
+    """Writes random keys to either cluster; a value in five is a tombstone."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.count = 0
 
     def write(self, servers: str, batches: int) -> None:
-        """Write batches, each into a segment of its own."""
+        """Write batches, each into a new segment."""
         for _ in range(batches):
             keys = [b"k%d" % self.rng.randrange(KEYS) for _ in range(RECORDS)]
             self.put(servers, {key: None if self.rng.random() < 0.2 else self.value() for key in keys})
@@ -63,7 +63,7 @@ class Writer:
 
 
 def read(servers: str) -> Latest:
-    """Return what a consumer that reads all takes for the latest value of each key."""
+    """Return the latest value of each key for a consumer that reads everything."""
     configs = {"bootstrap.servers": servers, "group.id": "reader", "enable.partition.eof": True, "log_level": 0}
     consumer = Consumer(configs)
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
@@ -104,7 +104,7 @@ def test_the_latest_value_of_every_key_is_what_a_consumer_reads(
         mirror.catch_up()
         assert read(here) == read(there)
 
-        # A pause in which a key is deleted, and its tombstone removed.
+        # A pause, during which a key is deleted, and its tombstone removed.
         mirror.pause()
         delete_for_good(writer, GONE, kafka, mirror)
         assert GONE in read(here)
@@ -112,7 +112,7 @@ def test_the_latest_value_of_every_key_is_what_a_consumer_reads(
         mirror.catch_up()
         assert read(here) == read(there)
 
-        # A failover with a lag, writes here, another such key at the source, and the way back.
+        # A failover with a lag, writes here, another such key at the source, and the failback.
         mirror.pause()
         writer.write(there, 4)
         before = read(here)
@@ -129,7 +129,7 @@ def test_the_latest_value_of_every_key_is_what_a_consumer_reads(
 
 
 def delete_for_good(writer: Writer, key: bytes, kafka: RealCluster, mirror: Mirrored) -> None:
-    """Delete a key at the source, and have the cleaner remove its tombstone too."""
+    """Delete a key at the source, and wait until the cleaner removes its tombstone too."""
     writer.put(kafka.bootstrap_servers, {key: None})
     writer.write(kafka.bootstrap_servers, 8)
     wait_for_cleaner(kafka, mirror)
@@ -139,7 +139,7 @@ def delete_for_good(writer: Writer, key: bytes, kafka: RealCluster, mirror: Mirr
 
 
 def wait_for_cleaner(kafka: RealCluster, mirror: Mirrored) -> None:
-    """Wait until the source's cleaner has passed all but the last batch, which is in a segment of its own."""
+    """Wait until the source's cleaner has passed all but the last batch, which is in a separate segment."""
     checkpoint = kafka.logs(1) / "cleaner-offset-checkpoint"
     (end,) = mirror.stable_ends().values()
 

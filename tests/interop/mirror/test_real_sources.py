@@ -1,7 +1,7 @@
-"""Mirrors from brokers of Apache Kafka over TCP: the same bytes, through a killed leader, a failover and a failback.
+"""Mirrors from brokers of Apache Kafka over TCP: the same bytes, after a killed leader, a failover and a failback.
 
-The source is a cluster of three brokers of each release that KIP-1279 mirrors from; real clients write. Each partition
-of the destination is compared with the source's own folder, up to the last stable offset.
+The source is a cluster of three brokers of each release that KIP-1279 mirrors from, written to by Kafka's clients. Each
+partition of the destination is compared with the source's own folder, up to the last stable offset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OURS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "mirror.metadata.refresh.interval.ms": "500",
-    "log.cleaner.backoff.ms": "600000",  # After the failover each replica is cleaned by itself, and they would differ.
+    "log.cleaner.backoff.ms": "600000",  # After the failover each replica is cleaned independently: they would differ.
 }
 GROUPS = [f"group-{number}" for number in range(6)]
 
@@ -103,7 +103,7 @@ def test_a_release_of_kafka_is_mirrored(release: str, class_path_of: Callable[[s
 def test_a_group_of_the_consumer_protocol_brings_its_offsets(
     class_path_of: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """While its member is alive at the source; a group of this cluster takes them up as those of a simple group."""
+    """While its member is alive at the source; a group of this cluster takes them over as those of a simple group."""
     with (
         RealCluster("4.3.1", class_path_of("4.3.1"), tmp_path / "kafka", brokers=1) as kafka,
         TcpCluster(name="b", brokers=1, configs=OURS, mirror_version=1) as b,
@@ -134,7 +134,7 @@ def test_a_group_of_the_consumer_protocol_brings_its_offsets(
 def test_an_unclean_election_at_the_source_is_followed(
     release: str, class_path_of: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """The only member of the ISR dies, a replica of before is elected: what it lacks goes here as it does there."""
+    """The only ISR member dies, and an old replica is elected: records that it lacks are removed here as well."""
     topic, tp = "unclean", TopicPartition("unclean", 0)
     with (
         RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=3, alone=(2, 3)) as kafka,

@@ -1,6 +1,6 @@
 """Mirrors from older releases of Kafka over SASL and TLS: every mechanism and protocol, one broker with all listeners.
 
-2.1.1 keeps its users of SCRAM in ZooKeeper, knows no PEM and no TLS 1.3, and authenticates with SaslAuthenticate 0.
+2.1.1 stores its SCRAM users in ZooKeeper, supports no PEM and no TLS 1.3, and authenticates with SaslAuthenticate 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CASES = [*((protocol, mechanism) for protocol in LISTENERS[:2] for mechanism in 
 
 
 OF_2_1 = {"ssl.enabled.protocols": "TLSv1.2", "zookeeper.session.timeout.ms": "10000"}
-"""Nobody is killed here, so ZooKeeper may wait for a machine with much to do."""
+"""No broker is killed here, so ZooKeeper may wait for a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Source:
 
 
 def broker_configs(release: str, folder: Path, authority: Authority) -> dict[str, str]:
-    """Return the configs of the real broker; its stores are PKCS12, which every release reads."""
+    """Return the configs of the Kafka broker; its stores are PKCS12, which every release supports."""
     (folder / "trusted.p12").write_bytes(authority.pkcs12("hush"))
     (folder / "own.p12").write_bytes(authority.issue("broker", HOST).pkcs12("hush"))
     return {
@@ -87,7 +87,7 @@ def broker_configs(release: str, folder: Path, authority: Authority) -> dict[str
 
 
 def add_users(kafka: RealCluster, class_path: str) -> None:
-    """Let the user in by each mechanism of SCRAM: by the tool of 2.1.1, which writes into ZooKeeper, or by the API."""
+    """Add the user for each SCRAM mechanism: by the tool of 2.1.1, which writes into ZooKeeper, or by the API."""
     if not kafka.release.startswith("2."):
         add_scram_users(kafka.bootstrap_servers)
         return

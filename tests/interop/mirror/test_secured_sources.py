@@ -1,4 +1,4 @@
-"""Mirrors from a real Kafka 4.3.1 over SASL and TLS: each listener of a broker, and what is said if one refuses."""
+"""Mirrors from Kafka 4.3.1 over SASL and TLS: each listener of a broker, and errors if one refuses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Source:
         return f"{HOST}:{self.ports['PLAINTEXT']}"
 
     def configs(self, listener: str, mechanism: str = "SCRAM-SHA-512", **others: str) -> dict[str, str]:
-        """Return a mirror's configs for a listener; underscores stand for dots."""
+        """Return a mirror's configs for a listener; underscores mean dots."""
         found = {"bootstrap.servers": f"{HOST}:{self.ports[listener]}", "security.protocol": LISTENERS[listener]}
         if LISTENERS[listener].endswith("SSL"):
             found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.authority.pem}
@@ -74,7 +74,7 @@ class Source:
 
 
 def broker_configs(ports: Mapping[str, int], controller: int, folder: Path, authority: Authority) -> dict[str, str]:
-    """Return the configs of the real broker."""
+    """Return the configs of the Kafka broker."""
     trusted = folder / "trusted.pem"
     trusted.write_text(authority.pem)
     keys = {
@@ -124,7 +124,7 @@ def destination() -> Iterator[TcpCluster]:
 
 
 def begun(source: Source, destination: TcpCluster, configs: Mapping[str, str]) -> Mirrored:
-    """Return a mirror whose own connections go by `configs`; the test asks the plain listener."""
+    """Return a mirror whose own connections use `configs`; the test uses the plain listener."""
     mirrored = Mirrored(source.plain, destination, configs)
     mirrored.add([TOPIC])
     return mirrored
@@ -244,7 +244,7 @@ def test_stores_are_files_of_pkcs12(source: Source, destination: TcpCluster, tmp
         "ssl.truststore.location": str(tmp_path / "trusted.p12"),
         "ssl.truststore.password": "hush",
         "ssl.truststore.type": "PKCS12",
-        "ssl.keystore.location": str(tmp_path / "own.p12"),  # Of the type JKS by default, as Java takes it too.
+        "ssl.keystore.location": str(tmp_path / "own.p12"),  # Its default type is JKS, which Java accepts too.
         "ssl.keystore.password": "hush",
     }
     begun(source, destination, configs).catch_up()

@@ -1,4 +1,4 @@
-"""How long does a test wait for what real brokers and clients do in their own time?"""
+"""Waits for asynchronous events of Kafka brokers and clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WITHIN_S = 60
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Wait until `condition` holds; AssertionError if that takes too long."""
+    """Wait until `condition` holds; AssertionError after a timeout."""
     deadline = time.monotonic() + WITHIN_S
     while not condition():
         assert time.monotonic() < deadline, f"{WITHIN_S} s were not enough for {what}"

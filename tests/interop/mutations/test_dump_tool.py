@@ -1,6 +1,6 @@
-"""What Kafka's dump tool prints of damaged files, and whether it dies of them, is what `kmirror dump-log` does.
+"""`kmirror dump-log` prints the same as Kafka's dump tool for damaged files, and fails where that fails.
 
-tests/interop/conftest.py says where Kafka's jars come from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ OF_INDEXES = ([], [], ["--index-sanity-check"], ["--verify-index-only"])
 class Dump:
     exit_code: int
     out: bytes
-    err: str  # Empty where the tool died: what it says then is Java's.
+    err: str  # Empty if the tool failed: its message then is Java's.
 
 
 def by_jvm(lines: Sequence[list[str]], folder: Path, class_path: str) -> list[tuple[Dump, str]]:
-    """Run Kafka's tool with each of the argument lists; return also what it died of."""
+    """Run Kafka's tool with each of the argument lists; return also its exception."""
     given = "".join(" ".join(line) + "\n" for line in lines)
     quiet = folder / "log4j2.xml"
     quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
@@ -64,7 +64,7 @@ def by_us(line: list[str]) -> Dump:
 
 
 def damaged(draw: random.Random, data: bytes) -> bytes:
-    """Cut the file short, or change some bits or bytes, more often near its start."""
+    """Truncate the file, or change some bits or bytes, more often near its start."""
     if draw.random() < 0.2:
         return data[: draw.randrange(len(data) + 1)]
     broken = bytearray(data)
@@ -79,7 +79,7 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 
 
 def prepare(draw: random.Random, source: Path, folder: Path) -> list[str]:
-    """Put a damaged copy of `source` into `folder`, with what the tool looks for beside it; return the arguments."""
+    """Put a damaged copy of `source` into `folder`, with the other files that the tool needs; return the arguments."""
     stem = source.name.split(".")[0]
     folder.mkdir()
     for suffix in (".log", ".index", ".timeindex"):

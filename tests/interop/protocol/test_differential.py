@@ -1,6 +1,6 @@
-"""The same bytes through Kafka's own readers and ours: they agree, but for what has a reason.
+"""The same bytes through Kafka's own readers and kmirror's: they agree, except for known reasons.
 
-tests/interop/conftest.py says where Kafka's jars come from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def test_kafka_reads_as_we_do(kafka: KafkaReader, source: Source) -> None:
     tally = run(kafka, OurReader(), source, FRAMES)
     assert tally.frames == FRAMES
     assert FRAMES * 0.1 < tally.taken < FRAMES * 0.9
-    # The messages within a compressed one say how much memory Kafka takes for them (docs/findings.md).
+    # Messages within a compressed one determine how much memory Kafka allocates for them (docs/findings.md).
     found = [finding.line for cause, finding in tally.findings.items() if not cause.startswith("memory kafka")]
     assert not found
 
 
 class NullsRefused(OurReader):
-    """A reader with a fault: it takes no text that is null."""
+    """A reader with a fault: it refuses null texts."""
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)

@@ -1,4 +1,4 @@
-"""Random bytes, read as text by a JVM and by us."""
+"""Random bytes, read as text by a JVM and by kmirror."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random messages of every API and version through Kafka's own classes, both ways: bytes and JSON are equal.
 
-tests/interop/conftest.py says where Kafka's jars come from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Answers = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def ask(kafka_class_path: str) -> Iterator[Answers]:
-    """Return what answers questions, each with one answer."""
+    """Return a function that answers questions, each with one answer."""
     oracle = Oracle(kafka_class_path)
     yield lambda questions: [oracle.ask(question) for question in questions]
     oracle.close()
@@ -55,7 +55,7 @@ def scalar(type_: str, draw: random.Random) -> Any:
         "float64": lambda: draw.choice([0.0, -0.5, 1e300, draw.random() * 10 ** draw.randint(-9, 9)]),
         "uuid": lambda: draw.choice([Uuid.ZERO, Uuid(draw.randbytes(16))]),
         "bytes": lambda: draw.randbytes(draw.choice((0, 1, 60, 127, 300))),
-        # Kafka looks into records when it shows them, so none or no bytes are safe.
+        # Kafka parses records when it shows them, so none or no bytes are safe.
         "records": lambda: b"",
     }[type_]()
 
@@ -83,7 +83,7 @@ def struct(cls: type[Any], version: int, flexible: bool, draw: random.Random) ->
 
 
 def released() -> list[tuple[type[Message], int]]:
-    """Every message and version of the locked release: what schemas/mirroring/ adds is not Kafka's."""
+    """Return every message and version of the locked release: the additions of schemas/mirroring/ are not Kafka's."""
     found = []
     for file in read_files(SCHEMAS, RELEASE_FOLDERS):
         for version in Versions.parse(file.raw["validVersions"]):
@@ -145,7 +145,7 @@ def test_what_one_refuses_the_other_refuses(ask: Answers) -> None:
             ours = None if found is None else found.encode(version).hex()
         except LocalProtocolError:
             ours = None
-        # An answer without bytes: Kafka could not read, or could not write what it had read.
+        # An answer without bytes: Kafka could not decode, or could not encode the result.
         assert answer.get("hex") == ours, (question, answer)
 
 

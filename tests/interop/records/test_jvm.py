@@ -1,6 +1,6 @@
-"""The JVM client reads our bytes as we do, and where it reads broken ones we read the same or refuse.
+"""The JVM client reads kmirror's bytes like kmirror; kmirror reads broken ones that it accepts the same, or refuses.
 
-tests/interop/conftest.py says where Kafka's jars come from.
+tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def mutated(draw: random.Random, data: bytes) -> bytes:
 
 
 def broken_batch(draw: random.Random) -> bytes:
-    """Return a batch whose checksum holds over records or compressed bytes that do not."""
+    """Return a batch with a valid checksum over invalid records or compressed bytes."""
     codec = draw.choice(list(Compression))
     sound = build_batch(
         some_records(draw, draw.choice([1, 2, 5]), size=300), timestamp_type=draw.choice([0, 1]), timestamp_ms=99
@@ -203,7 +203,7 @@ def test_broken_bytes_are_read_as_the_jvm_reads_them_or_refused(tmp_path: Path, 
 
 
 def foreign(raw: bytes) -> list[tuple[Compression, bytes]]:
-    """Return `raw` packed as other clients may, and in ways that are nearly right."""
+    """Return `raw` compressed like other clients may, and in ways that are nearly valid."""
     half = len(raw) // 2
     ended = gzip.compress(b"")
     found = [(Compression.GZIP, gzip.compress(raw[:half]) + ended + gzip.compress(raw[half:]))]

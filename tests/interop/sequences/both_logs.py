@@ -1,4 +1,4 @@
-"""One partition's log, kept by us and by the JVM, each in a folder of its own, and what must be the same of both."""
+"""One partition's log, kept by kmirror and by the JVM in separate folders, and the comparison of both."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ PROGRAM = Path(__file__).with_name("LogSteps.java")
 JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
 TP = TopicPartition("t", 0)
 EPOCHS_ASKED = 40
-EPOCHS_PART = 5  # Of an answer to "ask".
+EPOCHS_PART = 5  # Field of a response to "ask".
 NAMED_TIMES = (-1, -2, -3, -4, -5, -6)
 ISOLATIONS = ("LOG_END", "HIGH_WATERMARK", "TXN_COMMITTED")
 _DELETED_SUFFIX = ".deleted"
 
 
 class Step(NamedTuple):
-    """What is done, and when; it can be done to any log, whatever was done before.
+    """A deed and its time; it can be done to any log, in any state.
 
     lead (epoch, origin, transaction version, batch)     append as leader; follow (epoch, batches), as follower
     elect (epoch)     mark (high watermark)     start (offset)     cut (offset)     restart (offset)
     retain     expire     config (LogConfig)     flush     keep (the checkpoints)     clean (keys that it has room for)
-    reopen ("clean" or "unclean", endings of the files that are lost, and of those whose last byte is another one,
-            what an unclean end did to the files, see damage.py)
+    reopen ("clean" or "unclean", suffixes of the lost files, and of those with a changed last byte,
+            damage of the files by an unclean end, see damage.py)
     """
 
     now_ms: int
@@ -101,15 +101,15 @@ class Jvm:
 
 
 class Unreadable(Exception):
-    """Neither of the two can read what is in the folder, so there is nothing to go on with."""
+    """Neither of the two can read the folder, so the sequence cannot continue."""
 
 
 class Difference(AssertionError):
-    """Something is not the same in both logs."""
+    """The logs differ."""
 
 
 def properties(config: LogConfig) -> str:
-    """The config in Kafka's words."""
+    """Return the config with Kafka's names."""
     codec = config.compression_type
     name = "producer" if codec is None else "uncompressed" if codec is Compression.NONE else codec.name.lower()
     stamps = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -134,7 +134,7 @@ def properties(config: LogConfig) -> str:
 
 
 class BothLogs:
-    """Does every step to both, and asks both for all that they know."""
+    """Does every step to both, and compares their states."""
 
     def __init__(self, jvm: Jvm, folder: Path, config: LogConfig, now_ms: int) -> None:
         self._jvm = jvm
@@ -179,9 +179,9 @@ class BothLogs:
         return log
 
     def do(self, step: Step) -> str:
-        """Do the step to both and return what came of it; raises Difference."""
-        # By a cut or in a new life the JVM forgets what is decided but not replicated, and until the high watermark
-        # moves next it takes what is replicated as if it were not.
+        """Do the step to both and return the result; raises Difference."""
+        # By a truncation or in a new life the JVM forgets offsets that are decided but not replicated, and until the
+        # high watermark moves next it treats replicated ones as not replicated.
         is_settled = step.deed == "mark" and not self.log.producers.unreplicated
         self._has_other_transactions = step.deed in ("cut", "reopen") or (
             self._has_other_transactions and not is_settled
@@ -226,9 +226,9 @@ class BothLogs:
         if theirs.startswith("!") and ours.startswith("!"):
             name = theirs.split("\t")[0]
             if step.deed == "follow" and name in ("!INVALID_TXN_STATE", "!INVALID_RECORD"):
-                name = "!CORRUPT_MESSAGE"  # Whatever is wrong with a leader's batches, the fault is the sender's.
+                name = "!CORRUPT_MESSAGE"  # For any fault in a leader's batches, the sender is at fault.
             if step.deed == "lead" and name == "!IllegalArgumentException":
-                name = "!UNKNOWN_SERVER_ERROR"  # What a client sees of it.
+                name = "!UNKNOWN_SERVER_ERROR"  # The error that a client gets.
             if step.deed not in ("lead", "follow", "start"):
                 raise Unreadable(f"{ours} {theirs}")
             _same("refusal", ours.split("\t")[0], name)
@@ -239,7 +239,7 @@ class BothLogs:
         return ours
 
     def _cut(self, now_ms: int, offset: int) -> str:
-        """Cut the JVM's log where ours ends then (D47): where a batch begins, at the name of a segment if need be."""
+        """Truncate the JVM's log where kmirror's ends then (D47): where a batch begins, or at the name of a segment."""
         log, start = self.log, min(self.log.log_start_offset, offset)
         end, kept = offset, 0
         if log.segment_base_offsets[0] <= offset < log.log_end_offset:
@@ -266,7 +266,7 @@ class BothLogs:
             self.log.close()
         else:
             self._has_crashed = True
-            # Ours finds the epochs below that the JVM has lost when the log start was not written down.
+            # kmirror's finds the lower epochs that the JVM has lost if the log start was not checkpointed.
             self.log.store.write_file(LOG_START_OFFSET, b"%d" % self.log.log_start_offset)
         self._shared.close()
         if is_clean:
@@ -286,7 +286,7 @@ class BothLogs:
             self._forget_epochs(step.now_ms)
 
     def _forget_epochs(self, now_ms: int) -> None:
-        """Ours reads early epochs off the batches, which the JVM may have lost."""
+        """kmirror's reads early epochs from the batches, which the JVM may have lost."""
         answer = self._jvm.ask(now_ms, "ask", 0).split("\t")[EPOCHS_PART]
         theirs = [(int(epoch), int(start)) for epoch, start in (pair.split(":") for pair in answer.split())]
         ours = self.log.epochs.entries[-len(theirs) :] if theirs else []
@@ -295,10 +295,10 @@ class BothLogs:
             self.log.epochs.is_saved = True
             self.log.store.write_file(LEADER_EPOCH_CHECKPOINT, (self._theirs / LEADER_EPOCH_CHECKPOINT).read_bytes())
 
-    # What is the same
+    # The comparison
 
     def compare(self, now_ms: int) -> None:
-        """Raise Difference unless both know the same."""
+        """Raise Difference unless both have the same state."""
         log = self.log
         times = sorted({*NAMED_TIMES, 0, LONG_MAX, *_times(log)})
         answer = self._jvm.ask(now_ms, "ask", EPOCHS_ASKED, *times)
@@ -306,7 +306,7 @@ class BothLogs:
         theirs = answer.split("\t")
         ours = list(_known(log, times))
         if not self._has_other_transactions:
-            # Where the cleaner took the batch that a transaction begins with, the JVM names the next one.
+            # If the cleaner removed the first batch of a transaction, the JVM returns the next one.
             stable = log.last_stable_offset
             if str(stable) != theirs[0]:
                 stable = next((batch.base_offset for batch in log.any_batches(stable)), log.log_end_offset)
@@ -326,7 +326,7 @@ class BothLogs:
         return names[0]
 
     def _compare_segments(self) -> None:
-        """What of the indexes is in memory here is in a map there, of which the active segment's has room to grow."""
+        """Index rows in memory here are in a map there; the active segment's has room to grow."""
         self._names(LOG_SUFFIX)
         for segment in self.log.segments:
             is_active = segment is self.log.segments[-1]
@@ -339,14 +339,14 @@ class BothLogs:
                 name = file_name(segment.base_offset, suffix)
                 found = _bytes(self._theirs / name) or b""
                 if is_active and suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-                    found = found[: len(rows)]  # How many rows there are was asked.
+                    found = found[: len(rows)]  # The number of rows was compared before.
                 _same(name, rows, found)
                 if not is_active and suffix != LOG_SUFFIX:
                     _same(f"{name} in our folder", rows, _bytes(self._ours / name) or b"")
 
     def _compare_folders(self) -> None:
         """After a clean shutdown every file is the same."""
-        if self._has_crashed:  # A transaction index of ours is written later, so a crash may leave none.
+        if self._has_crashed:  # kmirror writes a transaction index later, so after a crash there may be none.
             for folder in (self._ours, self._theirs):
                 for path in folder.glob("*" + TXN_INDEX_SUFFIX):
                     if not path.stat().st_size:
@@ -361,7 +361,7 @@ class BothLogs:
             return
         if now_ms % 4 == 0:
             self._compare_read_outside(now_ms, (log.log_start_offset - 1, log.log_end_offset + 1)[now_ms // 4 % 2])
-        # Where no batch begins at the high watermark, the JVM moves it when it is asked to read below it.
+        # If no batch begins at the high watermark, the JVM moves it at the next read below it.
         mark = next((batch.base_offset for batch in log.any_batches(log.high_watermark)), log.log_end_offset)
         is_at_batch = mark == log.high_watermark
         count = 3 - self._has_other_transactions if is_at_batch else 1
@@ -394,7 +394,7 @@ class BothLogs:
         _same(f"read {offset}", ours, theirs)
 
     def _size_at_border(self, offset: int, draw: int) -> int:
-        """So many bytes as some batches from `offset` on have, one more or one less."""
+        """Return the size of some batches from `offset` on, or one byte more or less."""
         batches = islice(self.log.any_batches(offset), 1 + draw % 4)
         return max(sum(batch.size_in_bytes for batch in batches) + draw // 4 % 3 - 1, 0)
 
@@ -449,7 +449,7 @@ _DEEDS: dict[str, Callable[[PartitionLog, Step], str]] = {
 
 
 def _known(log: PartitionLog, times: Iterable[int]) -> Iterable[tuple[str, str]]:
-    """All that the log knows, in the order and words of LogSteps.java."""
+    """Return the state of the log, with the order and names of LogSteps.java."""
     marks = [
         log.log_start_offset,
         log.high_watermark,
@@ -483,7 +483,7 @@ def _producer(entry: ProducerEntry) -> str:
 
 
 def _times(log: PartitionLog) -> list[int]:
-    """Timestamps around those that the log has."""
+    """Return timestamps around those in the log."""
     found = [segment.max_timestamp for segment in log.segments[-3:]]
     found += [time for segment in log.segments[-2:] for time in segment.times.timestamps[-2:]]
     found += [segment.first_timestamp for segment in log.segments[:1]]

@@ -1,4 +1,4 @@
-"""What a kill or a power cut leaves in a partition's folder: the same deeds, done to the files of both logs."""
+"""Damage of a partition's folder by a kill or a power cut: applied equally to the files of both logs."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 class Tail(NamedTuple):
-    """Return what follows the last batch."""
+    """Bytes after the last batch."""
 
     data: bytes
 
 
 class Cut(NamedTuple):
-    """So many bytes of the last segment never reached the disk."""
+    """The last `size` bytes of the last segment never reached the disk."""
 
     size: int
 
 
 class Flip(NamedTuple):
-    """One bit of a segment is another one."""
+    """One bit of a segment is changed."""
 
     segment: int
     position: int
@@ -47,16 +47,16 @@ class Flip(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Files with this ending, of the segments that a recovery reads."""
+    """Files with this suffix are lost, for the segments that a recovery reads."""
 
     suffix: str
 
 
 class Swap(NamedTuple):
-    """The cleaner made one segment of `count`, the first of which is the one with this number, and was killed.
+    """The cleaner merged `count` segments, the first of them with this number, and was killed.
 
-    After so many of the new files were renamed from .cleaned to .swap; if all were, after so many of the old ones were
-    renamed to .deleted, and of the new ones to their last name, the log being the first each time.
+    After `swapped` of the new files were renamed from .cleaned to .swap; if all were, after some of the old ones were
+    renamed to .deleted, and of the new ones to their final name, the log being the first each time.
     """
 
     segment: int
@@ -67,7 +67,7 @@ class Swap(NamedTuple):
 
 
 def apply(folder: Path, what: NamedTuple, recovery_point: int) -> None:
-    """Do it; nothing is done where the folder has no such segment, or where what is safe on the disk would differ."""
+    """Apply the damage, unless the folder has no such segment, or data that is safe on the disk would differ."""
     bases = sorted(base for path in folder.iterdir() if (base := offset_of(path.name, LOG_SUFFIX)) is not None)
     _DEEDS[type(what)](folder, what, bases, recovery_point)
 
@@ -120,7 +120,7 @@ def _swap(folder: Path, what: Swap, bases: list[int], recovery_point: int) -> No
 
 
 def _cleaned(folder: Path, old: list[int]) -> dict[str, bytes]:
-    """The files of one segment with all that these have."""
+    """Return the files of one segment with the batches of all these."""
     logs = [(folder / file_name(base, LOG_SUFFIX)).read_bytes() for base in old]
     store = MemoryStore()
     store.create(old[0])

@@ -1,4 +1,4 @@
-"""Steps drawn at random, most of which make sense for the log as it is."""
+"""Steps drawn at random; most of them make sense for the current log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.interop.sequences.damage import SUFFIXES, Cut, Flip, Lost, Swap, Tail
 
 START_MS = 1_700_000_000_000
 PRODUCERS = (5, 6, 21, 1_000_000_007)
-MANY_PRODUCERS = (*range(40), 1 << 33, 1 << 40, LONG_MAX)  # More than Java's table has buckets at first.
+MANY_PRODUCERS = (*range(40), 1 << 33, 1 << 40, LONG_MAX)  # More than the initial buckets of Java's table.
 SAME_BYTES = (Compression.NONE, Compression.GZIP)
 LEVELS = {Compression.GZIP: (1, 6, 9), Compression.LZ4: (1, 9, 17), Compression.ZSTD: (-5, 3, 19)}
 WEIGHTS = {
@@ -43,7 +43,7 @@ NEGATIVE_TIMES = (-2, -LONG_MAX)
 
 
 class Drawn:
-    """Draws one step after another for a log; the same seed draws the same steps as long as the log does the same."""
+    """Draws one step after another for a log; the same seed draws the same steps if the log behaves the same."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -58,7 +58,7 @@ class Drawn:
         if self.timeless > 0.5:
             self.weights.pop("clean", None)
         elif "clean" in self.weights:
-            self.timeless = 0  # A segment that the JVM's cleaner wrote looks at the system's clock.
+            self.timeless = 0  # A segment that the JVM's cleaner wrote uses the system's clock.
         self.legacy = self.draw.choice([0, 0, 0, 0.6])
         self.far = self.draw.choice([0, 0, 0, 0.05])
         self.producers = self.draw.choice([PRODUCERS, PRODUCERS, PRODUCERS, MANY_PRODUCERS])
@@ -66,7 +66,7 @@ class Drawn:
         self.transactional = self.draw.choice([0.4, 0.4, 0.05, 0])
         if self.draw.random() < 0.3:
             del self.weights["follow" if self.draw.random() < 0.6 else "lead"]
-        # The JVM appends more rows to an index than it has room for, and dies of it.
+        # The JVM appends more rows to an index than it has room for, and fails.
         self.has_small_indexes = not {"follow", "clean", "reopen"} & set(self.weights)
         expiration_ms = self.draw.choice([DAY_MS, DAY_MS, 5_000, 700])
         self.config = self._changed(LogConfig(producer_id_expiration_ms=expiration_ms))
@@ -122,13 +122,13 @@ class Drawn:
         return found
 
     def _codec(self) -> dict[str, object]:
-        """The cleaner compresses anew, for which the JVM's libraries may find other matches than ours."""
+        """Return the codec; the cleaner compresses again, with the JVM's libraries possibly finding other matches."""
         codecs = [one for one in Compression if "clean" not in self.weights or one in SAME_BYTES]
         codec = self.draw.choice([Compression.NONE, Compression.NONE, Compression.NONE, *codecs])
         return {"compression": codec, "level": self.draw.choice(LEVELS.get(codec, (None,)))}
 
     def _producer(self, known: dict[int, tuple[int, int, bool]], count: int, *, leads: bool) -> dict[str, object]:
-        """Return the producer and the numbers of the next batch: none, what comes next, or something else."""
+        """Return the producer and the numbers of the next batch: none, the expected ones, or others."""
         draw = self.draw
         if draw.random() < 0.3:
             return {}
@@ -167,7 +167,7 @@ class Drawn:
         version: int = 0,
         known: dict[int, tuple[int, int, bool]] | None = None,
     ) -> bytes | None:
-        """The end of some producer's transaction; without a mistake where `known` is what the leader knows of them."""
+        """Return the end of a producer's transaction; correct if `known` is the leader's state of producers."""
         draw = self.draw
         entries = list(log.producers.entries.values())
         busy = [entry for entry in entries if entry.txn_first_offset >= 0]
@@ -216,19 +216,19 @@ class Drawn:
             return self.epoch, "CLIENT", -1, self._again(log)
         if draw.random() < 0.02:
             data[draw.randrange(17, len(data))] ^= 1 << draw.randrange(8)
-        elif len(data) < 600 and draw.random() < 0.01:  # A broker counts the batches before it weighs them.
+        elif len(data) < 600 and draw.random() < 0.01:  # A broker counts the batches before it checks their size.
             data = data + data
         return self.epoch, "CLIENT", -1, bytes(data)
 
     def _coordinated(self, fields: dict[str, object]) -> bytes:
-        """What a group coordinator appends: sequence number 0 again and again in a transaction, else none."""
+        """Return a group coordinator's append: in a transaction always with sequence number 0, otherwise none."""
         in_transaction = fields.get("is_transactional", False)
         nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
         numbers = {"base_sequence": 0} if in_transaction else nobody
         return build_batch(self._records(self.draw.choice([1, 3])), **fields | numbers)  # type: ignore[arg-type]
 
     def _again(self, log: PartitionLog) -> bytes:
-        """A batch with the numbers of one of the last five of some producer."""
+        """Return a batch with the numbers of one of the last five of some producer."""
         entry = self.draw.choice(list(log.producers.entries.values()))
         if not entry.batches:
             return build_batch(self._records(1))
@@ -245,7 +245,7 @@ class Drawn:
         draw = self.draw
         offset, epoch = log.log_end_offset, max(log.latest_epoch, 0)
         known = self._known_producers(log)
-        # After a return to the old formats our recovery forgets epochs (D28), and the JVM has a snapshot too many.
+        # After a return to the old formats kmirror's recovery forgets epochs (D28), and the JVM has one snapshot more.
         if draw.random() < self.legacy and ("reopen" not in self.weights or _is_old(log)):
             return epoch, self._legacy(offset)
         data, size, has_marker = b"", 0, False  # No transaction begins after a marker: the JVM's index is wrong then.
@@ -280,28 +280,28 @@ class Drawn:
             size = size or len(batch)
             data += batch
         if draw.random() < 0.03:
-            at = draw.randrange(17, size)  # After what no checksum covers, in the first batch.
+            at = draw.randrange(17, size)  # Beyond the bytes without a checksum, in the first batch.
             data = data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
         elif draw.random() < 0.1:
             data += batch[: draw.randrange(len(batch))]
         return epoch - (draw.random() < 0.1), data
 
     def _contents(self, count: int, offset: int) -> dict[str, object]:
-        """Records of a batch that is replicated; its leader may have stamped it, or its cleaner been there."""
+        """Return the records of a replicated batch; its leader may have stamped it, or its cleaner compacted it."""
         draw = self.draw
         records: dict[str, object] = {"records": self._records(count)} | self._codec()
         if draw.random() < 0.1:
             records |= {"timestamp_type": TimestampType.LOG_APPEND_TIME, "timestamp_ms": self.now_ms}
         if draw.random() >= self.cleaned:
             return records
-        if draw.random() < 0.3:  # Nothing is left but the header.
+        if draw.random() < 0.3:  # Only the header is left.
             return {"records": [], "base_timestamp": -1, "max_timestamp": self.now_ms}
         kept = [record._replace(offset=offset + number) for number, record in enumerate(self._records(count))]
         horizon = draw.choice([None, self.now_ms, self.now_ms + draw.randrange(3_000), self.now_ms + DAY_MS])
         return records | {"records": kept[draw.randrange(count) :], "delete_horizon_ms": horizon}
 
     def _legacy(self, offset: int) -> bytes:
-        """Messages of the old formats."""
+        """Return messages of the old formats."""
         draw = self.draw
         records = [record._replace(headers=()) for record in self._records(draw.choice([1, 2, 3]))]
         magic = draw.choice([0, 1]) if "clean" not in self.weights else 1  # Format 0 has no timestamps.
@@ -313,7 +313,7 @@ class Drawn:
         return (self.epoch,)
 
     def _mark(self, log: PartitionLog) -> tuple[object, ...]:
-        """Where a batch begins: elsewhere the JVM moves the mark to a batch when it is next looked at."""
+        """Return the start of a batch: for other offsets the JVM moves the mark to a batch at its next use."""
         end, draw = log.log_end_offset, self.draw
         if log.log_start_offset > end:
             return (0,)
@@ -321,7 +321,7 @@ class Drawn:
         return (draw.choice([end, end, end + 5, draw.choice(above or [end])]),)
 
     def _offset(self, log: PartitionLog) -> int:
-        """An offset of note, most of them in the log."""
+        """Return a significant offset, mostly in the log."""
         draw, start = self.draw, log.log_start_offset
         end = max(start, log.log_end_offset)
         base = draw.choice(log.segment_base_offsets)
@@ -331,7 +331,7 @@ class Drawn:
     def _cut(self, log: PartitionLog) -> tuple[object, ...]:
         draw, end = self.draw, log.log_end_offset
         if log.producers.unreplicated and not log.producers.entries:
-            return (end,)  # A log that knows of something decided reads again who decided it.
+            return (end,)  # A log with decided transactions reads again which ones they are.
         return (draw.choice([self._offset(log)] * 8 + [draw.randint(0, end), end + 3]),)
 
     def _restart(self, log: PartitionLog) -> tuple[object, ...]:
@@ -366,15 +366,15 @@ class Drawn:
         return "unclean", lost, damaged, damages
 
     def _damage(self, log: PartitionLog) -> NamedTuple:
-        """What a kill or a power cut may do to files."""
+        """Return possible damage of files by a kill or a power cut."""
         draw = self.draw
         tails = [bytes(30), draw.randbytes(40), build_batch([RecordData(b"k", b"v")])[:-3]]
         return draw.choice(
             [
                 Tail(draw.choice(tails)),
                 Cut(draw.choice([1, draw.randrange(60), draw.randrange(2_000), 1 << 30])),
-                # The JVM recovers a segment without .index twice: by the snapshot of the first time, and it keeps what
-                # is behind a segment that was cut the first time.
+                # The JVM recovers a segment without .index twice: by the snapshot of the first time, and it keeps the
+                # files after a segment that was truncated the first time.
                 Lost(draw.choice(SUFFIXES[2:])),
                 self._flip(log),
                 self._swap(log),
@@ -387,7 +387,7 @@ class Drawn:
         return Swap(number, count, draw.choice([0, 1, 2, 9, 9]), draw.choice([0, 1, 2, 5, 99, 99]), draw.randrange(5))
 
     def _flip(self, log: PartitionLog) -> Flip:
-        """A bit that a checksum covers: of what it does not, Kafka's recovery believes much."""
+        """Return a bit under a checksum: Kafka's recovery trusts many of the other bytes."""
         draw = self.draw
         number = draw.randrange(len(log.segments))
         segment, position, places = log.segments[number], 0, []
@@ -401,6 +401,6 @@ class Drawn:
 
 
 def _is_old(log: PartitionLog) -> bool:
-    """Is there no batch of today's format, not even below the log start?"""
+    """Return whether there is no batch of the current format, not even below the log start."""
     batches = (batch for segment in log.segments for batch in iter_any_batches(segment.view()))
     return all(isinstance(batch, LegacyBatch) for batch in batches)

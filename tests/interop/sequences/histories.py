@@ -1,4 +1,4 @@
-"""What a seed did to both logs, and the shortest history that ends with the same difference."""
+"""Histories of both logs by their seed, and the shortest history that ends with the same difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.interop.sequences.drawn import START_MS, Drawn
 
 @dataclass(slots=True)
 class History:
-    """All steps up to the end or to a difference, and how often each deed came to which end."""
+    """All steps up to the end or to a difference, and the number of results of each deed."""
 
     config: LogConfig
     steps: list[Step] = field(default_factory=list)
@@ -32,7 +32,7 @@ class History:
 
 
 class Historian:
-    """Lives histories in folders of their own, with one JVM."""
+    """Runs histories in separate folders, with one JVM."""
 
     def __init__(self, jvm: Jvm, folder: Path) -> None:
         self._jvm = jvm
@@ -57,7 +57,7 @@ class Historian:
         return history
 
     def shortest(self, history: History) -> History:
-        """The same difference by as few of the steps as can be."""
+        """Return the same difference with as few of the steps as possible."""
         best, size = history, len(history.steps) // 2
         while size:
             start, is_shorter = 0, False
@@ -88,7 +88,7 @@ class Historian:
 
 
 def _kind(difference: str) -> str:
-    """What differs, without the numbers."""
+    """Return the difference without its numbers."""
     return re.sub(r"\d+", "N", difference.split("\n")[0])
 
 

@@ -1,8 +1,8 @@
-"""The JVM's log and ours stay the same through whatever is done to them, step by step.
+"""The JVM's log and kmirror's stay equal after each step of any sequence.
 
-A seed draws the deeds, their order and the configs. After each step both say the same came of it, know the same, and
-have the same bytes in the same files. KMIRROR_SEQUENCES=10000 runs so many more sequences; where one parts the two, the
-test tells the shortest that does. tests/interop/conftest.py says where Kafka's jars come from.
+A seed draws the deeds, their order and the configs. After each step both return the same result, have the same state,
+and the same bytes in the same files. KMIRROR_SEQUENCES=10000 is the number of additional sequences; for a difference
+the test reports the shortest sequence. tests/interop/conftest.py describes the source of Kafka's jars.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.interop.sequences.histories import Historian
 
 SEEDS = 60 + int(os.environ.get("KMIRROR_SEQUENCES", "0"))
 STEPS = 60
-# What a leader refuses a producer or a coordinator, a replica its leader, and any reader of too high an offset.
+# Errors of a leader for a producer or a coordinator, of a replica for its leader, and for offsets that are too high.
 REFUSALS = {
     "lead !CORRUPT_MESSAGE",
     "lead !INVALID_PRODUCER_EPOCH",
@@ -37,7 +37,7 @@ REFUSALS = {
 
 @pytest.fixture
 def historian(tmp_path: Path, log_class_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Historian]:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # Takes half of the time, and the power stays on.
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # It takes half of the time, and the power stays on.
     jvm = Jvm(log_class_path, tmp_path)
     yield Historian(jvm, tmp_path)
     jvm.close()

@@ -1,4 +1,4 @@
-"""Does a real broker do only what the models of sessions allow? The same sessions as ours, over TCP."""
+"""Kafka's responses agree with the models of sessions: the same sessions as for kmirror, over TCP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KNOWN = {
     # An EndTxn that comes while InitProducerId fences its producer (docs/findings.md).
     "differs transactions: EndTxn: error UNKNOWN_SERVER_ERROR",
 }
-CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group is forgotten while a session goes on.
+CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group expires during a session.
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What everyday clients ask about topics, right and wrong, in every version that is served."""
+"""Common requests of clients about topics, valid and invalid, in every served version."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def partitions_of(*names: str, limit: int = 2000, cursor: Cursor | None = None) 
 
 
 def creating(session: Session) -> None:
-    """CreateTopics: what is answered to what is right, and to everyday mistakes."""
+    """CreateTopics: responses to valid requests, and to common mistakes."""
     for version in CREATE:
         session.ask("plain", create(topic(f"plain-{version}", 3)), version)
         session.ask("only tried", create(topic(f"tried-{version}", 3), only_try=True), version)
@@ -141,7 +141,7 @@ def creating(session: Session) -> None:
 
 
 def configuring(session: Session) -> None:
-    """CreateTopics with configs and assignments: what is told of mistakes in them."""
+    """CreateTopics with configs and assignments: errors for mistakes in them."""
     session.ask("prepare", create(topic("there")), 7)
     session.wait_for("there")
     for label, configs in {
@@ -154,7 +154,7 @@ def configuring(session: Session) -> None:
         "null": {"retention.ms": None},
         "nulls": {"retention.ms": None, "segment.ms": None},
         "empty": {"retention.ms": ""},
-        # Kafka goes by the order in which its configs are defined, and we by that of the request.
+        # Kafka checks configs in the order of their definition, kmirror in that of the request.
         "two": {"segment.ms": "later", "retention.ms": "soon"},
         "min above max": {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"},
         "codec": {"compression.type": "brotli"},
@@ -283,7 +283,7 @@ def deleting(session: Session) -> None:
 
 
 def creating_by_asking(session: Session) -> None:
-    """Topics that come into being because Metadata was asked for them."""
+    """Topics that are created by a Metadata request."""
     for version in METADATA:
         name = f"auto-{version}"
         session.ask("first", metadata(name, create=True), version)
@@ -297,7 +297,7 @@ def creating_by_asking(session: Session) -> None:
 
 
 def over_three(session: Session) -> None:
-    """What shows only on three brokers."""
+    """Results that need three brokers."""
     session.ask("placed", create(placed("r", [1, 2], [3, 1]), placed("s", [2])), 7)
     session.wait_for("r", "s")
     session.ask("placed", metadata("r", "s", create=True), 0, 4, 12)

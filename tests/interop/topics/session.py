@@ -1,7 +1,7 @@
-"""One client's conversation with a cluster, and what it came to: the same words from a real cluster and from ours.
+"""One client's conversation with a cluster, and its results: equal for Kafka and kmirror.
 
-What is each cluster's own (ids, addresses, which broker is told as the controller) is replaced by what it stands for,
-and rows whose order Kafka leaves to chance are sorted. All else is compared as it came.
+Values that differ between clusters (ids, addresses, the broker reported as the controller) are replaced by names, and
+rows in Kafka's arbitrary order are sorted. Everything else is compared unchanged.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from tests.sim.cluster.random_requests import RawClient
 
 PATIENCE_SECONDS = 30
 Outcome = Any
-"""What is left of an answer, as JSON; None if the link was closed instead."""
+"""The comparable part of a response, as JSON; None if the link was closed instead."""
 ADDRESSES = {"host": "its host", "port": "its port", "clusterId": "its id", "controllerId": "a broker"}
 NAMES = ("name", "topic", "topicName", "brokerId", "nodeId", "partitionIndex", "partitionId")
-"""By which fields rows are sorted: by the first that they have."""
+"""Fields to sort rows by: the first one that the rows have."""
 
 
 class Peer(Protocol):
-    """A cluster that is asked."""
+    """The cluster under test."""
 
     def ask(self, body: Message, version: int) -> Message | None:
-        """Return one broker's answer, or None if it closed the link."""
+        """Return one broker's response, or None if it closed the link."""
         ...
 
     def pause(self) -> None:
-        """Let some time go by."""
+        """Let some time pass."""
         ...
 
 
@@ -53,7 +53,7 @@ class RealPeer:
         self.close()
 
     def close(self) -> None:
-        """Close the link; the next question opens another one."""
+        """Close the link; the next request opens another one."""
         if self._wire is not None:
             self._wire.close()
             self._wire = None
@@ -72,7 +72,7 @@ class RealPeer:
 
 
 class SimulatedPeer:
-    """A cluster of ours in the simulator."""
+    """A kmirror cluster in the simulator."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -86,16 +86,16 @@ class SimulatedPeer:
 
 
 class Session:
-    """Asks, and keeps what is comparable of each answer under a label."""
+    """Sends requests, and records the comparable part of each response under a label."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self.outcomes: dict[str, Outcome] = {}
         self._ids: dict[str, str] = {}
-        """A topic's id to what stands for it."""
+        """A topic's id to its name in results."""
 
     def ask(self, label: str, body: Message, *versions: int) -> Message | None:
-        """Ask in each version, and keep the answers; returns the last one."""
+        """Send the request in each version, and record the responses; return the last one."""
         answer: Message | None = None
         for version in versions:
             answer = self._peer.ask(body, version)
@@ -105,17 +105,17 @@ class Session:
         return answer
 
     def topic(self, name: str) -> Any:
-        """Return what Metadata says of a topic now."""
+        """Return the current metadata of a topic."""
         return self._described(name).topics[0]
 
     def topic_id(self, name: str) -> Uuid:
-        """Return the id of a topic that exists; what is kept of later answers calls it by the name."""
+        """Return the id of an existing topic; later results show it by the topic's name."""
         found: Uuid = self.topic(name).topic_id
         self._ids.setdefault(str(found), f"the id of {name}")
         return found
 
     def wait(self, what: str, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so on the broker that is asked."""
+        """Wait until `is_so` is true for the broker."""
         for _ in range(10 * PATIENCE_SECONDS):
             if is_so():
                 return
@@ -123,12 +123,12 @@ class Session:
         raise AssertionError(f"{what}: not in {PATIENCE_SECONDS} s")
 
     def wait_for(self, *names: str) -> None:
-        """Wait until these topics are there, each with a leader of every partition."""
+        """Wait until these topics exist, each with a leader of every partition."""
         for name in names:
             self.wait(f"topic {name}", lambda name=name: self._is_led(name))  # type: ignore[misc]
 
     def wait_until_gone(self, *names: str) -> None:
-        """Wait until there are no topics of these names."""
+        """Wait until no topics of these names exist."""
         for name in names:
             self.wait(f"no topic {name}", lambda name=name: self.topic(name).error_code == 3)  # type: ignore[misc]
 

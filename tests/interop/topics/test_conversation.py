@@ -1,4 +1,4 @@
-"""What is said of topics by a real cluster and by ours: the same conversation with both, error texts included."""
+"""Responses of Kafka and of kmirror about topics: the same conversation with both, including error texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def addresses(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def ours() -> dict[int, SimulatedPeer]:
-    """Return clusters of ours by size, without mirroring, which a real one does not know."""
+    """Return kmirror clusters by size, without mirroring, which Kafka does not support."""
     peers = {}
     for size in SIZES:
         cluster = Cluster(Simulation(size), "a", brokers=size, configs=shared_configs(size), mirror_version=0)

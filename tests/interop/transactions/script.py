@@ -1,4 +1,4 @@
-"""What transactional producers of both protocols say to a broker, right and wrong, and what its logs hold then."""
+"""Requests of transactional producers of both protocols, valid and invalid, and the resulting logs of a broker."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NOT_THERE = (
 
 
 class Client:
-    """One transactional id; it goes on with what it was told last, unless a step says otherwise."""
+    """One transactional id; it continues with its last response, unless a step overrides that."""
 
     def __init__(self, talk: Talk, name: str) -> None:
         self.talk, self.name = talk, name
@@ -72,7 +72,7 @@ class Client:
         return self.talk.ask_raw(self.name, body, version)
 
     def until(self, ask: Callable[[], tuple[ErrorCode, Any]]) -> tuple[str, Any]:
-        """Ask until it is not said that it is too early; return the error's name and what else there is."""
+        """Repeat the request while the error says that it is too early; return the error's name and the rest."""
         while True:
             error, rest = ask()
             if error not in (*NOT_YET, *NOT_THERE):
@@ -185,7 +185,7 @@ class Client:
             self.talk.peer.wait(0.05)
 
     def look(self, label: str) -> None:
-        """Keep what coordinator and leader tell."""
+        """Record the descriptions by coordinator and leader."""
         row = self._described()
         partitions = sorted((topic.topic, sorted(topic.partitions)) for topic in row.topics)
         told = row.transaction_state, row.producer_epoch, self.shown(row.producer_id), row.transaction_timeout_ms
@@ -201,7 +201,7 @@ class Client:
 
 
 def run(talk: Talk) -> None:
-    """Say everything, then look into the logs."""
+    """Run all conversations, then read the logs."""
     _features(talk)
     _begin(talk)
     _second_version(talk)
@@ -299,7 +299,7 @@ def _first_version(talk: Talk) -> None:
 
 
 def _between_versions(talk: Talk) -> None:
-    """A client that is upgraded, and one that ends by other rules than it began."""
+    """A client that is upgraded, and one that ends with another protocol than it began."""
     client = Client(talk, "both")
     client.init("new")
     client.add("old", 3)
@@ -371,7 +371,7 @@ def _logs(talk: Talk) -> None:
 
 
 def _fetched(talk: Talk, topic: str, partition: int) -> Iterator[Any]:
-    """Yield all batches of a partition; an answer has those of one segment."""
+    """Yield all batches of a partition; a response has those of one segment."""
     offset = 0
     while True:
         asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)

@@ -1,4 +1,4 @@
-"""Does our transaction coordinator say and write what a real one does, by both protocols? The same conversation."""
+"""kmirror's transaction coordinator sends and writes the same as Kafka's, with both protocols."""
 
 from __future__ import annotations
 
