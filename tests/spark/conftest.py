@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this folder, and a clear reason where there can be none."""
+"""One Spark session for all tests of this folder, and a clear reason if there is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def why_not() -> str | None:
-    """Say why no JVM can be started here, or None."""
+    """Return the reason why no JVM can be started here, or None."""
     missing = [name for name in ("pyspark", "pyarrow", "numpy") if find_spec(name) is None]
     if missing:
         return f"not installed: {', '.join(missing)} (pip install 'kmirror[spark]')"
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = why_not()
     for item in mine:
         item.add_marker(pytest.mark.spark)
-        # Whatever Spark, py4j or grpc warn of is not ours to mend.
+        # Warnings of Spark, py4j and grpc cannot be fixed here.
         item.add_marker(pytest.mark.filterwarnings("default"))
         if reason is not None and os.environ.get("KMIRROR_REQUIRE_SPARK") != "1":
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,4 +1,4 @@
-"""What a real consumer got, as rows to compare with."""
+"""Records of a Kafka consumer, as rows to compare with."""
 
 from __future__ import annotations
 

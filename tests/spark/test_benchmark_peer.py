@@ -1,4 +1,4 @@
-"""The source that the benchmark measures ours against reads the same rows."""
+"""The source that is the benchmark's peer reads the same rows."""
 
 from __future__ import annotations
 

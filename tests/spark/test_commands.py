@@ -1,4 +1,4 @@
-"""What Spark or its JVM refuses is one line on stderr, and a command that goes well says nothing there."""
+"""An error of Spark or its JVM is one line on stderr, and a successful command prints nothing there."""
 
 from __future__ import annotations
 

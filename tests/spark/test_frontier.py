@@ -1,4 +1,4 @@
-"""Does a search that is spread over Spark come to what one process comes to?"""
+"""A search distributed over Spark has the same result as in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign on Spark is the campaign of one process, piece by piece."""
+"""A campaign on Spark equals the campaign of one process, piece by piece."""
 
 from __future__ import annotations
 

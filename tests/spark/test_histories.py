@@ -1,4 +1,4 @@
-"""Histories on Spark: each seed once, kept with its plan if it failed, and the same as without Spark."""
+"""Histories on Spark: each seed once, stored with its plan if it failed, and the same as without Spark."""
 
 from __future__ import annotations
 

@@ -13,5 +13,5 @@ from tests.repo.test_docs import SPARK_PAGES
 
 @pytest.mark.parametrize("page", SPARK_PAGES)
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page: str, root: Path, spark: Any, tmp_path: Path) -> None:
-    """The session that the page asks for is the one of these tests."""
+    """The session that the page requests is the one of these tests."""
     assert run_page(root / page, tmp_path) > 0

@@ -1,4 +1,4 @@
-"""The format `kafka-log` gives the rows that a real consumer got, and names what is broken."""
+"""The format `kafka-log` returns the rows of a Kafka consumer, and names the place of a fault."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rows_are_what_a_real_consumer_got(spark: Any, isolation: str) -> None:
     for (folder, recorded_isolation), wanted in consumed().items():
         if recorded_isolation == isolation:
             names = {name.rpartition("-")[0] for name in wanted}
-            # Small pieces: what lies in them may not depend on where a segment is split.
+            # Small pieces: their rows must not depend on the places where a segment is split.
             frame = load(spark, ROOT / folder, isolation=isolation, splitBytes=32768, topics=",".join(names))
             found = as_consumed(rows_of(frame))
             for name, records in wanted.items():
@@ -68,7 +68,7 @@ def test_filters_are_pushed_and_give_what_they_give_without(spark: Any) -> None:
 
 
 def test_one_frame_serves_many_queries(spark: Any) -> None:
-    """Spark 4.3 keeps what it planned for one query's filters for the next over the same frame."""
+    """Spark 4.3 reuses the plan for one query's filters in the next one over the same frame."""
     frame = load(spark, SAMPLE)
     whole = frame.count()
     codecs, txn = frame.where("topic = 'codecs'"), frame.where("topic = 'txn'")
@@ -102,7 +102,7 @@ def test_a_query_reads_the_columns_and_pieces_it_needs(spark: Any) -> None:
 
 
 def test_a_count_decodes_no_record(spark: Any, tmp_path: Path) -> None:
-    """The checksum of these batches is right, and no record can be made of their bytes."""
+    """The checksum of these batches is valid, but their records cannot be decoded."""
     good = bytearray(build_batch([RecordData(value=b"x" * 50)] * 9, base_offset=0))
     good[61:] = b"\xff" * len(good[61:])
     good[17:21] = crc32c(good[21:]).to_bytes(4, "big")
@@ -119,7 +119,7 @@ def test_a_count_decodes_no_record(spark: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def plain(spark: Any) -> Iterator[Any]:
-    """Return the session as one that we did not make: without our rule in its optimizer."""
+    """Return the session like one of another creator: without kmirror's rule in its optimizer."""
     methods = spark._jsparkSession.experimental()
     rules = methods.extraOptimizations()
     getattr(methods, "extraOptimizations_$eq")(rules.drop(rules.size()))
@@ -129,7 +129,7 @@ def plain(spark: Any) -> Iterator[Any]:
 
 
 def test_without_the_rule_queries_read_more_and_say_the_same(plain: Any) -> None:
-    """Spark's own push-down is off, then on, then asked for."""
+    """Spark's own push-down is off, then on, then explicitly requested."""
     small = {"splitBytes": 65536, "topics": "codecs,txn"}
     for pushes in ("false", "true"):
         plain.conf.set(PUSHDOWN, pushes)

@@ -1,4 +1,4 @@
-"""A stream follows growing folders, gives each record once across restarts, and names what was deleted unread."""
+"""A stream follows growing folders, returns each record once across restarts, and reports unread deleted segments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def numbered(first: int, count: int) -> bytes:
 
 
 def follow(spark: Any, folder: Path, work: Path, **options: object) -> list[int]:
-    """Take what is new, and return all offsets that the stream has delivered since it began."""
+    """Process the new records, and return all offsets that the stream has delivered since its start."""
     query = (
         spark.readStream.format("kafka-log").options(**options).load(str(folder))
         .writeStream.format("parquet").option("checkpointLocation", str(work / "checkpoint"))
@@ -32,7 +32,7 @@ def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp
     first = partition / f"{0:020}.log"
     torn = numbered(20, 10)
     first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn[:50])
-    assert follow(spark, logs, work) == list(range(20))  # The torn tail is not there yet.
+    assert follow(spark, logs, work) == list(range(20))  # The torn end is not included yet.
     first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn)
     (partition / f"{30:020}.log").write_bytes(numbered(30, 5))  # Rolled.
     assert follow(spark, logs, work) == list(range(35))

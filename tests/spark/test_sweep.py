@@ -1,4 +1,4 @@
-"""A sweep runs every run once, keeps what failed, goes on where it was stopped, and says the same on any cluster."""
+"""A sweep runs every run once, stores failures, resumes after a stop, and gives the same result on any cluster."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_run_once_with_seed_digest_and_version(spark: Any, tmp_path: Path)
         assert row["kmirror_version"] and len(row["digest"]) == 64
     again = execute("s", next(run for run in sweep.runs if run.run_id == rows[0]["run_id"]))
     assert again["digest"] == rows[0]["digest"], "an executor runs what this process runs"
-    # A longer file runs only what is new.
+    # A longer file runs only the new runs.
     longer = parse_sweep({"seeds": 2, "fixed": QUICK, "grid": {"latency_ms": [5, 50, 200, 400]}}, "s")
     report = run_sweep(spark, longer, str(tmp_path))
     assert (report.skipped, report.statuses) == (6, {"ok": 2})
@@ -97,7 +97,7 @@ def digests(tmp_path: Path) -> dict[str, str]:
 
 
 def packages(tmp_path: Path) -> set[str]:
-    """Return where executors had kmirror from."""
+    """Return the origin of kmirror in the executors."""
     return set(parquet.read_table(tmp_path / "out" / "runs")["package"].to_pylist())
 
 
@@ -109,7 +109,7 @@ def wanted() -> dict[str, str]:
 
 @contextmanager
 def running(command: list[str], tmp_path: Path, name: str, ready: str, **extra: str) -> Iterator[str]:
-    """Start a server of Spark's and wait for a line; yields the line."""
+    """Start a server of Spark's and wait for a line; yield the line."""
     log = tmp_path / f"{name}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -136,7 +136,7 @@ def spark_class(*arguments: str) -> list[str]:
 
     home = Path(pyspark.__file__).parent
     os.environ["JAVA_HOME"] = str(find_java().home)
-    # What Spark's scripts give every JVM, as far as it is needed here; newer Javas need the last ones for Arrow.
+    # The options of Spark's scripts that are needed here; newer Java versions need the last ones for Arrow.
     opens = (
         "--add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED "
         "-Dio.netty.tryReflectionSetAccessible=true -XX:+IgnoreUnrecognizedVMOptions "
@@ -278,7 +278,7 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log, start_new_session=True)
         wait_for_runs(tmp_path, process, 2)
-        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to the workers too.
+        os.killpg(process.pid, signal.SIGINT)  # Like a terminal: the workers get it too.
         assert process.wait(timeout=300) == 130
     told = (
         f"kmirror: interrupted; what is finished is kept in {tmp_path / 'out'}, the same command goes on from there\n"

@@ -46,7 +46,7 @@ def test_one_flipped_bit_is_named(spark: Any, copy: Path, at: int, where: str) -
     assert f"file position {position + at}" in row.expected
     assert "bit 2 flipped" in row.found
     assert where in row.found
-    # From the other side it is the source that is damaged, unless the checksum does not cover the place.
+    # From the other side the source is the damaged one, unless the place is not under the checksum.
     turned = verify(spark, str(copy), str(SAMPLE), topics=["codecs"]).rows
     assert position in [row.source_position for row in turned if row.kind in ("bit", "unreadable")]
 
@@ -70,7 +70,7 @@ def test_gaps_duplicates_and_surplus_are_named(spark: Any, copy: Path) -> None:
 
 
 def test_undecided_records_may_be_missing(spark: Any, tmp_path: Path) -> None:
-    """A mirror takes what is decided: `txn-0` ends with an open transaction."""
+    """A mirror copies decided records: `txn-0` ends with an open transaction."""
     source = ROOT / "tests/data/log/kraft-4.3"
     folder = tmp_path / "txn-0"
     shutil.copytree(source / "txn-0", folder)
@@ -119,7 +119,7 @@ def test_common_leaves_out_what_only_one_side_has(spark: Any, copy: Path) -> Non
 
 
 def test_records_are_the_same_in_other_batches(spark: Any, tmp_path: Path) -> None:
-    """A copy as MirrorMaker 2 makes it: one batch a record, offsets from 0 on without a gap."""
+    """A copy by MirrorMaker 2: one record in each batch, offsets from 0 on without a gap."""
     source, other = SAMPLE / "codecs-2", tmp_path / "codecs-2"
     other.mkdir()
     data = (source / "00000000000000000000.log").read_bytes()
