@@ -72,8 +72,7 @@ class Ledger:
             self.fatal = str(error)
 
     def _commits(self, number: int, attempt: int) -> bool:
-        """Return whether the transaction was committed; if not it was aborted. Raises KafkaException for fatal errors.
-        """
+        """Return whether the transaction was committed; if not, it was aborted. Raises KafkaException if fatal."""
         acked: dict[bytes, tuple[int, int]] = {}
 
         def told(error: object, message: Message) -> None:

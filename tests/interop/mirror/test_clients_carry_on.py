@@ -124,8 +124,7 @@ class Applications:
             wait_for(partial(is_committed, servers, ends), f"offsets {ends}, committed at {servers}")
 
     def lose(self, there: Stored) -> None:
-        """Forget the values that the source acknowledged and the other cluster lacks: the last ones of each partition.
-        """
+        """Forget values that the source acknowledged and the other cluster lacks: the last ones of each partition."""
         for topic, acked in ((PLAIN, self.load.acked), (LEDGER, self.ledger.acked)):
             gone = misplaced(topic, acked, there)
             for value in gone:
