@@ -36,7 +36,7 @@ MINUTE_S = 60.0
 PARTITIONS = 4
 
 
-LIMITS = 4  # Number of repetitions, to take about as long as a simulated minute.
+LIMITS = 4  # Repetitions, to take about as long as a minute of kmirror.
 WARM_UP_S = 5.0  # Every request in flight has been answered by then.
 
 

@@ -56,7 +56,7 @@ class Row:
     peer: str
     peer_version: str
     ratio: float
-    low: float  # First and last quartile of the paired ratios.
+    low: float  # Lower and upper quartile of the paired ratios.
     high: float
     floor: float | None
     reach: float | None

@@ -121,7 +121,7 @@ def record(group: str, rows: Sequence[Row]) -> None:
 
 
 def has_fallen(then: Row, now: Row) -> bool:
-    """Return whether the quartiles do not overlap any more and the ratio fell by more than the noise."""
+    """Return whether the new quartiles are below the old ones, and the ratio fell by more than the noise."""
     return now.high < then.low and now.ratio < then.ratio * (1 - NOISE)
 
 
