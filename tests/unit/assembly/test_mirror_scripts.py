@@ -79,7 +79,7 @@ class Scripted(MirrorScripts):
 
 
 class ByHand(BlockingMirror):
-    """Runs operations that never wait, and records their names."""
+    """Runs operations that never wait, and records their descriptions."""
 
     def __init__(self, scripts: Scripted) -> None:
         self.name = scripts.name

@@ -1,4 +1,4 @@
-"""Responses whose bytes after the correlation id equal the last decoded one without news, and are not decoded."""
+"""A response that equals the last decoded one without news, except for its correlation id, need not be decoded."""
 
 from __future__ import annotations
 

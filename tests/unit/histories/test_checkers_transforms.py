@@ -78,7 +78,7 @@ def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_w
 def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
     at: float, offset: int, expected: list[str]
 ) -> None:
-    """A member asks it for the offset after the last commit, and begins there again."""
+    """After the last commit a member asks it for the offset, and begins there again."""
     hand = Transforming().took(0, 2, sent=1, at=2).took(2, 5, sent=3.5, at=4).took(2, 9, sent=6, at=8)
     answer = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
     hand.account.groups.deposed_answers.append(answer)

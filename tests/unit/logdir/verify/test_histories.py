@@ -61,7 +61,7 @@ def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(t
     # Without a message that has no epoch nothing explains it.
     told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
     assert faults(partition(tmp_path, "c-0", {0: batch(epoch=0) + batch(offset=1, epoch=1)}, epochs())) == told
-    # Nor would the epochs after such a message be recorded.
+    # After such a message the epochs need not be recorded.
     assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
 
 
