@@ -126,7 +126,7 @@ def check_core_imports(source: Source) -> Iterator[str]:
 
 
 def check_core_calls(source: Source) -> Iterator[str]:
-    """Report other accesses of the core to its environment."""
+    """Report uses of the environment by the core other than imports."""
     if source.package not in CORE:
         return
     for node in source.nodes:
