@@ -124,7 +124,7 @@ def come_to(
 
 
 def week(days: int, every_s: float) -> None:
-    """Each partition gets three records at a time, like in the demo while it mirrors."""
+    """Each partition gets three records at a time, as in the demo while it mirrors."""
     telling = Telling()
     pair = Pair(WEEK_CONFIGS)
     pair.create(pair.a, [LOAD_TOPIC], LOAD_PARTITIONS)

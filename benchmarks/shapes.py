@@ -72,7 +72,7 @@ def metadata_mixed() -> MetadataResponse:
 
 def fetch_request() -> FetchRequest:
     partitions = [
-        # By position, like in a hot loop: CPython calls a class with keywords at half the speed.
+        # By position, as in a hot loop: CPython calls a class with keywords at half the speed.
         FetchPartition(i, 5, 1_000_000 + i, 5, -1, 1_048_576)
         for i in range(100)
     ]
