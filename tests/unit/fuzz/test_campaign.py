@@ -158,7 +158,7 @@ def test_batches_of_a_seed_are_the_same_in_any_order() -> None:
 
 
 def strict(data: bytes, name: str, version: int) -> object:
-    """A decoder of another project, adapted for the comparison."""
+    """A decoder of another project, which gets the name and version of the message."""
     try:
         return by_name(name).decode(data, version)
     except ProtocolError as error:

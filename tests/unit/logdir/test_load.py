@@ -1,4 +1,4 @@
-"""A log folder becomes values, or is skipped because of its name, like in a broker."""
+"""A log folder becomes values, or is skipped because of its name, as in a broker."""
 
 from __future__ import annotations
 
