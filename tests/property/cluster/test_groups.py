@@ -134,7 +134,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(actor=consumes(actors))
     def vanish(self, actor: Actor) -> None:
-        """A client that sends nothing any more."""
+        """A client stops sending."""
 
     # -- other events -------------------------------------------------------------------------
 
