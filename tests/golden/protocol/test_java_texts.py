@@ -1,4 +1,4 @@
-"""Bytes that are no text are replaced like in a JVM, wherever text is read."""
+"""Bytes that are no text are replaced as in a JVM, wherever text is read."""
 
 from __future__ import annotations
 
