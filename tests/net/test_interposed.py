@@ -1,4 +1,4 @@
-"""Hooks and journals around the nodes of a cluster on TCP ports work like in the simulator."""
+"""Hooks and journals around the nodes of a cluster on TCP ports work as in the simulator."""
 
 from __future__ import annotations
 
