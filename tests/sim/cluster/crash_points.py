@@ -71,7 +71,7 @@ class Journey:
     name: str
     setup: Callable[[Pair], None]
     order: Order
-    """Starts the journey; returns None if that is no request."""
+    """Starts the journey; returns None if it is started without a request."""
     wish: Wish
     final: MirrorState
     back: bool = False

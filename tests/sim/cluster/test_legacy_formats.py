@@ -295,7 +295,7 @@ def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: 
 
 
 def lose(cluster: StagedCluster, end: int) -> None:
-    """Let every replica of `cluster` lose its messages from `end` on, like in an unclean election."""
+    """Let every replica of `cluster` lose its messages from `end` on, as in an unclean election."""
     for broker_id in cluster.broker_ids:
         cluster.kill(broker_id)
         store = cluster.log_dirs[broker_id][0].open(TP)

@@ -353,7 +353,7 @@ def test_a_kill_during_a_recovery_is_followed_by_another_one() -> None:
 
 @pytest.mark.parametrize("has_begun", [False, True])
 def test_a_stop_calls_the_logs_clean_if_their_recovery_has_ended_by_then(has_begun: bool) -> None:
-    """A running recovery is waited for; without one the logs stay torn."""
+    """A running recovery is waited for; if none has started, the logs stay torn."""
     cluster = cluster_of(1, job_ms=2_000)
     for number in range(5):
         cluster.write(f"r{number}")

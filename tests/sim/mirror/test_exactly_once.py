@@ -61,7 +61,7 @@ def commit(producer: Producer, *values: str) -> None:
 
 
 def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
-    """Return the records of a read_committed consumer, by Fetch, filtered like in a client."""
+    """Return the records of a read_committed consumer, by Fetch, filtered as in a client."""
     partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
     topic_id = cluster.image.topics[tp.topic].topic_id
     request = FetchRequest(

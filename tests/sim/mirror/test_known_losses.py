@@ -267,7 +267,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
 
 @pytest.mark.decision("D32")
 def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> None:
-    """It believes to lead, before and after, and does not know of a mirror that was created since."""
+    """It believes that it leads, before and after, and does not know of a mirror that was created since."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.fail_over()
@@ -497,7 +497,7 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
 
 @pytest.mark.decision("D39")
 def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> None:
-    """B settled an epoch before A mirrored B's own records; A's epoch is newer."""
+    """B settled an epoch before A mirrored B's own records; A's statement is the newer one."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "from a")]}))
     p.begin()
     p.fail_over()

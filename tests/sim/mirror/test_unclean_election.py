@@ -203,7 +203,7 @@ def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: s
 def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
     leads: bool, right: list[tuple[int, str]]
 ) -> None:
-    """If it leads uncleanly, B loses the records that it lacked, as in Kafka; the failback makes A equal to it."""
+    """If it leads uncleanly, B loses records, as in any unclean election; the failback makes A equal to it."""
     p, away = lost_at_the_source("true")
     p.a.settle()
     p.fail_over()
