@@ -198,7 +198,7 @@ def test_records_are_the_same_bytes(proxied: Proxied, proxy: Proxy, topic: str) 
 
 
 def fetched(at: str, topic: str) -> bytes:
-    """Return a partition's records in its leader's response; the leader is found like in a client."""
+    """Return a partition's records in its leader's response; the leader is found as in a client."""
     with Wire(at.split(",")[0]) as wire:
         asked = [MetadataRequestTopic(name=topic)]
         metadata = wire.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False), 9)
