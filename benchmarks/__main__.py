@@ -3,7 +3,7 @@
 python -m benchmarks log -o json                     a line of JSON for each row
 python -m benchmarks log --compare FILE              compare with the rows in FILE
 python -m benchmarks --from NOW --compare THEN       compare two recorded files; nothing is measured
-python -m benchmarks protocol records log tools --record   record the rows, and renew the tables in docs/benchmarks.md
+python -m benchmarks protocol records log tools --record   record the rows, and renew the tables in docs/
 """
 
 from __future__ import annotations

@@ -13,15 +13,18 @@ from dataclasses import fields
 from pathlib import Path
 
 from benchmarks.harness import Row
+from benchmarks.headlines import HEADLINES, Headline
 from kmirror.kernel.names import counted
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"
-DOCS = HERE.parent / "docs" / "benchmarks.md"
+DOCS = HERE.parent / "docs" / "benchmark-tables.md"
+FRONT = HERE.parent / "docs" / "benchmarks.md"
 
 # Difference between runs of the same commit, independent of the quartiles.
 NOISE = 0.05
 COLUMNS = "{:<4} {:<64} {:<14} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
+_HEADLINES = re.compile(r"(<!-- headlines -->\n).*?(<!-- end -->)", re.DOTALL)
 _MARKED = re.compile(r"(<!-- rows: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Key = tuple[str, str, str]
@@ -109,12 +112,27 @@ def with_tables(text: str) -> str:
     return _MARKED.sub(table, text)
 
 
+def headline_table(headlines: Sequence[Headline] = HEADLINES) -> str:
+    """Return the table of docs/benchmarks.md; KeyError for a headline whose row is not recorded."""
+    lines = ["| measured | beside | ratio | meaning |", "|---|---|---|---|"]
+    for each in headlines:
+        row = {key(row): row for row in read_rows([RECORDED / f"{each.group}.jsonl"])}[each.row]
+        lines.append(f"| {each.measured} ({row.id}) | {each.beside} | {_three_digits(row.ratio)} | {each.meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def with_headlines(text: str) -> str:
+    """Return the front page with the ratios that are recorded now."""
+    return _HEADLINES.sub(lambda match: match[1] + headline_table() + match[2], text)
+
+
 def record(group: str, rows: Sequence[Row]) -> None:
     """Record the rows of a whole group, and renew its table."""
     RECORDED.mkdir(exist_ok=True)
     text = "".join(row.to_json() + "\n" for row in rows)
     (RECORDED / f"{group}.jsonl").write_text(text, encoding="utf-8")
     DOCS.write_text(with_tables(DOCS.read_text(encoding="utf-8")), encoding="utf-8")
+    FRONT.write_text(with_headlines(FRONT.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 # -- Then and now -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """APIs of a Kafka 4.3.1 broker, and the reasons why some of them are missing here.
 
-The rows are those of its ApiVersions response, in the same order; an interop test compares them again. The APIs that
-kmirror serves are in `kmirror/spec/apis.py`.
+The rows are those of its ApiVersions response, in the same order; an interop test compares them with a real broker.
+`kmirror/spec/apis.py` has the APIs that kmirror serves.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class KafkaApi:
     """Reason why kmirror lacks the API; empty if it is served or planned."""
 
 
-_SECURITY = "security is a task of its own: connections are plain, and whoever embeds a cluster plugs an authorizer in"
-_QUOTAS = "there are no quotas"
-_QUORUM = "one controller decides; there is no quorum to change"
-_MOVES = "replicas stay where they are, and the controller elects by itself"
-_GROUPS = "the groups of KIP-848 are a task of their own: consumers use the classic protocol"
-_SHARE = "share groups (KIP-932) are a task of their own"
-_STREAMS = "streams groups (KIP-1071) are a task of their own: Kafka Streams uses the classic protocol"
-_RESOURCES = "there are no configs of groups and client metrics to be listed; DescribeConfigs has all others"
+_SECURITY = "Security: not implemented. Listeners are PLAINTEXT; a program that embeds a cluster can pass an authorizer"
+_QUOTAS = "Client quotas: not implemented"
+_QUORUM = "Changes of the quorum: there is one controller, so there are no voters to add or remove"
+_MOVES = "Moves of replicas and leaders: replicas stay on their brokers, and the controller elects leaders by itself"
+_GROUPS = "Groups of KIP-848: not implemented; consumers use the classic protocol"
+_SHARE = "Share groups (KIP-932): not implemented"
+_STREAMS = "Streams groups (KIP-1071): not implemented; Kafka Streams uses the classic protocol"
+_RESOURCES = "Configs of groups and client metrics: not implemented; DescribeConfigs has all other resources"
 
 ROWS: tuple[KafkaApi, ...] = (
     KafkaApi("Produce", 0, 13),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -12,6 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = "build/manual"
+REFERENCE_BYTES_MAX = 150_000
+"""Size in bytes that no page of the reference exceeds; a larger one is slow to load, and is split."""
+
+_VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 
 # Public modules. Messages have their own page, as there are hundreds; so have error codes and configs.
 PUBLIC: dict[str, tuple[str, ...]] = {
@@ -152,7 +157,32 @@ def build(root: Path = ROOT, modules: Iterable[str] = PUBLIC_MODULES) -> int:
     absent = list(missing(inventory((root / SITE / "objects.inv").read_bytes()), modules))
     for name in absent:
         print(f"no page of docs/reference/ shows {name}", file=sys.stderr)
-    return 1 if absent else 0
+    squeeze(root / SITE)
+    large = list(too_large(root / SITE))
+    for name, size in large:
+        print(f"reference/{name} has {size} bytes, more than {REFERENCE_BYTES_MAX}: split it", file=sys.stderr)
+    return 1 if absent or large else 0
+
+
+def squeeze(site: Path) -> None:
+    """Remove the indentation and the blank lines that templates leave in pages; they are a sixth of the bytes."""
+    for page in site.rglob("*.html"):
+        page.write_text(squeezed(page.read_text("utf-8")), "utf-8")
+
+
+def squeezed(html: str) -> str:
+    """Return a page without indentation and blank lines outside of blocks that are shown as they are."""
+    parts = _VERBATIM.split(html)
+    # The groups of each match are the block and the name of its tag.
+    texts = (re.sub(r"\s*\n\s*", "\n", text) for text in parts[::3])
+    return "".join(text + block for text, block in zip(texts, [*parts[1::3], ""], strict=True))
+
+
+def too_large(site: Path) -> Iterator[tuple[str, int]]:
+    """Yield the pages of the reference that exceed the limit, with their sizes in bytes."""
+    for page in sorted((site / "reference").glob("*.html")):
+        if page.stat().st_size > REFERENCE_BYTES_MAX:
+            yield page.name, page.stat().st_size
 
 
 def inventory(data: bytes) -> set[str]:

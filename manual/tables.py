@@ -68,12 +68,12 @@ def table_names(markdown: str) -> list[str]:
 def _metrics() -> str:
     told = [row for row in metrics.ROWS if not row.left_out]
     rows = ((f"`{row.mbean()}`", f"`{row.page_name}`", row.unit, row.about, row.of) for row in told)
-    return _table(("MBean", "On the page", "Unit", "What it is", "Named by"), rows)
+    return _table(("MBean", "On the page", "Unit", "Meaning", "Named by"), rows)
 
 
 def _metrics_left_out() -> str:
     rows = ((f"`{row.mbean()}`", row.left_out) for row in metrics.ROWS if row.left_out)
-    return _table(("MBean", "Why it is not told"), rows)
+    return _table(("MBean", "Reason"), rows)
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -109,12 +109,12 @@ def _experiment_options() -> str:
             least, most = BOUNDS[field.name]
             takes = f"{least:,} to {most:,}"
         rows.append((_code(field.name), _code(field.default), takes, docs[field.name]))
-    return _table(("option", "default", "takes", "what it is"), rows)
+    return _table(("option", "default", "takes", "meaning"), rows)
 
 
 def _figures() -> str:
     docs = docs_of_fields(Figures)
-    return _table(("column", "what it is"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
+    return _table(("column", "meaning"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
 
 
 def _sorted_keys(*, is_idle: bool) -> list[configs.ConfigKey]:
@@ -129,7 +129,7 @@ def _idle_config_keys() -> str:
         (_code(row.name), row.scope.value, row.kind.value, "" if row.default is None else _code(row.default), row.idle)
         for row in _sorted_keys(is_idle=True)
     )
-    return _table(("key", "of a", "type", "default", "why it changes nothing"), rows)
+    return _table(("key", "of a", "type", "default", "reason without effect"), rows)
 
 
 def _config_keys() -> str:
@@ -140,7 +140,7 @@ def _config_keys() -> str:
         default = "" if row.default is None else _code(row.default)
         dynamic = "" if row.scope is not configs.Scope.BROKER else "yes" if row.dynamic else "no"
         rows.append((_code(row.name), row.scope.value, row.kind.value, default, takes, dynamic, row.doc))
-    return _table(("key", "of a", "type", "default", "takes", "dynamic", "what it is"), rows)
+    return _table(("key", "of a", "type", "default", "takes", "dynamic", "meaning"), rows)
 
 
 def _error_codes() -> str:
@@ -185,52 +185,63 @@ def _kafka_apis() -> str:
     served = {row.name: row for row in apis.ROWS if "broker" in row.roles}
     rows = []
     for api in kafka_apis.ROWS:
-        ours = served.get(api.name)
-        last = -1 if ours is None else min(ours.last, api.last) if ours.mirror_from is not None else ours.last
-        here = "" if ours is None else _versions(ours.first, last)
-        why = (api.why_not or "not yet") if ours is None else ours.left_out
-        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, why))
-    return _table(("API", "key", "Kafka 4.3.1", "here", "left out"), rows)
+        if (ours := served.get(api.name)) is None:
+            continue
+        last = min(ours.last, api.last) if ours.mirror_from is not None else ours.last
+        here = _versions(ours.first, last)
+        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, ours.left_out))
+    return _table(("API", "key", "Kafka 4.3.1", "kmirror", "left out"), rows)
+
+
+def _kafka_apis_left_out() -> str:
+    by_subject: dict[str, list[tuple[str, str, str]]] = {}
+    served = {row.name for row in apis.ROWS if "broker" in row.roles}
+    for api in kafka_apis.ROWS:
+        if api.name not in served:
+            row = (_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last))
+            by_subject.setdefault(api.why_not or "Not yet", []).append(row)
+    parts = (f"{reason}.\n\n{_table(('API', 'key', 'Kafka 4.3.1'), rows)}" for reason, rows in by_subject.items())
+    return "\n".join(parts)
 
 
 def _log_columns(level: str) -> str:
     columns = COLUMNS[level].items()
     rows = ((_code(name), _code(schema_of(level, [name])[name].dataType.simpleString()), c.doc) for name, c in columns)
-    return _table(("column", "type", "what it is"), rows)
+    return _table(("column", "type", "meaning"), rows)
 
 
 def _checkers() -> str:
     rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
-    return _table(("anomaly", "what was seen"), rows)
+    return _table(("anomaly", "observation"), rows)
 
 
 def _rules() -> str:
     parts = []
     for subject, rules in BY_SUBJECT.items():
-        table = _table(("rule", "what is wrong"), ((_code(name), text) for name, text in rules.items()))
+        table = _table(("rule", "violation"), ((_code(name), text) for name, text in rules.items()))
         parts.append(f"## {subject}\n\n{table}")
     return "\n".join(parts)
 
 
 def _profiles() -> str:
-    return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
+    return _table(("profile", "purpose"), ((_code(row.name), row.doc) for row in profiles.ROWS))
 
 
 def _plan_actions() -> str:
     rows = ((_code(row.name), row.doc, _words(row.needs), _words(row.takes)) for row in ACTIONS.values())
-    return _table(("action", "what it does", "needs", "takes"), rows)
+    return _table(("action", "effect", "needs", "takes"), rows)
 
 
 def _plan_strikes() -> str:
-    return _table(("`do`", "what it does", "needs"), ((_code(r.name), r.doc, _words(r.needs)) for r in STRIKE_ROWS))
+    return _table(("`do`", "effect", "needs"), ((_code(r.name), r.doc, _words(r.needs)) for r in STRIKE_ROWS))
 
 
 def _plan_sights() -> str:
-    return _table(("`on`", "what happens"), ((_code(row.name), row.doc) for row in SIGHTS.values()))
+    return _table(("`on`", "event"), ((_code(row.name), row.doc) for row in SIGHTS.values()))
 
 
 def _plan_clients() -> str:
-    return _table(("kind", "what it does"), ((_code(row.name), row.doc) for row in KINDS.values()))
+    return _table(("kind", "behaviour"), ((_code(row.name), row.doc) for row in KINDS.values()))
 
 
 def _plan_fields() -> str:
@@ -238,7 +249,7 @@ def _plan_fields() -> str:
     for what, cls in (("the plan", Plan), ("a cluster", ClusterPlan), ("a client", ClientPlan), ("a step", Step)):
         docs = docs_of_fields(cls)
         rows += [(what, _code(each.name), docs[each.name]) for each in fields(cls)]
-    return _table(("of", "field", "what it is"), rows)
+    return _table(("of", "field", "meaning"), rows)
 
 
 def _words(names: str) -> str:
@@ -268,6 +279,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "messages": _messages,
     "apis served": _apis_served,
     "kafka apis": _kafka_apis,
+    "kafka apis left out": _kafka_apis_left_out,
     "record columns": partial(_log_columns, "record"),
     "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,

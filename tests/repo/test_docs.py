@@ -24,7 +24,8 @@ SPARK_PAGES = ("docs/spark.md", "docs/sweeps.md")
 """Their examples start a JVM: `tests/spark/test_manual.py` runs them."""
 
 NOT_RUN: Mapping[str, int] = {
-    "docs/benchmarks.md": 3,
+    "docs/benchmark-tables.md": 2,
+    "docs/benchmarks.md": 1,
     "docs/failover-over-a-wan.md": 2,
     "docs/faults.md": 1,
     "docs/first-mirror.md": 8,  # tests/interop/mirror/test_first_mirror.py runs six of them.
@@ -119,6 +120,32 @@ def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> No
     page = text_of("docs/sweeps.md")
     rows = [*rows_of(page, "## Options"), *rows_of(page, "## Columns of the results")]
     assert [row[0] for row in rows if not row[-1]] == []
+
+
+LINK = re.compile(r"\]\((?P<page>[\w/-]+\.md)?(?:#(?P<anchor>[\w-]+))?\)")
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors that the manual gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S), re.M)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+def test_the_index_of_tasks_links_each_to_a_section_that_exists() -> None:
+    rows = [line for line in text_of("docs/how-to.md").splitlines() if line.startswith("| ") and "](" in line]
+    assert len(rows) >= 30
+    for row in rows:
+        (link,) = LINK.finditer(row)
+        page = ROOT / "docs" / link["page"]
+        assert page.is_file() and (link["anchor"] is None or link["anchor"] in anchors_of(page)), row
+
+
+def test_every_page_of_the_manual_is_in_the_navigation() -> None:
+    listed = re.findall(r'"([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text("utf-8"))
+    assert len(set(listed)) == len(listed)
+    # Single decisions are reached from their index.
+    expected = {page for page in pages() if page != "README.md" and not page.startswith("docs/decisions/")}
+    assert {f"docs/{name}" for name in listed if not name.startswith("decisions/")} == expected
 
 
 # -- the checks -------------------------------------------------------------------------------

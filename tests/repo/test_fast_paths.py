@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "benchmark-tables.md").read_text()
 ROWS = re.findall(r"^\| `(kmirror/\S+\.py)` \| [^|]+ \| ([^|]+) \| `(tests/\S+\.py)` \|$", PAGE, re.M)
 
 

@@ -11,24 +11,30 @@ import pytest
 from kmirror.spec.apis import ROWS
 
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+TESTS = re.compile(r"^- (?P<id>[A-Z]\d+): (?P<tests>.*(?:\n  .*)*)", re.M)
+IN_CELLS = re.compile(r"`tests/|\]\(")
 REQUEST = re.compile(r"\b[A-Z]\w+ \d+\b")
 STATES = ("yes", "in part", "no")
 
 
 class Row(NamedTuple):
+    id: str
     behaviour: str
     state: str
     tests: list[tuple[str, str]]
     missing: str
 
 
+def cells_of(page: str) -> list[list[str]]:
+    """Return the cells of all rows of tables below their headings."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+    return [cells for cells in rows if cells[0] not in ("row", "---")]
+
+
 def rows_of(page: str) -> list[Row]:
-    found = []
-    for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == 4 and cells[0] not in ("behaviour", "---"):
-            found.append(Row(cells[0], cells[1], TEST.findall(cells[2]), cells[3]))
-    return found
+    """Return the rows of the tables, each with the tests that the list below its table names for it."""
+    tests = {found["id"]: TEST.findall(found["tests"]) for found in TESTS.finditer(page)}
+    return [Row(*cells[:3], tests.get(cells[0], []), cells[3]) for cells in cells_of(page)]
 
 
 def faults(root: Path, row: Row) -> list[str]:
@@ -50,6 +56,20 @@ def test_every_row_is_held_by_tests_that_exist(root: Path) -> None:
     assert [fault for row in rows for fault in faults(root, row)] == []
 
 
+def test_rows_have_ids_of_their_own_and_every_list_of_tests_is_for_a_row(root: Path) -> None:
+    page = (root / "docs" / "kip-1279.md").read_text("utf-8")
+    ids = [row.id for row in rows_of(page)]
+    assert len(set(ids)) == len(ids)
+    assert {found["id"] for found in TESTS.finditer(page)} <= set(ids)
+
+
+@pytest.mark.parametrize("name", ["kip-1279.md", "apis.md"])
+def test_a_cell_has_one_link_or_test_at_most(root: Path, name: str) -> None:
+    cells = [cell for row in cells_of((root / "docs" / name).read_text("utf-8")) for cell in row]
+    assert len(cells) > 100
+    assert [cell for cell in cells if len(IN_CELLS.findall(cell)) > 1] == []
+
+
 def test_every_request_that_is_served_is_told_with_its_key_or_version(root: Path) -> None:
     rows = rows_of((root / "docs" / "kip-1279.md").read_text("utf-8"))
     told = {name for row in rows if row.state == "yes" for name in REQUEST.findall(row.behaviour)}
@@ -59,16 +79,16 @@ def test_every_request_that_is_served_is_told_with_its_key_or_version(root: Path
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("row", "tests", "fault"),
     [
-        ("| a | done | `tests/repo/test_kip_table.py` | x |", "done is none of"),
-        ("| a | yes | | |", "no test holds it"),
-        ("| a | in part | `tests/repo/test_kip_table.py` | |", "does not say what is missing"),
-        ("| a | yes | `tests/repo/test_kip_table.py::test_that_nobody_wrote` | |", "there is no"),
-        ("| a | yes | `tests/repo/nowhere.py` | |", "there is no"),
+        ("| Q1 | a | done | x |", "`tests/repo/test_kip_table.py`", "done is none of"),
+        ("| Q1 | a | yes | |", "", "no test holds it"),
+        ("| Q1 | a | in part | |", "`tests/repo/test_kip_table.py`", "does not say what is missing"),
+        ("| Q1 | a | yes | |", "`tests/repo/test_kip_table.py::test_that_nobody_wrote`", "there is no"),
+        ("| Q1 | a | yes | |", "`tests/repo/test_kip_table.py`,\n  `tests/repo/nowhere.py`", "there is no"),
     ],
 )
-def test_a_planted_fault_is_reported(root: Path, line: str, fault: str) -> None:
-    (row,) = rows_of(line)
-    (found,) = faults(root, row)
+def test_a_planted_fault_is_reported(root: Path, row: str, tests: str, fault: str) -> None:
+    (planted,) = rows_of(f"{row}\n\nTests of these rows:\n\n- Q1: {tests}\n")
+    (found,) = faults(root, planted)
     assert fault in found

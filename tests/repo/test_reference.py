@@ -8,10 +8,13 @@ import zlib
 from pathlib import Path
 from types import FunctionType
 
+import griffe
 import pytest
 
 import kmirror
-from manual.site import PUBLIC_MODULES, build, inventory, missing, public_names, undocumented
+from manual import site
+from manual.reference import PublicNames
+from manual.site import PUBLIC_MODULES, build, inventory, missing, public_names, squeezed, too_large, undocumented
 
 AS_DOCUMENTED_THERE = {
     "MemoryStore": "kmirror.log.store.PartitionStore",
@@ -117,3 +120,69 @@ def test_an_inventory_is_read() -> None:
     rows = b"kmirror.errors py:module 0 reference/errors.html#$ -\nkmirror.errors.KafkaError py:class 1 x -\n"
     data = b"# Sphinx inventory version 2\n# Project: x\n# Version: 0\n# compressed with zlib\n" + zlib.compress(rows)
     assert inventory(data) == {"kmirror.errors", "kmirror.errors.KafkaError"}
+
+
+def test_a_page_is_squeezed_but_for_blocks_that_are_shown_as_they_are() -> None:
+    page = "<p>\n\n   one\n  two</p>\n<pre>\n\n  x\n</pre>\n\n\n<p>\n</p>"
+    assert squeezed(page) == "<p>\none\ntwo</p>\n<pre>\n\n  x\n</pre>\n<p>\n</p>"
+
+
+def test_a_page_of_the_reference_that_is_too_large_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "reference").mkdir()
+    for name, size in (("a.html", site.REFERENCE_BYTES_MAX), ("b.html", site.REFERENCE_BYTES_MAX + 1)):
+        (tmp_path / "reference" / name).write_bytes(bytes(size))
+    assert list(too_large(tmp_path)) == [("b.html", site.REFERENCE_BYTES_MAX + 1)]
+
+
+MODULE = '''
+"""A module."""
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+Chunk = bytes | memoryview
+"""Bytes that are sent."""
+LIMIT_MAX = 3
+LEAST = 1
+"""An exported constant."""
+
+@dataclass
+class Options:
+    """Options."""
+
+    size: int = 1
+    """In bytes."""
+    name: str = ""
+
+class Runner:
+    """A runner. `speed` is in steps a second."""
+
+    def __init__(self, speed: int, one: int, two: int, three: int = 3) -> None:
+        self.speed = speed
+        self.state = 0
+        """Number of the state."""
+
+def few(one: int, two: int) -> None:
+    """Use `one`."""
+'''
+
+
+def test_modules_show_public_names_and_tables_of_parameters(tmp_path: Path) -> None:
+    package = tmp_path / "shown"
+    package.mkdir()
+    (package / "__init__.py").write_text('from shown.a import LEAST\n\n__all__ = ["LEAST"]\n')
+    (package / "a.py").write_text(MODULE)
+    extensions = griffe.load_extensions("dataclasses", PublicNames)
+    module = griffe.load("shown", search_paths=[tmp_path], extensions=extensions)["a"]
+
+    def rows(name: str) -> list[tuple[str, str]]:
+        parent = module[name] if name else module
+        tables = [section.value for section in parent.docstring.parsed if section.kind.value != "text"]
+        return [(row.name, row.description) for table in tables for row in table]
+
+    assert rows("") == [("Chunk", "Bytes that are sent."), ("LEAST", "An exported constant.")]
+    assert rows("Options") == [("size", "In bytes."), ("name", "")]
+    speed = ("speed", "`speed` is in steps a second.")
+    assert rows("Runner") == [speed, ("one", ""), ("two", ""), ("three", ""), ("state", "Number of the state.")]
+    assert rows("few") == []
+    assert {name for name, member in module.members.items() if not member.is_alias} == {"Options", "Runner", "few"}

@@ -11,6 +11,7 @@ import pytest
 from benchmarks import __main__ as suite
 from benchmarks import harness, report
 from benchmarks.harness import Case, Row, no_runs
+from benchmarks.headlines import HEADLINES
 
 ROW = Row(
     "P1", "append / limit", "kmirror", "-", 0.9, 0.89, 0.91, 0.8, 0.95, "abc1234", "2 x CPU, Linux, CPython 3.11.7"
@@ -26,6 +27,16 @@ def test_the_tables_of_the_docs_are_the_recorded_rows() -> None:
     text = report.DOCS.read_text(encoding="utf-8")
     assert report.with_tables(text) == text, "python -m benchmarks GROUP --record renews them"
     assert all(f"<!-- rows: {group} -->" in text for group in suite.GROUPS)
+
+
+def test_the_headlines_have_the_recorded_ratios() -> None:
+    text = report.FRONT.read_text(encoding="utf-8")
+    assert "<!-- headlines -->" in text
+    assert report.with_headlines(text) == text, "python -m benchmarks GROUP --record renews them"
+    assert len(HEADLINES) == 12
+    assert {each.group for each in HEADLINES} <= suite.GROUPS.keys()
+    with pytest.raises(KeyError):
+        report.headline_table([HEADLINES[0]._replace(row=("M1", "no such case", "mirrormaker"))])
 
 
 @pytest.mark.parametrize("path", sorted(report.RECORDED.glob("*.jsonl")), ids=lambda path: path.stem)
@@ -108,9 +119,11 @@ def test_rows_are_told_again_without_being_measured(tmp_path: Path, capsys: pyte
 def test_record_keeps_a_group_and_renews_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docs = tmp_path / "benchmarks.md"
+    docs, front = tmp_path / "tables.md", tmp_path / "front.md"
+    front.write_text("a page without headlines\n")
     docs.write_text("before\n<!-- rows: log -->\nold\n<!-- end -->\n<!-- rows: spark -->\n<!-- end -->\nafter\n")
     monkeypatch.setattr(report, "DOCS", docs)
+    monkeypatch.setattr(report, "FRONT", front)
     monkeypatch.setattr(report, "RECORDED", tmp_path / "recorded")
     monkeypatch.setattr(harness, "current_commit", lambda: "abc1234")
     case = Case("P1", "case", "zlib", no_runs, None, None, lambda _: [2.0] * 3, version="1.3")
