@@ -19,15 +19,16 @@ HEADINGS: Final = ("KEY", "NAME", "KAFKA", "KIP-1279", "FLEXIBLE", "BROKER", "CO
 
 @click.command("apis", context_settings=CONTEXT)
 @click.argument("words", nargs=-1, metavar="[NAME]...")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line an API.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one line per API.")
 def command(words: tuple[str, ...], output: str) -> int:
-    """Print each API: the versions of Apache Kafka 4.3.1, those that KIP-1279 adds, and what the nodes here serve.
+    """Print each API: the versions of Apache Kafka 4.3.1, those that KIP-1279 adds, and those that kmirror's nodes
+    serve.
 
-    With NAMEs only those whose name holds one of them. A star marks a last version that is unstable. FLEXIBLE is the
-    first version with tagged fields: from it on a request has header version 2 and a response 1, before it they have
-    1 and 0; the header of ApiVersionsResponse is 0 in every version. BROKER and CONTROLLER are what these nodes serve
-    while mirror.version is 1; without that feature none of KIP-1279's versions. -o json has header versions and
-    listeners of each version, and what a served API leaves out.
+    With NAMES, only APIs whose name contains one of them are printed. A star marks a last version that is unstable.
+    FLEXIBLE is the first version with tagged fields: from that version on, requests have header version 2 and responses
+    1; earlier versions have 1 and 0. The header of ApiVersionsResponse is version 0 in every version. BROKER and
+    CONTROLLER are the versions served while mirror.version is 1; without that feature no version of KIP-1279 is served.
+    -o json also contains the header versions and listeners of each version, and the unsupported parts of a served API.
     """
     apis = all_apis()
     wanted = [_plain(word) for word in words]

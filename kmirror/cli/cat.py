@@ -38,13 +38,17 @@ Render = Callable[[Record], bytes]
     "directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False)
 )
 @click.option("-t", "--topic", "topics", multiple=True, metavar="NAME", help="A topic of a log folder; repeatable.")
-@click.option("-p", "--partition", "numbers", multiple=True, type=click.IntRange(min=0), help="This one; repeatable.")
+@click.option(
+    "-p", "--partition", "numbers", multiple=True, type=click.IntRange(min=0), help="Only this partition; repeatable."
+)
 @click.option("--from-offset", type=click.IntRange(min=0), default=0, help="Begin at this offset of each partition.")
-@click.option("--until-offset", type=click.IntRange(min=0), help="End before this offset: it is not printed.")
-@click.option("--timestamp", type=int, metavar="MS", help="Begin at the first record that is not older than this.")
-@click.option("-c", "--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N records in all.")
-@click.option("--read-committed", is_flag=True, help="Leave out aborted transactions and end before open ones.")
-@click.option("--to-end", is_flag=True, help="Print also what is at or above the high watermark.")
+@click.option("--until-offset", type=click.IntRange(min=0), help="Stop before this offset (exclusive).")
+@click.option(
+    "--timestamp", type=int, metavar="MS", help="Begin at the first record with this timestamp or a later one."
+)
+@click.option("-c", "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after N records in total.")
+@click.option("--read-committed", is_flag=True, help="Skip aborted transactions and stop before open ones.")
+@click.option("--to-end", is_flag=True, help="Also print records at or above the high watermark.")
 @click.option(
     "-f",
     "--format",
@@ -52,7 +56,7 @@ Render = Callable[[Record], bytes]
     help="kcat's letters: %s value, %S its size, %k key, %K its size, %h headers, %t topic, %p partition, %o offset, "
     f"%T timestamp in ms, %I the same as text in UTC, %%; \\n, \\r, \\t, \\xNN.  [default: {DEFAULT_FORMAT}]",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a record.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one line per record.")
 def command(
     directories: tuple[Path, ...],
     topics: tuple[str, ...],
@@ -66,14 +70,15 @@ def command(
     template: str | None,
     output: str,
 ) -> int:
-    """Print the records of partitions as a consumer would get them.
+    """Print the records of partitions as a consumer would receive them.
 
-    Each DIR is a partition's folder, or with --topic a log folder, as a broker's log.dirs names them. Partitions come
-    one after the other, by topic and number. The checkpoints of the folder around a partition tell where its log starts
-    and how far it is replicated (its high watermark); without them it is printed whole. Control records are left out.
+    Each DIR is the folder of a partition or, with --topic, a log folder, as in a broker's log.dirs. Partitions are
+    printed one after the other, by topic and number. The log start offset and the high watermark are read from the
+    checkpoints in the folder that contains the partition; without them the whole partition is printed. Control records
+    are skipped.
 
-    In -o json keys, values and values of headers are text where they are UTF-8. Others are base64, in key_base64 and
-    value_base64 instead.
+    With -o json, keys, values and header values are text if they are UTF-8. Otherwise they are base64, in key_base64
+    and value_base64.
     """
     if output == "json" and template is not None:
         raise UsageError("--format is for text: with -o json every field is printed")

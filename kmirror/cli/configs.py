@@ -62,32 +62,32 @@ DEFAULTS: Final[Mapping[str, str]] = {
 OPTIONS = (
     OptionRow(
         ("add-config",),
-        "Configs to set: k1=v1,k2=[v1,v2]; brackets, which are taken away, hold what has commas.",
+        "Configs to set: k1=v1,k2=[v1,v2]; put values with commas in brackets, which are removed.",
         "KEY=VALUE,...",
     ),
-    OptionRow(("add-config-file",), "A properties file with the configs to set, brackets in values included.", "FILE"),
-    OptionRow(("all",), "With --describe: those too that have not been altered."),
+    OptionRow(("add-config-file",), "A properties file with the configs to set; brackets in values are kept.", "FILE"),
+    OptionRow(("all",), "With --describe: also show configs that have not been altered."),
     OptionRow(("alter",), "Change configs of one entity."),
-    OptionRow(("bootstrap-server",), "Brokers of the cluster; always needed.", "SERVER,SERVER..."),
-    OptionRow(("broker",), "The same as --entity-type brokers --entity-name.", "ID"),
-    OptionRow(("broker-defaults",), "What holds for all brokers."),
-    OptionRow(("broker-logger",), "The log levels of a broker.", "ID"),
+    OptionRow(("bootstrap-server",), "Brokers of the cluster; required.", "SERVER,SERVER..."),
+    OptionRow(("broker",), "Same as --entity-type brokers --entity-name.", "ID"),
+    OptionRow(("broker-defaults",), "Default configs of all brokers."),
+    OptionRow(("broker-logger",), "A broker's id, for its log levels.", "ID"),
     OptionRow(("client",), "A client id, for its quotas.", "NAME"),
-    OptionRow(("client-defaults",), "The quotas of clients that have none of their own."),
+    OptionRow(("client-defaults",), "Default quotas of clients."),
     OptionRow(("client-metrics",), "A subscription to metrics of clients.", "NAME"),
-    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
-    OptionRow(("delete-config",), "Configs that go back to their defaults.", "KEY,KEY..."),
-    OptionRow(("describe",), "Show what was altered of one entity, or of all of a type."),
-    OptionRow(("entity-default",), "In place of --entity-name: the default of clients, users, brokers or ips."),
-    OptionRow(("entity-name",), "Which entity of the type.", "NAME"),
+    OptionRow(("command-config",), "Properties file for this command's client.", "FILE"),
+    OptionRow(("delete-config",), "Configs to reset to their defaults.", "KEY,KEY..."),
+    OptionRow(("describe",), "Show the altered configs of one entity, or of all entities of a type."),
+    OptionRow(("entity-default",), "Instead of --entity-name: the default of clients, users, brokers or ips."),
+    OptionRow(("entity-name",), "Name of the entity.", "NAME"),
     OptionRow(("entity-type",), f"{', '.join(ENTITY_TYPES)}.", "TYPE"),
     OptionRow(("group",), "A consumer group.", "NAME"),
-    OptionRow(("ip",), "An address that connects.", "ADDRESS"),
-    OptionRow(("ip-defaults",), "What holds for addresses that have no quota of their own."),
-    OptionRow(("topic",), "The same as --entity-type topics --entity-name.", "NAME"),
+    OptionRow(("ip",), "A client's IP address, for its quotas.", "ADDRESS"),
+    OptionRow(("ip-defaults",), "Default quotas of addresses."),
+    OptionRow(("topic",), "Same as --entity-type topics --entity-name.", "NAME"),
     OptionRow(("user",), "A principal, for its quotas and SCRAM credentials.", "NAME"),
-    OptionRow(("user-defaults",), "The quotas of users that have none of their own."),
-    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+    OptionRow(("user-defaults",), "Default quotas of users."),
+    OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
 # A comma or an equals sign separates unless a closing bracket follows before an opening one.
 _OUTSIDE: Final = r"(?=[^\]]*(?:\[|$))"
@@ -98,10 +98,10 @@ _KEY: Final = re.compile(r"[$a-zA-Z0-9._-]*")
 
 @click.command("configs", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
 def command(given: ParsedOptions) -> int:
-    """Show and change configs of mirrors, topics, brokers, and quotas, as kafka-configs.sh does.
+    """Show and change configs of mirrors, topics and brokers, and quotas, like kafka-configs.sh.
 
-    Types whose configs a cluster does not have are refused by it; a cluster of kmirror has those of mirrors, topics
-    and brokers.
+    A cluster rejects entity types that it does not support. Clusters of kmirror support configs of mirrors, topics and
+    brokers.
     """
     task = read_task(given)
     try:

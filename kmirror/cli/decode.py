@@ -25,15 +25,17 @@ from kmirror.protocol.structs import Policy, Struct, check_version
 
 @click.command("decode", context_settings=CONTEXT)
 @click.argument("source", metavar="HEX|FILE|-")
-@click.option("--request", "is_request", is_flag=True, help="A request with its header, which names API and version.")
-@click.option("--response", "is_response", is_flag=True, help="A response with its header; say --api and --version.")
-@click.option("--api", "api_name", help="The API, as in fetch. Without --response: the request's body alone.")
-@click.option("--message", "message_name", help="Any message by its name, as in MetadataResponse or TopicRecord.")
+@click.option(
+    "--request", "is_request", is_flag=True, help="A request with its header, which contains API and version."
+)
+@click.option("--response", "is_response", is_flag=True, help="A response with its header; needs --api and --version.")
+@click.option("--api", "api_name", help="The API, such as fetch. Without --response: the body of a request.")
+@click.option("--message", "message_name", help="Any message by its name, such as MetadataResponse or TopicRecord.")
 @click.option("--version", type=click.IntRange(0, 32767), help="The version of the message.")
-@click.option("--lenient", is_flag=True, help="Take nulls, tags and long strings that Kafka refuses.")
-@click.option("--raw-records", is_flag=True, help="Leave records in base64, as Kafka's own converters take them.")
-@click.option("--bytes", "show_bytes", is_flag=True, help="A line for each field: byte range, path, value.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: with --bytes, too.")
+@click.option("--lenient", is_flag=True, help="Accept nulls, tags and long strings that Kafka rejects.")
+@click.option("--raw-records", is_flag=True, help="Leave records in base64, the form that Kafka's own converters read.")
+@click.option("--bytes", "show_bytes", is_flag=True, help="Print one line per field: byte range, path, value.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: also for --bytes.")
 def command(
     source: str,
     is_request: bool,
@@ -46,15 +48,15 @@ def command(
     show_bytes: bool,
     output: str,
 ) -> int:
-    """Print a frame or a message as JSON, in the form of Kafka's own converters.
+    """Print a frame or a message as JSON, in the format of Kafka's own converters.
 
-    Records in Produce and Fetch are opened: a list of batches, each with its records. Keys, values and values of
-    headers that are UTF-8 are text, others base64 in keyBase64 and valueBase64; batches of aborted transactions are
-    marked in an answer that names those.
+    Records in Produce and Fetch are decoded: a list of batches, each with its records. Keys, values and header values
+    are text if they are UTF-8, otherwise base64 in keyBase64 and valueBase64. Batches of aborted transactions are
+    marked if the response lists those transactions.
 
-    The bytes are given in hex, as a file (raw or hex), or on standard input (-). The four bytes of a frame's length may
-    lead them. Byte ranges begin with the first byte and end before the last number; "~" marks a place in inflated data.
-    The exit code is 1 for malformed bytes, damaged records, and bytes that are left after the message.
+    The bytes are given in hex, as a file (raw or hex), or on standard input (-). They may start with the four bytes of
+    the frame's length. Byte ranges include the first number and exclude the last; "~" marks a position in decompressed
+    data. The exit code is 1 for malformed bytes, damaged records, and bytes left after the message.
     """
     data = without_length(read_source(source))
     wanted = DecodeOptions(is_request, is_response, api_name, message_name, version)

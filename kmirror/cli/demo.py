@@ -190,24 +190,30 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
 
 
 @click.command("demo", context_settings=CONTEXT)
-@click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, SEED_MAX),
+    default=0,
+    show_default=True,
+    help="Seed of the run; the same seed repeats it.",
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, readable=False),
     metavar="DIR",
-    help="A Kafka log.dirs folder as the source's content.",
+    help="A Kafka log.dirs folder with the source's content.",
 )
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Mirror only this topic; repeatable.")
-@click.option("--faults", is_flag=True, help="Kill and restart brokers on the way.")
+@click.option("--faults", is_flag=True, help="Kill and restart brokers during the run.")
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print only a JSON object.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page that shows the run.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write an HTML page that shows the run.")
 def command(
     seed: int, data: Path | None, topics: tuple[str, ...], faults: bool, output: str | None, html: Path | None
 ) -> int:
-    """Mirror real Kafka logs, fail over, fail back, and prove each step byte for byte.
+    """Mirror real Kafka logs, fail over, fail back, and verify each step byte for byte.
 
-    Two clusters of a controller and three brokers run in virtual time. Without --data the source holds an
-    embedded sample that Apache Kafka brokers wrote.
+    Two clusters with one controller and three brokers each run in virtual time. Without --data, the source contains an
+    embedded sample written by Apache Kafka brokers.
     """
     console = make_console(stderr=output == "json")
     if not console.is_terminal:

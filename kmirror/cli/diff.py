@@ -30,12 +30,12 @@ from kmirror.logdir.compare.results import ComparisonResult, Difference, Partiti
 @click.command("diff", context_settings=CONTEXT)
 @click.argument("left", metavar="LEFT", type=click.Path(path_type=Path, readable=False))
 @click.argument("right", metavar="RIGHT", type=click.Path(path_type=Path, readable=False))
-@click.option("--until-lso", is_flag=True, help="Compare up to the last stable offset of LEFT alone.")
-@click.option("--logical", is_flag=True, help="Where batches differ compare the records, whatever their offsets.")
-@click.option("--common", is_flag=True, help="Compare only the partitions that both have.")
+@click.option("--until-lso", is_flag=True, help="Compare only up to the last stable offset of LEFT.")
+@click.option("--logical", is_flag=True, help="Where batches differ, compare the records and ignore their offsets.")
+@click.option("--common", is_flag=True, help="Compare only partitions that exist on both sides.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Compare only this topic; repeatable.")
-@click.option("--internal", is_flag=True, help="Compare __consumer_offsets and the like too.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+@click.option("--internal", is_flag=True, help="Also compare internal topics, such as __consumer_offsets.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(
     left: Path,
     right: Path,
@@ -46,16 +46,16 @@ def command(
     internal: bool,
     output: str,
 ) -> int:
-    """Compare the log of LEFT with that of RIGHT by batch: offsets, leader epochs, checksums, attributes, bytes.
+    """Compare the logs of LEFT and RIGHT by batch: offsets, leader epochs, checksums, attributes, bytes.
 
-    Each is a partition's folder or a folder that a broker's log.dirs names. They are compared from the higher of
-    their log start offsets on; how they are cut into segments does not count.
+    Each is the folder of a partition or a folder from a broker's log.dirs. The comparison starts at the higher of the
+    two log start offsets; the boundaries of segments are ignored.
 
-    --logical is for copies in other batches and at other offsets, as MirrorMaker 2 makes them: from the first batch
-    that differs, timestamp, key, value and headers of the records are compared in their order. Control records are
-    left out; with --until-lso each log counts up to its own last stable offset.
+    --logical is for copies with other batches and offsets, such as those of MirrorMaker 2: from the first batch that
+    differs, timestamp, key, value and headers of the records are compared in order. Control records are skipped; with
+    --until-lso each log is read up to its own last stable offset.
 
-    The exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared.
+    The exit code is 0 if everything is equal, 1 if there is a difference, 2 if the comparison was not possible.
     """
     with refusing(KmirrorError), Output() as out:
         pairs = pair_folders(left, right, topics=topics or None, internal=internal)

@@ -27,24 +27,23 @@ _BYTES_SHOWN_MAX = 24
     "--as",
     "kind_name",
     type=click.Choice([kind.name for kind in KINDS]),
-    help="What kind of file it is, when its name does not say.",
+    help="Type of the file, if its name does not show it.",
 )
-@click.option("--depth", type=click.IntRange(min=0), help="Show groups only down to this depth; 0 is the outermost.")
+@click.option("--depth", type=click.IntRange(min=0), help="Maximum depth of the groups shown; 0 is the outermost.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     default=DECOMPRESSED_BYTES_MAX,
     show_default=True,
-    help="Refuse a batch that inflates to more bytes than this.",
+    help="Maximum size of a batch after decompression, in bytes.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a field.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one line per field.")
 def command(file: Path, kind_name: str | None, depth: int | None, limit: int, output: str) -> int:
     """Print each field of FILE with its byte range, value and meaning.
 
-    FILE is a segment, an index, a producer snapshot or a checkpoint, in any format since Kafka 0.8. Ranges
-    begin with the first byte and end before the last number; "~" marks a place in inflated data. A wrong
-    checksum is marked and passed, and the exit code is then 1; where the form itself is broken, the reason
-    follows on stderr.
+    FILE is a segment, an index, a producer snapshot or a checkpoint, in any format since Kafka 0.8. Byte ranges include
+    the first number and exclude the last; "~" marks a position in decompressed data. A wrong checksum is marked,
+    decoding continues, and the exit code is 1. If the structure itself is broken, the reason is printed on stderr.
     """
     kind, base_offset = _kind(file, kind_name)
     data = _read(file)

@@ -43,30 +43,30 @@ DECODERS: dict[str, Callable[[], Decoder]] = {
 _CLASS = "one of Kafka's own classes in org.apache.kafka.tools.api."
 
 OPTIONS = (
-    OptionRow(("files",), "The files of logs and indexes to dump.", "FILE,FILE..."),
-    OptionRow(("print-data-log",), "Print the messages' content; any decoder option sets it."),
-    OptionRow(("deep-iteration",), "Print each record, not only each batch; --print-data-log sets it."),
-    OptionRow(("skip-record-metadata",), "Print only the content of records; control records are left out."),
+    OptionRow(("files",), "Log, index and snapshot files to dump.", "FILE,FILE..."),
+    OptionRow(("print-data-log",), "Print the content of records; implied by any decoder option."),
+    OptionRow(("deep-iteration",), "Print each record, not only each batch; implied by --print-data-log."),
+    OptionRow(("skip-record-metadata",), "Print only the content of records; skip control records."),
     OptionRow(("verify-index-only",), "Verify an index against its log without printing it."),
     OptionRow(("index-sanity-check",), "Check an index as a broker does when it starts, without printing it."),
-    OptionRow(("max-message-size",), f"Of the largest batch; {MAX_MESSAGE_SIZE} if not given.", "BYTES"),
-    OptionRow(("max-bytes",), "How much of a .log file to read.", "BYTES"),
+    OptionRow(("max-message-size",), f"Maximum size of a batch; default: {MAX_MESSAGE_SIZE}.", "BYTES"),
+    OptionRow(("max-bytes",), "Maximum number of bytes to read from a .log file.", "BYTES"),
     OptionRow(("value-decoder-class",), f"Deserializer of the values: {_CLASS}", "CLASS", is_optional=True),
     OptionRow(("key-decoder-class",), f"Deserializer of the keys: {_CLASS}", "CLASS", is_optional=True),
-    OptionRow(("offsets-decoder",), "The log is of __consumer_offsets."),
-    OptionRow(("transaction-log-decoder",), "The log is of __transaction_state."),
-    OptionRow(("cluster-metadata-decoder",), "The log, or snapshot, is of __cluster_metadata."),
-    OptionRow(("remote-log-metadata-decoder",), "The log is of __remote_log_metadata."),
-    OptionRow(("share-group-state-decoder",), "The log is of __share_group_state."),
-    OptionRow(("mirror-state-decoder",), "The log is of __mirror_state (KIP-1279)."),
-    OptionRow(("output", "o"), "json: a line a thing.", "text|json"),
-    OptionRow(("text",), "With -o json: keys and values that are UTF-8 as text."),
+    OptionRow(("offsets-decoder",), "Decode a log of __consumer_offsets."),
+    OptionRow(("transaction-log-decoder",), "Decode a log of __transaction_state."),
+    OptionRow(("cluster-metadata-decoder",), "Decode a log or snapshot of __cluster_metadata."),
+    OptionRow(("remote-log-metadata-decoder",), "Decode a log of __remote_log_metadata."),
+    OptionRow(("share-group-state-decoder",), "Decode a log of __share_group_state."),
+    OptionRow(("mirror-state-decoder",), "Decode a log of __mirror_state (KIP-1279)."),
+    OptionRow(("output", "o"), "json: one object per line.", "text|json"),
+    OptionRow(("text",), "With -o json: print keys and values as text if they are UTF-8."),
 )
 
 
 @click.command("dump-log", cls=KafkaCommand, rows=OPTIONS, required="files", version=KAFKA_VERSION)
 def command(given: ParsedOptions) -> int:
-    """Print what log segments, indexes and snapshots hold, as kafka-dump-log does."""
+    """Print the content of log segments, indexes and snapshots, like kafka-dump-log."""
     files = _split(given.text("files", ""))
     with Output() as out:
         own = next((make for name, make in DECODERS.items() if given.has(name)), None)

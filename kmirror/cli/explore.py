@@ -30,7 +30,7 @@ STATES_MAX = 20_000_000
     default="elections",
     show_default=True,
     metavar="NAME",
-    help="How large the world is; --list tells which there are.",
+    help="Size of the model; --list shows the scopes.",
 )
 @click.option(
     "--rules",
@@ -39,28 +39,28 @@ STATES_MAX = 20_000_000
     default="decided",
     show_default=True,
     metavar="NAME",
-    help="Which rules hold; --list tells which there are.",
+    help="Set of rules; --list shows them.",
 )
 @click.option(
     "--without",
     multiple=True,
     type=click.Choice(list(WITHOUT)),
     metavar="DECISION",
-    help="Take a decision away, such as D36; repeatable.",
+    help="Remove a decision, such as D36; repeatable.",
 )
-@click.option("--option", is_flag=True, help="Set mirror.support.unclean.leader.election: wait for all replicas.")
-@click.option("--list", "is_list", is_flag=True, help="Print the scopes, the rules and what can be taken away.")
+@click.option("--option", is_flag=True, help="Set mirror.support.unclean.leader.election (wait for all replicas).")
+@click.option("--list", "is_list", is_flag=True, help="List scopes, rules and removable decisions, and exit.")
 @click.option(
     "--max-states",
     type=click.IntRange(min=1),
     default=STATES_MAX,
     show_default=True,
     metavar="N",
-    help="Give up after about so many states.",
+    help="Approximate limit of states to search.",
 )
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Time limit.")
 @click.option("--spark", "on_spark", is_flag=True, help="Spread the search over Spark, for scopes beyond one machine.")
-@click.option("--master", metavar="URL", help="With --spark: a Spark master; local[*] by default.")
+@click.option("--master", metavar="URL", help="With --spark: Spark master; default: local[*].")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     scope_name: str,
@@ -76,9 +76,9 @@ def command(
 ) -> int:
     """Search every history of a scope, breadth-first, for one that loses a record or lets replicas differ.
 
-    The exit code is 0 if the scope is exhausted and nothing was found, 4 with a counter-example, which is printed as
-    the shortest story, and 5 if a bound was reached before the end.
-    """  # fmt: skip
+    The exit code is 0 if the whole scope was searched and nothing was found, 4 with a counter-example, which is printed
+    as the shortest story, and 5 if a limit was reached before the end.
+    """
     if is_list:
         _list(output)
         return 0

@@ -36,13 +36,20 @@ Found = Mapping[TopicPartition, Removed | Waits]
 @click.command("failback-preview", context_settings=CONTEXT)
 @click.argument("folders", metavar="[DESTINATION SOURCE]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--bootstrap-server", metavar="SERVERS", help="Brokers of the cluster to fail back to.")
-@click.option("--source", metavar="SERVERS", help="Brokers of the cluster that takes writes now.")
+@click.option("--source", metavar="SERVERS", help="Brokers of the cluster that accepts writes now.")
 @click.option("--mirror", metavar="NAME", required=True, help="The mirror's name, the same on both sides.")
 @click.option("--topic", default=".*", metavar="TOPIC", help="A topic, or a regular expression for whole names.")
-@click.option("--records", is_flag=True, help="Print each record that would go: offset, time, key, size.")
-@click.option("--command-config", metavar="FILE", type=click.Path(path_type=Path), help="How to reach the first.")
-@click.option("--source-config", metavar="FILE", type=click.Path(path_type=Path), help="How to reach the source.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+@click.option("--records", is_flag=True, help="Print each record that would be removed: offset, time, key, size.")
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Client properties file for the cluster to fail back to.",
+)
+@click.option(
+    "--source-config", metavar="FILE", type=click.Path(path_type=Path), help="Client properties file for the source."
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(
     folders: tuple[Path, ...],
     bootstrap_server: str | None,
@@ -54,19 +61,20 @@ def command(
     source_config: Path | None,
     output: str,
 ) -> int:
-    """Print every record that a failback would remove from the cluster that is mirrored into.
+    """Print every record that a failback would remove from the cluster that becomes the destination.
 
-    The two clusters are asked over TCP; or DESTINATION and SOURCE are log folders, those of the brokers that lead the
-    partitions. What goes is what DESTINATION wrote after the last record that SOURCE mirrored from it, and what
-    retention has deleted at SOURCE. Of a topic that is compacted, or was, all may go, and be copied again. A partition
-    whose log comes to SOURCE from DESTINATION, through any mirrors, would wait.
+    The two clusters are queried over TCP. Alternatively, DESTINATION and SOURCE are log folders of the brokers that
+    lead the partitions. The records removed are those that DESTINATION wrote after the last record that SOURCE mirrored
+    from it, and those that retention deleted at SOURCE. A topic that is or was compacted may be removed completely and
+    copied again. A partition whose log reaches SOURCE from DESTINATION, through any mirrors, would wait.
 
-    Folders tell how far the log cleaner has been. Clusters do not, so they do not say that all may go because of it if
-    a topic was compacted and is not now. Clusters tell whether deletions may have been missed, and a ring of more than
-    two clusters, and folders do not.
+    Folders show how far the log cleaner got. Clusters do not, so the preview of clusters does not show that a topic
+    which was compacted earlier, but is not now, may be removed completely. Clusters report deletions that may have been
+    missed, and rings of more than two clusters; folders do not.
 
-    The exit code is 0 if nothing would go: the failback can begin. It is 1 if something would go, or a partition would
-    wait until someone acts, as its line says; 2 if that cannot be told, or not yet, as while a failover still ends.
+    The exit code is 0 if nothing would be removed: the failback can begin. It is 1 if something would be removed, or if
+    a partition would wait until an operator acts, as its line says. It is 2 if this is not known, or not yet known, for
+    example while a failover is still ending.
     """
     with refusing(KmirrorError), Output() as out:
         is_wanted = topic_matcher(topic)

@@ -47,14 +47,14 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
 """Command to its options, in addition to OF_ALL."""
 OPTIONS = (
     OptionRow(("bootstrap-server",), "Brokers of the cluster.", "SERVER,SERVER..."),
-    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
-    OptionRow(("dry-run",), "Have the cluster judge the change, and not make it."),
-    OptionRow(("feature",), "A feature and its level; to disable, the feature alone. Repeatable.", "NAME=LEVEL"),
-    OptionRow(("metadata",), "Deprecated: a level of metadata.version by name, such as 3.9-IV0.", "VERSION"),
-    OptionRow(("node-id",), "With describe: which broker to ask; if not given, any.", "ID"),
-    OptionRow(("release-version",), "The levels with which this release is formatted: 4.3, 3.9-IV0.", "VERSION"),
-    OptionRow(("unsafe",), "Lower a level even if metadata is lost by it."),
-    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+    OptionRow(("command-config",), "Properties file for this command's client.", "FILE"),
+    OptionRow(("dry-run",), "Have the cluster validate the change without making it."),
+    OptionRow(("feature",), "A feature and its level; with disable, the feature only. Repeatable.", "NAME=LEVEL"),
+    OptionRow(("metadata",), "Deprecated: a level of metadata.version by its name, such as 3.9-IV0.", "VERSION"),
+    OptionRow(("node-id",), "With describe: the node to query; default: any broker.", "ID"),
+    OptionRow(("release-version",), "The default levels of this release, such as 4.3 or 3.9-IV0.", "VERSION"),
+    OptionRow(("unsafe",), "Lower a level even if metadata is lost."),
+    OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
 
 
@@ -63,12 +63,12 @@ def command(given: ParsedOptions) -> int:
     """Show and change the feature levels of a cluster, as kafka-features.sh does.
 
     \b
-    describe              Which levels brokers support, and which holds.
+    describe              Show the supported and the finalized levels.
     upgrade               Raise levels: upgrade --feature mirror.version=1
     downgrade             Lower levels.
-    disable               Lower them to 0.
-    version-mapping       Which levels a release is formatted with.
-    feature-dependencies  Which other levels a level needs.
+    disable               Lower levels to 0.
+    version-mapping       Show the default levels of a release.
+    feature-dependencies  Show the other levels that a level needs.
     """
     action = _action(given)
     as_json = given.one_of("output", "text", "json") == "json"

@@ -29,21 +29,23 @@ from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
 
 @click.command("fuzz", context_settings=CONTEXT)
 @click.argument("target", metavar="TARGET", required=False)
-@click.option("--seed", type=click.IntRange(min=0), help="Names the frames; drawn and told if it is not given.")
-@click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
-@click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the frames; default: random and printed.")
+@click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Maximum number of frames.")
+@click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Time limit.")
 @target_options
-@click.option("--feedback", is_flag=True, help="Break further what did something new.")
-@click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
+@click.option("--feedback", is_flag=True, help="Mutate frames with new results further.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use so many processes; wants --frames."
+    "--coverage", is_flag=True, help="Search for new lines of code with atheris, with the grammar as its mutator."
 )
-@click.option("--spark", "on_spark", is_flag=True, help="Spread the frames over Spark; wants --frames.")
-@click.option("--master", metavar="URL", help="With --spark: a Spark master; local[*] by default.")
-@click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
-@click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
-@click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
-@click.option("--list", "is_list", is_flag=True, help="Print the targets and the profiles.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; needs --frames.")
+@click.option("--spark", "on_spark", is_flag=True, help="Distribute the frames with Spark; needs --frames.")
+@click.option("--master", metavar="URL", help="With --spark: Spark master; default: local[*].")
+@click.option(
+    "--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Folder for the findings."
+)
+@click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Replay a finding.")
+@click.option("--no-shrink", is_flag=True, help="Do not shrink the frames of findings.")
+@click.option("--list", "is_list", is_flag=True, help="List targets and profiles, and exit.")
 @client_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -63,10 +65,10 @@ def command(
     output: str,
     **others: Any,
 ) -> int:
-    """Put valid, almost valid and broken frames to TARGET, and tell what it may not do with them.
+    """Send valid, almost valid and broken frames to TARGET, and report its incorrect reactions.
 
-    Without --frames and --minutes it goes on until Ctrl-C. Each finding is one line with its seed and number; with
-    --corpus it is also a file, which --replay tries again. The exit code is 0 if nothing was found, 4 if something was.
+    Without --frames and --minutes it runs until Ctrl-C. Each finding is one line with its seed and number; with
+    --corpus it is also saved to a file for --replay. The exit code is 0 if nothing was found, 4 otherwise.
     """
     if is_list:
         return _list(output)

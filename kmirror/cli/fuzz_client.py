@@ -43,15 +43,15 @@ from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
 C = TypeVar("C", bound=Callable[..., Any])
 LOOK_EVERY_S = 0.25
 _OPTIONS = (
-    click.option("--client", metavar="WORDS", help="A client's program; {bootstrap} is where it connects."),
-    click.option("--listen", metavar="[HOST:]PORT", help="Where clients connect; by default a free port of 127.0.0.1."),
+    click.option("--client", metavar="WORDS", help="Command of the client; {bootstrap} is replaced by the address."),
+    click.option("--listen", metavar="[HOST:]PORT", help="Address for clients; default: a free port of 127.0.0.1."),
     click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=PATIENCE_S, show_default=True,
-                 metavar="SECONDS", help="So long the program of --client may run."),
+                 metavar="SECONDS", help="Time limit of a run of --client."),
     click.option("--memory", type=click.IntRange(min=1), default=MEMORY_MIB, show_default=True,
-                 metavar="MIB", help="So much more it may take than with whole answers."),
+                 metavar="MIB", help="Memory that the client may use in addition to its use with valid responses."),
     click.option("--late", type=click.FloatRange(min=0), default=LATE_S, show_default=True,
-                 metavar="SECONDS", help="So late come answers that are late: longer than the client waits for one."),
-    click.option("--strict", is_flag=True, help="An exit code of it other than 0 is a finding."),
+                 metavar="SECONDS", help="Delay of late responses; choose more than the client's request timeout."),
+    click.option("--strict", is_flag=True, help="Report each exit code of the client other than 0 as a finding."),
 )  # fmt: skip
 
 

@@ -16,21 +16,28 @@ from kmirror.fuzz.targets.rows import Wanted
 C = TypeVar("C", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest."),
-    click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine."),
+    click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this state machine."),
     click.option(
-        "--profile", metavar="NAME", default=DEFAULT, show_default=True, help="What comes often; --list tells."
+        "--profile", metavar="NAME", default=DEFAULT, show_default=True, help="Weights of the frames; see --list."
     ),
     click.option(
         "--recorded", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-        help="Break the requests that kmirror proxy --record wrote there.",
+        help="Mutate requests recorded with kmirror proxy --record.",
     ),
-    click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client."),
     click.option(
-        "--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break."
+        "--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or the one behind the target client."
     ),
-    click.option("--command", metavar="WORDS", help="The program of the target command, with arguments."),
-    click.option("--readers", metavar="NAMES", help="What the target differential compares: ours,kafka,kio..."),
-    click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for its reader."),
+    click.option(
+        "--i-own-this-host",
+        "owns_host",
+        is_flag=True,
+        help="Confirm that you may break a broker that is not on loopback.",
+    ),
+    click.option("--command", metavar="WORDS", help="Program and arguments for the target command."),
+    click.option("--readers", metavar="NAMES", help="Readers that the target differential compares: ours,kafka,kio..."),
+    click.option(
+        "--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Folder of Kafka's jars, for its reader."
+    ),
 )  # fmt: skip
 NAMES = ("messages", "machines", "profile", "recorded", "bootstrap_server", "owns_host", "command", "readers",
          "kafka_jars")  # fmt: skip

@@ -44,8 +44,8 @@ class OptionRow:
         return click.Option(spelled, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
 
 
-HELP: Final = OptionRow(("help", "h"), "Show these lines.")
-VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text this is.")
+HELP: Final = OptionRow(("help", "h"), "Show this message.")
+VERSION: Final = OptionRow(("version",), "Print the version of Kafka that this command follows.")
 
 
 class ParsedOptions:

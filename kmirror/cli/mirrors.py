@@ -26,32 +26,34 @@ WATCHED_EVERY_S = 2.0
 SHORT_MAX = 2**15 - 1
 
 OPTIONS = (
-    OptionRow(("add",), "Mirror topics: --mirror, --topic, and --mirror-config of a source with security."),
-    OptionRow(("all-topics",), "In place of --topic: all topics but the source's internal ones."),
+    OptionRow(("add",), "Mirror topics: --mirror, --topic; --mirror-config if the source needs security."),
+    OptionRow(("all-topics",), "Instead of --topic: all topics except the source's internal ones."),
     OptionRow(("alter",), "Set configs of a mirror: --mirror, --mirror-config."),
-    OptionRow(("bootstrap-server",), "Brokers of the destination cluster; always needed.", "SERVER,SERVER..."),
-    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
+    OptionRow(("bootstrap-server",), "Brokers of the destination cluster; required.", "SERVER,SERVER..."),
+    OptionRow(("command-config",), "Properties file for this command's client.", "FILE"),
     OptionRow(("create",), "Create a mirror: --mirror, --mirror-config."),
-    OptionRow(("delete",), "Delete a mirror without topics, or whose topics are all STOPPED: --mirror."),
-    OptionRow(("describe",), "Show states, offsets and lag of partitions; --mirror and --topic choose some."),
-    OptionRow(("explain-filters",), "Say of each topic, config and group of the source why it is mirrored: --mirror."),
+    OptionRow(("delete",), "Delete a mirror that has no topics or only STOPPED ones: --mirror."),
+    OptionRow(("describe",), "Show states, offsets and lag of partitions; limited by --mirror and --topic."),
+    OptionRow(
+        ("explain-filters",), "Show why each topic, config and group of the source is mirrored or not: --mirror."
+    ),
     OptionRow(("list",), "Show all mirrors."),
     OptionRow(("mirror",), "The mirror's name.", "NAME"),
-    OptionRow(("mirror-config",), "Properties of the mirror: bootstrap.servers, security.*, ...", "FILE"),
-    OptionRow(("pause",), "Stop fetching topics, which stay read-only: --mirror, --topic."),
-    OptionRow(("remove",), "Fail over: topics take writes, and are no longer mirrored: --mirror, --topic."),
-    OptionRow(("replication-factor",), "With --add: how many replicas new topics get here.", "N"),
-    OptionRow(("resume",), "Go on with paused topics: --mirror, --topic."),
+    OptionRow(("mirror-config",), "Properties file of the mirror: bootstrap.servers, security.*, ...", "FILE"),
+    OptionRow(("pause",), "Stop fetching topics; they stay read-only: --mirror, --topic."),
+    OptionRow(("remove",), "Fail over: topics become writable and are no longer mirrored: --mirror, --topic."),
+    OptionRow(("replication-factor",), "With --add: replication factor of new topics.", "N"),
+    OptionRow(("resume",), "Continue paused topics: --mirror, --topic."),
     OptionRow(("topic",), "A topic, or a regular expression for whole names, such as 'test-.*'.", "TOPIC"),
-    OptionRow(("dry-run",), "Say what would be done, and do nothing."),
-    OptionRow(("watch",), f"With --describe: show it again every {WATCHED_EVERY_S:g} s, or SECONDS.", "SECONDS", True),
-    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+    OptionRow(("dry-run",), "Show what would be done, without doing it."),
+    OptionRow(("watch",), f"With --describe: repeat every {WATCHED_EVERY_S:g} s, or SECONDS.", "SECONDS", True),
+    OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
 
 
 @click.command("mirrors", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
 def command(given: ParsedOptions) -> int:
-    """Create, watch and end mirrors of a cluster, as kafka-mirrors.sh of KIP-1279 does."""
+    """Create, watch and end mirrors of a cluster, like kafka-mirrors.sh of KIP-1279."""
     task = read_task(given)
     try:
         return asyncio.run(carry_out(task))

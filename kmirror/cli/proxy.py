@@ -34,25 +34,35 @@ PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 @click.command("proxy", context_settings=CONTEXT)
-@click.option("--bootstrap-server", "servers", required=True, metavar="HOST:PORT", help="The cluster.")
+@click.option("--bootstrap-server", "servers", required=True, metavar="HOST:PORT", help="Brokers of the cluster.")
 @click.option(
     "--listen",
     type=click.IntRange(0, 65535),
     default=0,
     metavar="PORT",
-    help="Port for the first bootstrap server; others and brokers follow.  [free ones]",
+    help="Port for the first bootstrap server; the next ones are for further servers and brokers.  [free ones]",
 )
-@click.option("--rules", type=click.Path(path_type=Path), metavar="FILE", help="Faults, as TOML: see the manual.")
+@click.option(
+    "--rules", type=click.Path(path_type=Path), metavar="FILE", help="TOML file with faults to inject; see the manual."
+)
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write all traffic as JSON lines.")
 @click.option(
-    "--replay", "again", type=click.Path(path_type=Path), metavar="FILE", help="Ask a record's requests again."
+    "--replay", "again", type=click.Path(path_type=Path), metavar="FILE", help="Send the requests of a recording again."
 )
-@click.option("--mutate", "seed", type=click.IntRange(min=0), metavar="SEED", help="Break frames, both ways.")
 @click.option(
-    "--every", type=click.IntRange(min=1), default=EVERY, show_default=True, help="Break one of so many frames."
+    "--mutate",
+    "seed",
+    type=click.IntRange(min=0),
+    metavar="SEED",
+    help="Break requests and responses at random, with this seed.",
 )
-@click.option("--no-summary", is_flag=True, help="Count nothing: a request then costs less.")
-@click.option("--i-own-this-host", "own_host", is_flag=True, help="The cluster is not at loopback, and yours to break.")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=EVERY, show_default=True, help="Break one frame in this many."
+)
+@click.option("--no-summary", is_flag=True, help="Do not collect counts; faster.")
+@click.option(
+    "--i-own-this-host", "own_host", is_flag=True, help="Confirm that you may break a cluster that is not on loopback."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     servers: str,
@@ -66,14 +76,15 @@ def command(
     own_host: bool,
     output: str,
 ) -> int:
-    """Stand between any Kafka clients and the brokers of a cluster, until SIGTERM or Ctrl-C.
+    """Run a proxy between Kafka clients and the brokers of a cluster, until SIGTERM or Ctrl-C.
 
-    Clients connect to the port that is printed, and are led to a port of the proxy for each broker. Every API passes
-    in every version, without TLS. --rules has requests fail, wait or be cut off; --mutate breaks frames. At the end a
-    table says who asked what how often, what errors there were, and how long answers took.
+    Clients connect to the port that is printed; responses direct them to one port of the proxy per broker. All
+    APIs in all versions are forwarded, without TLS. --rules makes requests fail, wait or lose their connection;
+    --mutate breaks frames. At the end a table shows the requests of each client, their number, errors and response
+    times.
 
-    With --replay nobody connects: the requests of a record are asked of the cluster again, and error codes compared;
-    the exit code is 4 if they differ.
+    With --replay no client connects: recorded requests are sent to the cluster again and the error codes compared; the
+    exit code is 4 if they differ.
     """
     if again is not None:
         return _replay(again, servers, own_host, output)

@@ -24,14 +24,14 @@ from kmirror.kernel.names import counted
 
 @click.command("replay", context_settings=CONTEXT)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(files: tuple[Path, ...], output: str) -> int:
-    """Replay journals of nodes, as `kmirror serve --journal DIR` writes them, and compare what they do.
+    """Replay journals of nodes, written by `kmirror serve --journal DIR`, and compare what the nodes do.
 
-    A node is made anew from its journal, and given the same events at the same times. All that it does must be the
-    same: requests, answers, timers, disk work. If not, the first call that differs is shown.
+    A node is created again from its journal and receives the same events at the same times. All its actions must be the
+    same: requests, responses, timers, disk work. Otherwise the first call that differs is shown.
 
-    The exit code is 0 if all are equal, 1 if one is not, 2 for what is no journal.
+    The exit code is 0 if all are equal, 1 if one is not, 2 if a file is not a journal.
     """
     is_equal = True
     with refusing(KmirrorError), Output() as out:

@@ -15,7 +15,7 @@ from kmirror.kernel.names import counted
 @click.argument("results", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "-o", "--output", required=True, metavar="FILE|json|csv",
-    help="An HTML file, with its plots as PNG files in a folder beside it; or json or csv, on stdout.",
+    help="An HTML file (plots are also written as PNG files to a folder next to it), or json or csv on stdout.",
 )  # fmt: skip
 def command(results: Path, output: str) -> int:
     """Show the results of `kmirror sweep`: one self-contained page, or tables for programs."""

@@ -166,37 +166,41 @@ def asked_level(features: Sequence[str], name: str) -> int | None:
 @click.command("serve", context_settings=CONTEXT)
 @click.option("--brokers", type=click.IntRange(1, 99), help="Number of brokers, all in this process.  [1]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port of the first broker; others follow. 0: free ones.  [9092]"
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port of the first broker; others use the next ones. 0: free ports.  [9092]",
 )
-@click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
-@click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.  [127.0.0.1]")
+@click.option("--advertised-host", metavar="NAME", help="Host name that clients connect to, if not --host.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
     metavar="DIR",
     multiple=True,
-    help="Where logs are kept; made if it is not there. Given again, each broker has a log directory in each.",
+    help="Log folder; created if missing. Repeatable: each broker then has a log directory in each.",
 )
-@click.option("--cluster-id", metavar="ID", help="Which cluster a folder that is not formatted is for.")
-@click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
+@click.option("--cluster-id", metavar="ID", help="Cluster id for a folder that is not formatted yet.")
+@click.option("--memory", is_flag=True, help="Keep records in memory only, even if the properties have log.dirs.")
 @click.option(
     "--feature",
     "features",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="mirror.version=1 enables mirroring; eligible.leader.replicas.version=0 is for a new folder.",
+    help="mirror.version=1 enables mirroring; eligible.leader.replicas.version=0 applies to a new folder only.",
 )
 @click.option(
-    "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
+    "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties file."
 )
-@click.option("--journal", type=click.Path(path_type=Path), metavar="DIR", help="Record what each node is given.")
+@click.option(
+    "--journal", type=click.Path(path_type=Path), metavar="DIR", help="Record all input of each node in this folder."
+)
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65535),
     metavar="PORT",
-    help="Serve metrics to Prometheus at this port. 0: a free one.",
+    help="Port for Prometheus metrics. 0: a free port.",
 )
-@click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object when clients can connect.")
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object once clients can connect.")
 def command(
     brokers: int | None,
     port: int | None,
@@ -211,17 +215,18 @@ def command(
     metrics_port: int | None,
     output: str | None,
 ) -> int:
-    """Serve a cluster to Kafka clients, or one node of it, until SIGTERM or Ctrl-C.
+    """Serve a cluster, or one node of it, to Kafka clients until SIGTERM or Ctrl-C.
 
-    One broker is what a freshly formatted Kafka 4.3.1 is; --config changes that. The line on stdout comes
-    when clients can connect. Without --data and log.dirs records are kept in memory.
+    A single broker behaves like a freshly formatted Kafka 4.3.1; --config changes that. A line is printed on stdout
+    once clients can connect. Without --data and log.dirs, records are kept in memory.
 
-    DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
-    served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
-    each. With several DIR, or log.dirs, those are the broker's disks: one that fails goes offline, alone.
+    DIR is a log folder in Kafka's layout. An empty folder is formatted. A folder of a Kafka 4.3.1 that was shut down is
+    served, and Kafka 4.3.1 can open it afterwards, unless mirroring was enabled. With several brokers, DIR contains one
+    folder per broker. With several DIR, or log.dirs, each is a disk of the broker: a disk that fails goes offline, and
+    the others are still served.
 
-    If the properties say process.roles, this process is that node, and others are other processes; --brokers goes
-    first.
+    If the properties have process.roles, this process is that node, and the other nodes are other processes; --brokers
+    takes precedence.
     """
     if data and memory:
         raise UsageError("--memory keeps nothing, and --data says where: give one of them")

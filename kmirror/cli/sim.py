@@ -34,24 +34,46 @@ def profiles() -> dict[str, str]:
 
 
 @click.command("sim", context_settings=CONTEXT)
-@click.option("--seed", type=click.IntRange(0, SEED_MAX), help="Names the history.  [default: 0]")
-@click.option("--seeds", type=click.IntRange(min=1), default=1, metavar="M", help="Run M histories, from --seed on.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="In so many processes.")
-@click.option("--profile", metavar="NAME", help=f"Which steps and faults are drawn.  [default: {PROFILE}]")
-@click.option("--profiles", "is_listing", is_flag=True, help="Print the profiles and what each is for, and run none.")
-@click.option("--plan", "plan_file", type=click.Path(path_type=Path), metavar="FILE", help="Run the plan in FILE.")
-@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, shrunk if it failed.")
-@click.option("--shrink/--no-shrink", "is_shrinking", default=True, help="Look for the fewest steps that still fail.")
-@click.option("--shrink-runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, help="In so many runs.")
-@click.option("--coverage", "is_counting", is_flag=True, help="Count which events that matter were reached.")
-@click.option("-o", "--output", type=click.Choice(["json"]), help="Print an object for each history, a line each.")
+@click.option("--seed", type=click.IntRange(0, SEED_MAX), help="Seed of the history.  [default: 0]")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="M",
+    help="Run M histories, with the seeds from --seed on.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of worker processes.")
+@click.option("--profile", metavar="NAME", help=f"Weights of steps and faults.  [default: {PROFILE}]")
+@click.option("--profiles", "is_listing", is_flag=True, help="List the profiles and exit.")
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run the plan in FILE instead of a random one.",
+)
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan to FILE, shrunk if it failed."
+)
+@click.option(
+    "--shrink/--no-shrink", "is_shrinking", default=True, help="Search for the smallest history that still fails."
+)
+@click.option(
+    "--shrink-runs",
+    type=click.IntRange(min=1),
+    default=RUNS_MAX,
+    show_default=True,
+    help="Maximum number of runs for shrinking.",
+)
+@click.option("--coverage", "is_counting", is_flag=True, help="Count the coverage events that were reached.")
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print one object per history and line.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the timeline page of a history.")
-@click.option("--spark", "is_spark", is_flag=True, help="Run on Spark; what ran before is not run again.")
-@click.option("--results", metavar="DIR", help=f"Where Spark keeps them: a path or URI; {RESULTS} by default.")
-@click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
-@click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
-@click.option("--tasks", type=click.IntRange(min=1), help="In how many Spark tasks the histories are dealt out.")
-@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
+@click.option("--spark", "is_spark", is_flag=True, help="Run on Spark; skip runs that already have results.")
+@click.option("--results", metavar="DIR", help=f"Path or URI of the Spark results; default: {RESULTS}.")
+@click.option("--master", metavar="URL", help="Spark master; default: local[*].")
+@click.option("--remote", metavar="URL", help="Spark Connect server, such as sc://host:15002.")
+@click.option("--tasks", type=click.IntRange(min=1), help="Number of Spark tasks.")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="Spark configuration property; repeatable.")
 def command(
     seed: int | None,
     seeds: int,
@@ -72,19 +94,19 @@ def command(
     tasks: int | None,
     confs: tuple[str, ...],
 ) -> int:
-    """Run whole histories of two or three clusters, drawn from a seed, and judge what their clients saw.
+    """Run random histories of two or three clusters, drawn from a seed, and check what their clients observed.
 
-    A history that fails is shrunk to the fewest steps, and told: the anomaly by its name, the story, the logs side by
-    side, and the line that runs it again. The exit code is 0 if all was clean, 3 after an exception inside a node, 4 if
-    an anomaly was found, 5 if something did not come to rest in time, 2 for a command line that makes no sense; of many
-    histories the worst: 3 before 4 before 5.
+    A history that fails is shrunk to the fewest steps and reported: the name of the anomaly, the story, the logs side
+    by side, and the command that repeats it. The exit code is 0 if everything was correct, 3 after an exception inside
+    a node, 4 if an anomaly was found, 5 if the clusters did not settle in time, 2 for an invalid command line. For many
+    histories it is the worst: 3 before 4 before 5.
 
     An object of -o json has seed, profile, exit, verdict, anomalies, accepted, crash, steps, acked, read, digest,
-    events, virtual_seconds, cpu_seconds, and of a failed history its plan, which --plan takes; of a single one that
-    failed also shrunk, the same object of the smallest history that fails as it does.
+    events, virtual_seconds, cpu_seconds and, if the history failed, its plan, which --plan accepts. If a single history
+    failed, it also has shrunk: the same object for the smallest history that fails in the same way.
 
-    With --coverage a table follows of the events that matter: how many histories reached each, how often, and which
-    were not reached; an object of -o json has coverage, the events that its history reached and how often.
+    With --coverage, a table shows how many histories reached each coverage event, how often, and which events were not
+    reached. An object of -o json then has coverage: the events that its history reached, and how often.
     """
     if is_listing:
         for name, doc in profiles().items():

@@ -28,14 +28,14 @@ SHOWN_MAX = 50
 @click.command("spark-verify", context_settings=CONTEXT)
 @click.argument("source")
 @click.argument("destination")
-@click.option("--logical", is_flag=True, help="Where batches differ compare the records, whatever their offsets.")
-@click.option("--common", is_flag=True, help="Compare only the partitions that both have.")
+@click.option("--logical", is_flag=True, help="Where batches differ, compare the records and ignore their offsets.")
+@click.option("--common", is_flag=True, help="Compare only partitions that exist on both sides.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Compare only this topic; repeatable.")
-@click.option("--internal", is_flag=True, help="Compare __consumer_offsets and the like too.")
-@click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
-@click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
-@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+@click.option("--internal", is_flag=True, help="Also compare internal topics, such as __consumer_offsets.")
+@click.option("--master", metavar="URL", help="Spark master; default: local[*].")
+@click.option("--remote", metavar="URL", help="Spark Connect server, such as sc://host:15002.")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="Spark configuration property; repeatable.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(
     source: str,
     destination: str,
@@ -48,13 +48,13 @@ def command(
     confs: tuple[str, ...],
     output: str,
 ) -> int:
-    """Compare the batches of SOURCE with those of DESTINATION, up to SOURCE's last stable offset.
+    """Compare the batches of SOURCE with those of DESTINATION, up to the last stable offset of SOURCE.
 
-    Each is a log.dirs folder, a partition's folder or a pattern of them, such as '/kafka/broker-*/data'; every
-    replica of the destination is compared. --logical is for copies in other batches and at other offsets, as those of
+    Each is a log.dirs folder, the folder of a partition or a pattern of folders, such as '/kafka/broker-*/data'; every
+    replica of the destination is compared. --logical is for copies with other batches and offsets, such as those of
     MirrorMaker 2: see `kmirror diff --help`.
 
-    The exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared.
+    The exit code is 0 if everything is equal, 1 if there is a difference, 2 if the comparison was not possible.
     """
     configs = parse_confs(confs)
     name = "kmirror spark-verify"

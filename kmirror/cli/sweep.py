@@ -27,14 +27,19 @@ GOES_ON = "the same command goes on from there"
 
 @click.command("sweep", context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option("-o", "--output", metavar="DIR", help="Where the results go: a path or URI; FILE.results by default.")
-@click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
-@click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
-@click.option("--tasks", type=click.IntRange(min=1), help="In how many tasks the runs are dealt out.")
-@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
-@click.option("--only", metavar="RUN", help="Run this one again, here and without Spark, and print its row.")
-@click.option("--list", "is_list", is_flag=True, help="Print the runs that the file asks for, and run none.")
-@click.option("--py-files", type=click.Path(path_type=Path), metavar="DIR", help="Write the package's archive there.")
+@click.option("-o", "--output", metavar="DIR", help="Path or URI of the results; default: FILE.results.")
+@click.option("--master", metavar="URL", help="Spark master; default: local[*].")
+@click.option("--remote", metavar="URL", help="Spark Connect server, such as sc://host:15002.")
+@click.option("--tasks", type=click.IntRange(min=1), help="Number of Spark tasks.")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="Spark configuration property; repeatable.")
+@click.option("--only", metavar="RUN", help="Run only this run, without Spark, and print its row.")
+@click.option("--list", "is_list", is_flag=True, help="List the runs of the file and exit.")
+@click.option(
+    "--py-files",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write an archive of the kmirror package for spark-submit --py-files.",
+)
 def command(
     file: Path,
     output: str | None,
@@ -46,10 +51,10 @@ def command(
     is_list: bool,
     py_files: Path | None,
 ) -> int:
-    """Run every simulation that FILE asks for, and keep figures, seed and digest of each.
+    """Run every simulation in FILE, and save the figures, seed and digest of each.
 
-    What was run before is not run again: call it once more after an interruption, or after the file has grown.
-    The exit code is 1 if a run failed or broke a rule.
+    Runs that already have results are skipped: repeat the command after an interruption, or after adding runs to the
+    file. The exit code is 1 if a run failed or broke a rule.
     """
     sweep = read_sweep(file)
     if py_files is not None:
