@@ -34,8 +34,8 @@ def command(words: tuple[str, ...], output: str) -> int:
     wanted = [_plain(word) for word in words]
     chosen = [api for api in apis if not wanted or any(word in api.name.lower() for word in wanted)]
     if not chosen:
-        hint = did_you_mean(words[0], [api.name for api in apis]) or "without a name all are shown"
-        raise UsageError(f"no API's name holds {' or '.join(words)}; {hint}")
+        hint = did_you_mean(words[0], [api.name for api in apis]) or "without a name, all are shown"
+        raise UsageError(f"no API's name contains {' or '.join(words)}; {hint}")
     if output == "json":
         for api in chosen:
             click.echo(json.dumps(as_json(api)))

@@ -81,7 +81,7 @@ def command(
     and value_base64.
     """
     if output == "json" and template is not None:
-        raise UsageError("--format is for text: with -o json every field is printed")
+        raise UsageError("--format cannot be used with -o json, which prints every field")
     form = None if output == "json" else template or DEFAULT_FORMAT
     partitions = choose_partitions(directories, topics, numbers)
     renders = [_render(partition.tp, form) for partition in partitions]
@@ -111,7 +111,7 @@ def _printed(
             records = "1 record is" if hidden.records == 1 else f"{hidden.records} records are"
             out.complain(
                 f"kmirror: {partition.tp}: {least}{records} not shown, at or above the high watermark "
-                f"{hidden.high_watermark}; --to-end shows what is there\n"
+                f"{hidden.high_watermark}; --to-end prints them\n"
             )
 
 

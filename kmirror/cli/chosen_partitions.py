@@ -51,17 +51,17 @@ def choose_partitions(
     names = list(dict.fromkeys(candidate.tp.topic for candidate in chosen))
     for topic in topics:
         if topic not in names:
-            raise UsageError(f"{where}: no partition of topic {topic} there; {_told(topic, names)}")
+            raise UsageError(f"{where}: no partitions of topic {topic}; {_told(topic, names)}")
     chosen = [candidate for candidate in chosen if not topics or candidate.tp.topic in topics]
     there = sorted({candidate.tp.partition for candidate in chosen})
     for number in numbers:
         if number not in there:
-            raise UsageError(f"{where}: no partition {number} there; it has {_shown(there)}")
+            raise UsageError(f"{where}: no partition {number}; available: {_shown(there)}")
     chosen = [candidate for candidate in chosen if not numbers or candidate.tp.partition in numbers]
     chosen.sort(key=lambda candidate: candidate.tp)
     for one, other in pairwise(chosen):
         if one.tp == other.tp:
-            raise UsageError(f"{one.path} and {other.path} are both {one.tp}: name one of them")
+            raise UsageError(f"{one.path} and {other.path} are both {one.tp}: give only one of them")
     return [candidate.open() for candidate in chosen]
 
 
@@ -72,10 +72,10 @@ def _candidates(folder: Path, *, is_topic_said: bool) -> Iterator[Candidate]:
         return
     paths = partition_paths(folder)
     if not paths:
-        raise UsageError(f"{folder}: a log folder without a partition")
+        raise UsageError(f"{folder}: a log folder without partitions")
     if not is_topic_said:
         names = _shown(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
-        raise UsageError(f"{folder}: a log folder with {names}: say which topic with --topic, or name {paths[0]}")
+        raise UsageError(f"{folder}: a log folder with {names}: select a topic with --topic, or give {paths[0]}")
     facts = read_folder_facts(folder)
     for path in paths:
         yield Candidate(_tp_of(path), path, facts)
@@ -88,7 +88,7 @@ def _tp_of(path: Path) -> TopicPartition:
 
 
 def _told(topic: str, names: Sequence[str]) -> str:
-    return did_you_mean(topic, names) or f"it has {_shown(names)}"
+    return did_you_mean(topic, names) or f"available topics: {_shown(names)}"
 
 
 def _shown(names: Iterable[object]) -> str:

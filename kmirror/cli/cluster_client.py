@@ -34,7 +34,7 @@ def client_of(properties: Mapping[str, str]) -> Client:
         if key in properties:
             text = properties[key].strip()
             if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
-                raise UsageError(f"{key} is a number of milliseconds, not {text!r}")
+                raise UsageError(f"{key} must be a number of milliseconds, not {text!r}")
             times[key.replace(".", "_")] = int(text)
     return Client(AdminConfigs(**times), security_of(properties))
 
@@ -62,7 +62,7 @@ def open_admin(servers: str, client: Client) -> AsyncAdmin:
     def on_silent(endpoint: Endpoint) -> None:
         if endpoint not in told:
             told[endpoint] = None
-            complain(f"{endpoint} does not answer; trying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
+            complain(f"{endpoint} does not respond; retrying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
 
     return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
 

@@ -205,7 +205,7 @@ async def _owner(admin: AsyncAdmin, kind: str, name: str) -> int | None:
     brokers = await admin.brokers()
     if int(name) not in brokers:
         up = ", ".join(map(str, sorted(brokers)))
-        text = f"broker {name} is not up, and nobody else tells or alters its configs; brokers that are: {up}"
+        text = f"broker {name} is not running, and only it can describe or alter its configs; running brokers: {up}"
         raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, text)
     return int(name)
 

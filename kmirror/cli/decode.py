@@ -82,7 +82,7 @@ def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bo
             opened.put(message, found[part.name], part.name if len(parts) > 1 else "")
             faults += opened.faults
         if has_unknown_tags(message):
-            click.echo(f"{part.name}: JSON does not show unknown tagged fields; --bytes does", err=True)
+            click.echo(f"{part.name}: JSON does not contain unknown tagged fields; use --bytes to print them", err=True)
     shown = found if len(parts) > 1 else found[parts[0].name]
     click.echo(json.dumps(shown, indent=2))
     return conclude(faults, len(data) - position, position)
@@ -100,12 +100,12 @@ class DecodeOptions(NamedTuple):
     def parts(self, data: bytes) -> list[Part]:
         """Return the messages expected in `data`, header first; raise UsageError if options are missing."""
         if self.is_request and self.is_response:
-            raise UsageError("a frame is a request or a response: --request and --response exclude each other")
+            raise UsageError("--request and --response cannot be used together")
         if self.message_name is not None:
             return [Part("message", by_name(self.message_name), self.need_version())]
         if self.is_response:
             if self.api_name is None:
-                raise UsageError("a response does not tell what it answers: say --api and --version")
+                raise UsageError("a response does not contain its API and version: give --api and --version")
             api, version = by_api_name(self.api_name), self.need_version()
             header = Part("header", by_name("ResponseHeader"), api.response_header_version(version))
             return [header, Part("body", api.response, version)]
@@ -116,13 +116,15 @@ class DecodeOptions(NamedTuple):
     def need_version(self) -> int:
         """Return the given version; raise UsageError if none was given."""
         if self.version is None:
-            raise UsageError("the bytes do not tell the version of the message: say --version")
+            raise UsageError("the bytes do not contain the version of the message: give --version")
         return self.version
 
     def request_parts(self, data: bytes) -> list[Part]:
         """Return header and body of the request at the start of `data`; raise ProtocolError or UsageError."""
         if len(data) < 4:
-            raise ProtocolError(f"a request begins with 4 bytes of key and version, {len(data)} are left", position=0)
+            raise ProtocolError(
+                f"a request starts with 4 bytes of key and version, but only {len(data)} are left", position=0
+            )
         key, version = int.from_bytes(data[:2], "big", signed=True), int.from_bytes(data[2:4], "big", signed=True)
         api: Api = by_key(key)
         header = Part("header", by_name("RequestHeader"), api.request_header_version(version))
@@ -145,7 +147,7 @@ def read_source(source: str) -> bytes:
     try:
         return from_text(Path(source).read_bytes())
     except OSError as error:
-        raise UsageError(f"{source[:60]!r} is neither hex nor a file that can be read: {error.strerror}") from None
+        raise UsageError(f"{source[:60]!r} is neither hex nor a readable file: {error.strerror}") from None
 
 
 def from_text(raw: bytes) -> bytes:

@@ -30,7 +30,7 @@ from kmirror.report.lanes import demo_page
 from kmirror.report.page import write_page
 
 LIVE_ROWS_MAX = 16
-REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"
+REMEDY = "copy the folder again after a clean shutdown of the broker, or select other topics"
 FINAL_ROWS_MAX = 100
 STAGES = 5
 
@@ -155,7 +155,7 @@ def failback_table(rows: Sequence[Failback], width: int) -> Table:
             if row.lost_first_offset < row.lost_end_offset:
                 lost = f"{row.lost_first_offset}-{row.lost_end_offset - 1}"
             why = ", ".join(f"{cut.why} at {cut.offset}" for cut in row.cuts)
-            table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to cut")
+            table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to truncate")
         return table
 
     return that_fits(make, width)
@@ -172,7 +172,7 @@ def summary(report: DemoReport) -> str:
     return (
         f"mirrored {counted(report.topics, 'topic')}, {counted(report.mirrored.partitions, 'partition')}, "
         f"{counted(report.mirrored.batches, 'batch')}, {counted(report.mirrored.bytes, 'byte')}: equal; "
-        f"{counted(cut, 'undecided offset')} cut at failover; {counted(lost, 'offset')} lost at failback; "
+        f"{counted(cut, 'undecided offset')} truncated at failover; {counted(lost, 'offset')} lost at failback; "
         f"{counted(report.final.batches, 'batch')} equal again\n"
         f"seed {report.seed}, {counted(report.events, 'event')} in {report.virtual_seconds:.1f} virtual seconds, "
         f"digest {report.digest}"
@@ -221,7 +221,7 @@ def command(
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:
-            screen.say(f"left out {name}: {reason}")
+            screen.say(f"skipped {name}: {reason}")
         if data is not None:
             for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
                 screen.say(line)

@@ -64,7 +64,7 @@ def _kind(file: Path, kind_name: str | None) -> tuple[FileKind, int]:
     if kind_name is not None:
         return next(kind for kind in KINDS if kind.name == kind_name), found[1] if found else 0
     if found is None:
-        raise UsageError(f"{file}: the name is not one of a log directory; --as says what the file is")
+        raise UsageError(f"{file}: not a file name of a log directory; give the type of the file with --as")
     return found
 
 

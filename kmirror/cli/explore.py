@@ -83,7 +83,7 @@ def command(
         _list(output)
         return 0
     if master is not None and not on_spark:
-        raise click.UsageError("--master is of --spark")
+        raise click.UsageError("--master needs --spark")
     scope = scope_named(scope_name)
     model = Model(scope, rules_named(rules_name, without, option=option))
     began = time.monotonic()
@@ -144,9 +144,9 @@ def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep
     if story:
         click.echo(f"\n{outcome.anomaly}\n")
     told_end = {
-        Ending.EXHAUSTED: "exhausted: every history within these bounds was looked at, none breaks an invariant",
-        Ending.FOUND: f"counter-example: {counted(len(story), 'step')}, none is shorter",
-        Ending.BOUND: f"no answer: a bound was reached at depth {outcome.depth}, and nothing was found so far",
+        Ending.EXHAUSTED: "complete: every history in this scope was checked, none breaks an invariant",
+        Ending.FOUND: f"counter-example: {counted(len(story), 'step')}, the shortest one",
+        Ending.BOUND: f"undecided: a limit was reached at depth {outcome.depth}, nothing found so far",
     }
     click.echo(told_end[outcome.ending])
     click.echo(f"scope {scope.name}: {_bounds(scope)}")

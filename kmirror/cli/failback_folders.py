@@ -58,8 +58,8 @@ class FolderPreview:
     def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removed | Waits]:
         """Return the records that would be removed from each selected partition that both folders have."""
         if not any(True for _ in _state_folders(self._source)):
-            text = f"{self._source} holds no {MIRROR_STATE_TOPIC}: what the source knows of its mirror stands there"
-            raise UsageError(f"{text}; give the folder of another broker, or ask the clusters")
+            text = f"{self._source} has no {MIRROR_STATE_TOPIC}, which contains the source's state of its mirror"
+            raise UsageError(f"{text}; give the folder of another broker, or query the clusters")
         known = dict.fromkeys(key.mirror for key in (*self._theirs.keys(), *self._ours.keys()))
         if self._mirror not in known:
             raise UsageError(no_mirror(self._mirror, known))

@@ -79,10 +79,10 @@ def command(
     with refusing(KmirrorError), Output() as out:
         is_wanted = topic_matcher(topic)
         if folders and (bootstrap_server or source):
-            raise UsageError("give two log folders, or --bootstrap-server and --source, and not both")
+            raise UsageError("give either two log folders, or --bootstrap-server and --source")
         if folders:
             if len(folders) != 2:
-                raise UsageError("give two log folders: that of the cluster to fail back to, and that of its source")
+                raise UsageError("give two log folders: one of the cluster to fail back to, and one of its source")
             found: Found = FolderPreview(*folders, mirror=mirror).removed(is_wanted)
         else:
             if not bootstrap_server or not source:
@@ -91,7 +91,7 @@ def command(
             there = _admin(source, source_config, "source-config")
             found = asyncio.run(_live(here, there, mirror, is_wanted))
         if not found:
-            raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
+            raise UsageError(f"no topic that exists on both sides matches {topic!r}: nothing was checked")
         tell = _json if output == "json" else _text
         out.write("".join(f"{line}\n" for line in tell(found, with_records=records)))
     return exit_code(found)
@@ -133,14 +133,19 @@ def _text(found: Found, *, with_records: bool) -> list[str]:
     gone = [each for each in found.values() if isinstance(each, Removed) and each.batches]
     waiting = sum(isinstance(each, Waits) for each in found.values())
     count, size = sum(len(each.records) for each in gone), sum(each.size_in_bytes for each in gone)
-    total = f"{counted(count, 'record')}, {in_words(size)} would go" if gone else "nothing would go"
+    total = f"{counted(count, 'record')}, {in_words(size)} would be removed" if gone else "no records would be removed"
+    checked = (
+        f" from {len(gone)} of {counted(len(found), 'partition')}"
+        if gone
+        else f" ({counted(len(found), 'partition')} checked)"
+    )
     waits = f"; {counted(waiting, 'partition')} would wait" if waiting else ""
-    return [*lines, f"{total}, of {len(gone)} of {counted(len(found), 'partition')}{waits}"]
+    return [*lines, f"{total}{checked}{waits}"]
 
 
 def _sentence(removed: Removed) -> str:
     if not removed.batches:
-        return "nothing would go"
+        return "no records would be removed"
     first, last = removed.records[0].offset, removed.records[-1].offset
     parts = [
         counted(len(removed.records), "record"),
@@ -149,9 +154,9 @@ def _sentence(removed: Removed) -> str:
         counted(len(removed.keys), "key"),
         counted(removed.tombstones, "tombstone"),
     ]
-    why = f": {removed.why}" if removed.why else ": the source's log begins later"
+    why = f": {removed.why}" if removed.why else ": the source's log starts later"
     may = f"; {removed.may_go}" if removed.may_go else ""
-    return f"offsets {first} to {last} would go ({', '.join(parts)}){why}{may}"
+    return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{may}"
 
 
 def _record_text(record: RemovedRecord) -> str:

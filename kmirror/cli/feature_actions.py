@@ -45,7 +45,7 @@ async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> 
     """Print each feature that a broker supports, with its level in the cluster; return 0."""
     if node_id is not None and node_id not in (brokers := await admin.brokers()):
         up = ", ".join(map(str, sorted(brokers)))
-        raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is not up; brokers that are: {up}")
+        raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is not running; running brokers: {up}")
     reply = await admin.ask(ApiVersionsRequest("kmirror", __version__), broker_id=node_id)
     assert isinstance(reply, ApiVersionsResponse), "the answer to its request"
     levels = {row.name: row.max_version_level for row in reply.finalized_features}

@@ -82,16 +82,18 @@ def command(
     if target is None and wanted.bootstrap_server is not None:
         target = "bootstrap-server"
     if target is None:
-        raise click.UsageError("name a TARGET; --list tells which there are")
+        raise click.UsageError("give a TARGET; --list shows them")
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
         if jobs > 1 or on_spark or feedback or coverage or wanted.messages:
-            raise click.UsageError("the target client takes no --jobs, --spark, --feedback, --coverage and --message")
+            raise click.UsageError(
+                "the target client does not support --jobs, --spark, --feedback, --coverage and --message"
+            )
         return fuzz_client(watch, client, drawn, output, frames=frames, seconds=seconds)
     if jobs > 1 or on_spark:
         if frames is None or feedback or coverage:
-            raise click.UsageError("--jobs and --spark want --frames, and neither --feedback nor --coverage")
+            raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")
         parts = pieces(target, wanted, frames, shrinks=not no_shrink)
         _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
@@ -144,7 +146,7 @@ def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
     profile = "" if wanted.profile == DEFAULT else f", profile {wanted.profile}"
     console.print(
         f"{target}, seed {wanted.seed}{profile}: {tally.frames:,} frames in {tally.seconds:,.1f} s "
-        f"({tally.per_second:,.0f}/s), {tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; "
+        f"({tally.per_second:,.0f}/s), {tally.taken:,} accepted, {refused:,} rejected in {len(tally.outcomes):,} ways; "
         f"{len(tally.findings)} findings",
         highlight=False,
     )

@@ -81,7 +81,7 @@ class ClientOptions:
         """Return the program to run; raise UsageError if none is given."""
         words = tuple(shlex.split(self.client or ""))
         if not words:
-            raise UsageError("name the program of the client, as in --client 'python3 my_client.py {bootstrap}'")
+            raise UsageError("give the command of the client, as in --client 'python3 my_client.py {bootstrap}'")
         return Client(words, self.patience, self.memory, self.strict, self.late)
 
 
@@ -103,7 +103,9 @@ def _front(options: ClientOptions, door: Door) -> Iterator[Front]:
             yield cluster
         return
     if host != HOST:
-        raise UsageError(f"before a broker that is not kmirror's the proxy listens at {HOST} alone: --listen PORT")
+        raise UsageError(
+            f"in front of a broker that is not kmirror's, the proxy listens on {HOST} only: use --listen PORT"
+        )
     servers = options.bootstrap_server
     with _ProxyFront(servers, port=port, own_host=options.owns_host, interpose=door.interpose) as proxy:
         yield proxy
@@ -112,7 +114,7 @@ def _front(options: ClientOptions, door: Door) -> Iterator[Front]:
 def _address(listen: str | None) -> tuple[str, int]:
     host, _, port = (listen or "0").rpartition(":")
     if not port.isdecimal() or int(port) > PORT_MAX:
-        raise UsageError(f"--listen takes PORT or HOST:PORT, not {listen!r}")
+        raise UsageError(f"--listen must be PORT or HOST:PORT, not {listen!r}")
     return host.strip("[]") or HOST, int(port)
 
 
@@ -238,7 +240,7 @@ def _tell(tally: ClientTally, seed: int, output: str) -> None:
     if tally.ends:
         console.print(ends)
     console.print(
-        f"{NAME}, seed {seed}: {tally.sessions:,} sessions, {tally.frames:,} answers, "
+        f"{NAME}, seed {seed}: {tally.sessions:,} sessions, {tally.frames:,} responses, "
         f"{tally.frames - tally.taken:,} broken, in {tally.seconds:,.1f} s; {len(tally.findings)} findings",
         highlight=False,
     )

@@ -66,5 +66,5 @@ def _requests_in(path: Path | None) -> tuple[bytes, ...]:
 
     frames = tuple(line.frame for line in read_record(path) if line.frame)
     if not frames:
-        raise UsageError(f"{path}: holds no request")
+        raise UsageError(f"{path}: contains no request")
     return frames

@@ -22,7 +22,7 @@ class JournalFiles:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"no journal can be written to {folder}: {error.strerror}") from None
+            raise UsageError(f"cannot write journals to {folder}: {error.strerror}") from None
         self._folder = folder
         self._files: dict[str, BinaryIO] = {}
 

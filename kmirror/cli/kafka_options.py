@@ -68,14 +68,14 @@ class ParsedOptions:
         """Return the option's value; raise UsageError for more than one."""
         values = [value for own, value in self._given if own == name and value is not None]
         if len(values) > 1:
-            raise UsageError(f"--{name} was given {len(values)} times, and takes one value")
+            raise UsageError(f"--{name} was given {len(values)} times, but takes one value")
         return values[0] if values else default
 
     def number(self, name: str, default: int) -> int:
         """Return the option's value; raise UsageError if it is not a Java int."""
         text = self.text(name, str(default))
         if not _INT32.fullmatch(text) or not -_INT32_MAX - 1 <= int(text) <= _INT32_MAX:
-            raise UsageError(f"--{name} takes a number of 32 bits, not {text!r}")
+            raise UsageError(f"--{name} must be a 32-bit number, not {text!r}")
         return int(text)
 
     def one_of(self, name: str, *choices: str) -> str:

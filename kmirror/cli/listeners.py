@@ -28,7 +28,7 @@ def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedLi
     for entry in entries(pairs, key):
         parts = _LISTENER.fullmatch(entry)
         if parts is None or int(parts["port"]) > PORT_MAX:
-            raise UsageError(f"{path}: {key}: {entry!r} is no listener, such as PLAINTEXT://localhost:9092")
+            raise UsageError(f"{path}: {key}: {entry!r} is not a listener, such as PLAINTEXT://localhost:9092")
         found.append(NamedListener(parts["name"], Endpoint(parts["host"], int(parts["port"]))))
     return found
 

@@ -26,7 +26,7 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells report it.
 def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = COMMANDS) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     if not __debug__:
-        _fail("assertions are part of how kmirror works: run it without -O and without PYTHONOPTIMIZE")
+        _fail("kmirror needs assertions: run it without -O and without PYTHONOPTIMIZE")
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         outcome = run_quickly(words)

@@ -252,7 +252,7 @@ async def _change(admin: AsyncAdmin, task: Task) -> int:
         hidden += len(described.undescribed_topics)
     if hidden > 0 and topics != [task.topic]:
         what = counted(hidden, "topic")
-        complain(f"{what} of mirror {task.mirror} cannot be matched, for no leader describes it: name it in full\n")
+        complain(f"{what} of mirror {task.mirror} cannot be matched because it has no leader: give its full name\n")
     return await _change_topics(admin, task, topics, CHANGED[task.action](task.mirror, topics))
 
 
@@ -296,9 +296,11 @@ async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicI
             return await source.topics()
     except KafkaError as error:
         if problem_with_name(task.topic) is not None:
-            advice = "a pattern is matched from here: give --mirror-config, or name one topic in full"
-            raise KafkaError(error.code, f"the source does not answer: {error}; {advice}") from None
-        complain(f"the source does not answer from here: {error}; the topic is added without its id\n")
+            advice = (
+                "a pattern needs a connection from here to the source: give --mirror-config, or one topic's full name"
+            )
+            raise KafkaError(error.code, f"the source does not respond: {error}; {advice}") from None
+        complain(f"source unreachable from here ({error}): the topic is added without the source's topic id\n")
         return None
 
 
@@ -312,7 +314,9 @@ async def _create_topics(
     if not new:
         return
     if any(topic.topic_id == Uuid.ZERO for topic in new.values()) and not listing.source_cluster_id:
-        raise UsageError("--replication-factor: the source has no topic ids, and the mirror has not seen it yet")
+        raise UsageError(
+            "--replication-factor: the source has no topic ids, and the mirror has not connected to it yet"
+        )
     rows = [
         CreatableTopic(
             name=name,

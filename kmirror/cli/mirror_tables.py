@@ -16,7 +16,7 @@ DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATI
 FILTER_WIDTHS = (6, 60, 8, 1)
 FILTER_HEADINGS = ("KIND", "NAME", "MIRRORED", "WHY")
 OF_PARTITIONS = ("partition", "source_offset", "destination_offset", "lag", "state", "last_mirrored_epoch")
-NOT_THERE = "the topic is not there yet, or you may not describe it"
+NOT_THERE = "the topic does not exist yet, or you are not authorized to describe it"
 UNKNOWN = "-"
 ELLIPSIS = "..."
 

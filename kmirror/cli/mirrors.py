@@ -66,7 +66,7 @@ def read_task(given: ParsedOptions) -> Task:
     """Return the task; raise UsageError for options that do not fit together."""
     if given.words:
         # A shell expands --topic ord* to several words where files match; only the first would be failed over.
-        raise UsageError(f"{given.words[0]!r} belongs to no option; quote a pattern, such as --topic 'test-.*'")
+        raise UsageError(f"{given.words[0]!r} does not belong to an option; quote patterns, such as --topic 'test-.*'")
     if not given.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
     actions = [action for action in ACTIONS if given.has(action)]
@@ -99,7 +99,7 @@ def _check_options(given: ParsedOptions, action: str) -> None:
         doing = "creating" if action == "create" else "altering"
         raise UsageError(f"--mirror-config must be specified when {doing} a mirror")
     if given.has("all-topics") and given.has("topic"):
-        raise UsageError("--all-topics takes the place of --topic; give one of the two")
+        raise UsageError("--all-topics and --topic cannot be used together")
     if action in NEEDS_TOPIC and not given.text("topic", "") and not given.has("all-topics"):
         raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
     for option, actions in (
@@ -118,7 +118,7 @@ def _replication_factor(given: ParsedOptions) -> int | None:
         return None
     number = given.number("replication-factor", 0)
     if not 0 < number <= SHORT_MAX:
-        raise UsageError(f"--replication-factor is a number from 1 to {SHORT_MAX}, not {number}")
+        raise UsageError(f"--replication-factor must be a number from 1 to {SHORT_MAX}, not {number}")
     return number
 
 
@@ -129,5 +129,5 @@ def _seconds(given: ParsedOptions) -> float:
     except ValueError:
         seconds = 0.0
     if not 0.1 <= seconds <= 86_400:
-        raise UsageError(f"--watch takes a number of seconds from 0.1 on, not {text!r}")
+        raise UsageError(f"--watch takes a number of seconds, at least 0.1, not {text!r}")
     return seconds

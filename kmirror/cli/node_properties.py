@@ -29,10 +29,10 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     if not roles:
         return None
     if len(set(roles)) < len(roles) or not {"broker", "controller"}.issuperset(roles):
-        raise UsageError(f"{path}: process.roles is {','.join(roles)!r}, and may be broker, controller, or both")
+        raise UsageError(f"{path}: process.roles is {','.join(roles)!r}, but must be broker, controller, or both")
     names = controller_names(pairs)
     if not names:
-        raise UsageError(f"{path}: controller.listener.names is not set, and each node has to know that name")
+        raise UsageError(f"{path}: controller.listener.names is not set, but each node needs it")
     listeners = listeners_of(path, "listeners", pairs)
     if not listeners and roles == ["broker"]:
         listeners = [NamedListener(PLAINTEXT, Endpoint("", 9092))]
@@ -43,10 +43,10 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     of_controller = _of_role(path, [each for each in specs if each.name in names], "controller", roles)
     between, known = pairs.get("inter.broker.listener.name"), [each.name for each in of_broker]
     if between and known and between not in known:
-        raise UsageError(f"{path}: inter.broker.listener.name is {between}, and no listener of that name is there")
+        raise UsageError(f"{path}: inter.broker.listener.name is {between}, but there is no listener of that name")
     strange = sorted(set(advertised) - {each.name for each in listeners})
     if strange:
-        raise UsageError(f"{path}: advertised.listeners has {strange[0]}, and listeners has no such name")
+        raise UsageError(f"{path}: advertised.listeners has {strange[0]}, but listeners has no such name")
     node_id = _node_id(path, pairs)
     return NodePlan(
         node_id=node_id,
@@ -60,7 +60,7 @@ def _node_id(path: Path, pairs: Mapping[str, str]) -> int:
     text = pairs.get("node.id", pairs.get("broker.id", ""))
     if not re.fullmatch("[0-9]{1,10}", text):
         raise UsageError(
-            f"{path}: node.id is {text!r}, and has to be a whole number, 0 or more, that no other node has"
+            f"{path}: node.id is {text!r}, but must be an integer, 0 or more, that is unique among the nodes"
         )
     return int(text)
 
@@ -78,24 +78,26 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
         if protocol is None:
             raise UsageError(f"{path}: {key} has no protocol for listener {name}: add {name}:{PLAINTEXT}")
         if protocol != PLAINTEXT:
-            raise UsageError(f"{path}: listener {name} is to speak {protocol}, and kmirror speaks {PLAINTEXT} alone")
+            raise UsageError(f"{path}: listener {name} has protocol {protocol}, but kmirror supports {PLAINTEXT} only")
     between = pairs.get("security.inter.broker.protocol", PLAINTEXT)
     if between != PLAINTEXT:
-        raise UsageError(f"{path}: security.inter.broker.protocol is {between}, and kmirror speaks {PLAINTEXT} alone")
+        raise UsageError(f"{path}: security.inter.broker.protocol is {between}, but kmirror supports {PLAINTEXT} only")
 
 
 def _of_role(path: Path, found: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
     """Return the only listener of a role, or None if the node lacks the role; raise UsageError for more, or none."""
-    whose = "controller.listener.names names" if role == "controller" else "controller.listener.names does not name"
+    whose = "is in controller.listener.names" if role == "controller" else "is not in controller.listener.names"
     if role not in roles:
         if found:
-            raise UsageError(f"{path}: listeners has {found[0].name}, a {role}'s, and process.roles is {roles[0]}")
+            raise UsageError(
+                f"{path}: listeners has {found[0].name}, a listener of a {role}, but process.roles is {roles[0]}"
+            )
         return ()
     names = [each.name for each in found]
     if not found or len(set(names)) < len(names) or (role == "controller" and len(found) > 1):
         some = ", ".join(names) or "none"
-        least = "one listener" if role == "controller" else "one listener or more, each with a name of its own,"
-        raise UsageError(f"{path}: a {role} has {least} that {whose}, and here it has {some}")
+        least = "exactly one listener" if role == "controller" else "one or more listeners, each with its own name,"
+        raise UsageError(f"{path}: a {role} needs {least} that {whose}; found: {some}")
     return tuple(found)
 
 
@@ -105,16 +107,16 @@ def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: 
     named = [at for _, at in voters] or entries(pairs, _BOOTSTRAP)
     key = _VOTERS if voters else _BOOTSTRAP
     if len(named) > 1:
-        text = f"{path}: {key} names {len(named)} controllers, and kmirror has a quorum of one"
-        raise UsageError(f"{text}: name the one that is the cluster's controller")
+        text = f"{path}: {key} names {len(named)} controllers, but kmirror supports only a quorum of one"
+        raise UsageError(f"{text}: give the cluster's controller only")
     if voters and (voters[0][0] == str(node_id)) is not is_here:
-        what = "this node is a controller and not among them" if is_here else "this node is no controller"
+        what = "this node is a controller, but not in it" if is_here else "this node is not a controller"
         raise UsageError(f"{path}: {key} is {pairs[key]}, and {what} (node.id {node_id})")
     if is_here:
         return None
     if not named:
-        raise UsageError(f"{path}: neither {_BOOTSTRAP} nor {_VOTERS} says where the controller is")
+        raise UsageError(f"{path}: neither {_BOOTSTRAP} nor {_VOTERS} has the controller's address")
     parts = _ADDRESS.fullmatch(named[0])
     if parts is None or not 0 < int(parts["port"]) <= PORT_MAX:
-        raise UsageError(f"{path}: {key}: {named[0]!r} is no address, such as localhost:9093")
+        raise UsageError(f"{path}: {key}: {named[0]!r} is not an address, such as localhost:9093")
     return Endpoint(parts["host"], int(parts["port"]))

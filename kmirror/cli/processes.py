@@ -50,7 +50,7 @@ def _watched(found: Iterator[R]) -> Iterator[R]:
     try:
         yield from found
     except BrokenProcessPool:
-        text = "a process that worked for this one was killed, for want of memory perhaps: try fewer --jobs"
+        text = "a worker process was killed, possibly for lack of memory: try fewer --jobs"
         raise KmirrorError(text) from None
 
 

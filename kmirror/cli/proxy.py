@@ -199,7 +199,7 @@ def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
     if output == "json":
         click.echo(json.dumps({"asked": asked, "differing": differing}))
     else:
-        click.echo(f"{asked:,} requests asked again, {differing:,} answered with other errors")
+        click.echo(f"{asked:,} requests sent again, {differing:,} got other errors")
     return EXIT_DIFFERS if differing else 0
 
 

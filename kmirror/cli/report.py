@@ -38,7 +38,7 @@ def _show(results: Path, output: str) -> int:
         return 0
     file = Path(output)
     if file.suffix not in (".html", ".htm"):
-        raise UsageError(f"-o takes json, csv or a file that ends in .html, not {output!r}")
+        raise UsageError(f"-o must be json, csv or a file name that ends in .html, not {output!r}")
     try:
         from kmirror.report.sweep_page import sweep_page
     except ModuleNotFoundError as error:
@@ -55,4 +55,4 @@ def _show(results: Path, output: str) -> int:
 
 def _lacking(error: ModuleNotFoundError) -> UsageError:
     name = (error.name or "").partition(".")[0]
-    return UsageError(f"{name} is not installed: pip install 'kmirror[report]' brings it")
+    return UsageError(f"{name} is not installed: pip install 'kmirror[report]' installs it")

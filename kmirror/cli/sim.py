@@ -118,17 +118,17 @@ def command(
         if given and not is_spark:
             raise UsageError(f"{given[0]} needs --spark")
         if is_spark and jobs > 1:
-            raise UsageError("--spark has processes of its own: it takes no --jobs")
+            raise UsageError("--jobs cannot be used with --spark, which has its own processes")
         if is_spark and is_counting:
-            raise UsageError("--spark keeps no coverage: count it with --jobs")
+            raise UsageError("--coverage cannot be used with --spark: use --jobs")
         if plan_file is not None and (seed is not None or profile is not None or seeds > 1 or is_spark):
-            raise UsageError("--plan runs one plan: it takes no --seed, --seeds, --profile or --spark")
+            raise UsageError("--plan cannot be used with --seed, --seeds, --profile or --spark")
         for file in (save, html):
             check_target(file)
         plan, again = (None, "") if plan_file is None else (read_plan(plan_file), again_with(plan_file))
         name = PROFILE if profile is None else profile
         if plan is None and name not in profiles():
-            raise UsageError(f"there is no profile {name!r}: there are {', '.join(profiles())}")
+            raise UsageError(f"unknown profile {name!r}; available: {', '.join(profiles())}")
         options = HistoryOptions(
             seed_range(seed or 0, seeds), name, plan, again, jobs, output == "json", shrink_runs if is_shrinking else 0,
             save, html, is_counting,
@@ -141,7 +141,7 @@ def command(
 def seed_range(first: int, count: int) -> range:
     """Return the seeds of `count` histories; raise UsageError if they exceed SEED_MAX."""
     if first + count - 1 > SEED_MAX:
-        raise UsageError(f"seeds end at {SEED_MAX}")
+        raise UsageError(f"the largest seed is {SEED_MAX}")
     return range(first, first + count)
 
 
@@ -150,4 +150,4 @@ def check_target(file: Path | None) -> None:
     if file is not None and file.is_dir():
         raise UsageError(f"{file}: is a folder")
     if file is not None and not file.absolute().parent.is_dir():
-        raise UsageError(f"{file}: there is no folder {file.absolute().parent}")
+        raise UsageError(f"{file}: no folder {file.absolute().parent}")

@@ -49,7 +49,7 @@ def on_spark(
             click.echo(json.dumps(row))
     code = summarise(options, runner(), tally, time.monotonic() - began, is_interrupted, skipped)
     if is_interrupted:
-        complain(f"kmirror: interrupted; what is finished is kept in {location}, {GOES_ON}\n")
+        complain(f"kmirror: interrupted; finished results are kept in {location}, {GOES_ON}\n")
     elif not options.is_json:
-        click.echo(f"\nresults in {location}; what is there is not run again")
+        click.echo(f"\nresults in {location}; runs with results are not repeated")
     return code

@@ -89,7 +89,7 @@ class HistoryTally:
 
     @staticmethod
     def _before(skipped: int) -> str:
-        return f"{skipped} were there, the rest " if skipped else ""
+        return f"{skipped} from earlier runs, the rest " if skipped else ""
 
 
 def _most_first(item: tuple[str, Sequence[int]]) -> tuple[int, str]:

@@ -35,6 +35,6 @@ def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
     for text in confs:
         key, found, value = text.partition("=")
         if not found:
-            raise UsageError(f"--conf takes KEY=VALUE, not {text!r}")
+            raise UsageError(f"--conf must be KEY=VALUE, not {text!r}")
         pairs[key] = value
     return pairs

@@ -22,7 +22,7 @@ from kmirror.kernel.names import counted
 if TYPE_CHECKING:
     from kmirror.spark.sweep import SweepReport
 
-GOES_ON = "the same command goes on from there"
+GOES_ON = "the same command continues from there"
 
 
 @click.command("sweep", context_settings=CONTEXT)
@@ -74,7 +74,7 @@ def command(
             tables = _aggregates(spark, sweep, location, out.width)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"what is finished is kept in {location}, the same command goes on from there"
+            f"finished results are kept in {location}, the same command continues from there"
         ) from None
     for table in tables:
         out.print(table)
@@ -100,7 +100,7 @@ def _without_spark(sweep: Sweep, only: str | None) -> int:
         return 0
     found = [item for item in sweep.runs if item.run_id == only]
     if not found:
-        raise UsageError(f"the sweep has no run {only!r}; --list tells which it has")
+        raise UsageError(f"the sweep has no run {only!r}; --list shows its runs")
     row = execute(sweep.name, found[0])
     click.echo(json.dumps({name: value for name, value in row.items() if name != "options_json"}, default=str))
     return 0 if row["status"] == OK else 1
@@ -149,8 +149,8 @@ def _aggregates(spark: Any, sweep: Sweep, location: str, width: int) -> list[Tab
 def _told(report: SweepReport, location: str) -> str:
     done = sum(report.statuses.values())
     counts = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
-    text = f"{counted(report.total, 'run')}: {report.skipped} there before, {done} made now"
+    text = f"{counted(report.total, 'run')}: {report.skipped} from earlier runs, {done} new"
     text += f" ({counts})" if counts else ""
     if report.bad:
-        text += f"\nfailed or broken, --only RUN repeats one: {', '.join(report.bad[:10])}"
+        text += f"\nfailed or broken, repeat one with --only RUN: {', '.join(report.bad[:10])}"
     return f"{text}\nresults in {location}; kmirror report {location} -o report.html shows them"

@@ -13,5 +13,5 @@ def topic_matcher(pattern: str) -> Callable[[str], bool]:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
+        raise UsageError(f"--topic {pattern!r} is not a regular expression: {error}") from None
     return lambda name: name == pattern or compiled.fullmatch(name) is not None

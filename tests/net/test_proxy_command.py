@@ -87,7 +87,7 @@ def test_rules_a_record_and_a_summary(served: TcpCluster, tmp_path: Path) -> Non
     assert again.returncode == 4
     assert again.stdout.splitlines() == [
         f"{record}, line 2: Metadata v9: LEADER_NOT_AVAILABLE then, NONE now",
-        "3 requests asked again, 1 answered with other errors",
+        "3 requests sent again, 1 got other errors",
     ]
     lines = record.read_text().splitlines()
     record.write_text(f"{lines[0]}\n{lines[2]}\n")

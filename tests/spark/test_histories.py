@@ -92,5 +92,5 @@ def test_the_command_line_says_the_same_with_spark_and_without(tmp_path: Path) -
     again = sim(tmp_path, "--seeds", "3", "--no-shrink", *where)
     assert again.returncode == alone.returncode
     assert "3 histories of profile smoke, seeds 0 to 2" in again.stdout
-    assert "3 were there, the rest 0.00 a second" in again.stdout
-    assert f"results in {tmp_path / 'out'}; what is there is not run again" in again.stdout
+    assert "3 from earlier runs, the rest 0.00 a second" in again.stdout
+    assert f"results in {tmp_path / 'out'}; runs with results are not repeated" in again.stdout

@@ -210,7 +210,7 @@ def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -
     assert len(rows) == len({row["run_id"] for row in rows}) == 24
     assert {row["status"] for row in rows} == {"ok"}
     assert [row for row in rows if kept.get(row["run_id"], row) != row] == [], "nothing that was finished ran again"
-    assert "24 made now (24 ok)" in (tmp_path / "log").read_text("utf-8")
+    assert "24 new (24 ok)" in (tmp_path / "log").read_text("utf-8")
 
 
 def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) -> None:
@@ -281,7 +281,7 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
         os.killpg(process.pid, signal.SIGINT)  # Like a terminal: the workers get it too.
         assert process.wait(timeout=300) == 130
     told = (
-        f"kmirror: interrupted; what is finished is kept in {tmp_path / 'out'}, the same command goes on from there\n"
+        f"kmirror: interrupted; finished results are kept in {tmp_path / 'out'}, the same command continues from there\n"
     )
     assert (tmp_path / "log").read_text("utf-8") == told
     with (tmp_path / "log").open("wb") as log:
@@ -295,5 +295,5 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     found = digests(tmp_path)
     assert len(found) == 24 and kept <= found.keys()
-    again = int(done.stdout.partition(" there before")[0].rpartition(" ")[2])
+    again = int(done.stdout.partition(" from earlier runs")[0].rpartition(" ")[2])
     assert again >= len(kept)

@@ -92,7 +92,7 @@ def test_a_format_is_for_text(folder: Path) -> None:
     write_segment(folder, data(0))
     result = cat(folder, "-o", "json", "--format", "%o")
     assert isinstance(result.exception, UsageError)
-    assert "--format is for text" in str(result.exception)
+    assert "--format cannot be used with -o json" in str(result.exception)
 
 
 def test_a_record_without_a_timestamp_has_no_text_for_it(folder: Path) -> None:
@@ -228,7 +228,7 @@ def test_old_formats(folder: Path) -> None:
 
 def test_a_folder_that_is_no_partition_is_refused_with_advice(folder: Path, tmp_path: Path) -> None:
     write_segment(folder, data(0))
-    told = f"{tmp_path}: a log folder with some-topic: say which topic with --topic, or name {folder}"
+    told = f"{tmp_path}: a log folder with some-topic: select a topic with --topic, or give {folder}"
     assert str(cat(tmp_path).exception) == told
     assert "no such folder" in str(cat(tmp_path / "x-0").exception)
     assert "is not a folder" in str(cat(write_segment(folder, data(0))).exception)

@@ -70,22 +70,22 @@ def test_a_partition_that_is_there_twice_is_refused(top: Path, tmp_path_factory:
     other = tmp_path_factory.mktemp("replica")
     (other / "a-2").mkdir()
     write_segment(other / "a-2", batch_of(b"x"))
-    assert refusal(top, other, "-t", "a") == f"{top / 'a-2'} and {other / 'a-2'} are both a-2: name one of them"
+    assert refusal(top, other, "-t", "a") == f"{top / 'a-2'} and {other / 'a-2'} are both a-2: give only one of them"
     assert "are both a-2" in refusal(top / "a-2", top / "a-2")
     assert cat(top, other, "-t", "b").exit_code == 0
 
 
 def test_what_chooses_nothing_is_refused(top: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert refusal(top).startswith(f"{top}: a log folder with a, b: say which topic with --topic")
-    assert refusal(top, "-t", "orders") == f"{top}: no partition of topic orders there; it has a, b"
+    assert refusal(top).startswith(f"{top}: a log folder with a, b: select a topic with --topic")
+    assert refusal(top, "-t", "orders") == f"{top}: no partitions of topic orders; available topics: a, b"
     (top / "orders-0").mkdir()
-    assert refusal(top, "-t", "ordes").endswith("no partition of topic ordes there; did you mean orders?")
-    assert refusal(top, "-t", "a", "-t", "c").startswith(f"{top}: no partition of topic c there")
-    assert refusal(top, "-t", "a", "-p", "2", "-p", "3") == f"{top}: no partition 3 there; it has 0, 2, 10"
-    assert "a-2: no partition of topic b there; it has a" in refusal(top / "a-2", "-t", "b")
+    assert refusal(top, "-t", "ordes").endswith("no partitions of topic ordes; did you mean orders?")
+    assert refusal(top, "-t", "a", "-t", "c").startswith(f"{top}: no partitions of topic c;")
+    assert refusal(top, "-t", "a", "-p", "2", "-p", "3") == f"{top}: no partition 3; available: 0, 2, 10"
+    assert "a-2: no partitions of topic b; available topics: a" in refusal(top / "a-2", "-t", "b")
     empty = tmp_path_factory.mktemp("empty")
     (empty / "meta.properties").write_text("version=1\n")
-    assert refusal(empty, "-t", "a") == f"{empty}: a log folder without a partition"
+    assert refusal(empty, "-t", "a") == f"{empty}: a log folder without partitions"
     assert cat().exit_code == 2
 
 
@@ -145,8 +145,8 @@ def test_what_the_high_watermark_hides_is_told(top: Path) -> None:
     told = cat(top, "-t", "a", "-f", PLACE)
     assert (told.exit_code, told.stdout) == (0, "a-2@0 a-10@0 a-10@1 ")
     assert told.stderr.splitlines() == [
-        "kmirror: a-0: 2 records are not shown, at or above the high watermark 0; --to-end shows what is there",
-        "kmirror: a-2: 1 record is not shown, at or above the high watermark 1; --to-end shows what is there",
+        "kmirror: a-0: 2 records are not shown, at or above the high watermark 0; --to-end prints them",
+        "kmirror: a-2: 1 record is not shown, at or above the high watermark 1; --to-end prints them",
     ]
     assert cat(top, "-t", "a", "-o", "json").stderr == told.stderr
 

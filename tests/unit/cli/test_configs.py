@@ -90,7 +90,7 @@ def test_entities_that_are_not_there(stage: Stage) -> None:
         code, out, err = stage.run(f"--broker 77 {action}")
         assert (code, out) == (1, "")
         assert err.endswith(
-            " : broker 77 is not up, and nobody else tells or alters its configs; brokers that are: 1, 2\n"
+            " : broker 77 is not running, and only it can describe or alter its configs; running brokers: 1, 2\n"
         )
 
 

@@ -64,7 +64,7 @@ def test_a_response_needs_its_api_and_version(kmirror: Run) -> None:
     assert shown["body"]["responses"][0]["partitions"][0]["records"] == "YWJj"
     assert kmirror("decode", "--response", frame)[::2] == (
         1,
-        "kmirror: a response does not tell what it answers: say --api and --version\n",
+        "kmirror: a response does not contain its API and version: give --api and --version\n",
     )
 
 
@@ -112,7 +112,7 @@ def test_unknown_tags_and_trailing_bytes_are_reported(kmirror: Run) -> None:
     assert code == 1
     assert json.loads(out)["rackId"] == ""
     assert err.splitlines() == [
-        "message: JSON does not show unknown tagged fields; --bytes does",
+        "message: JSON does not contain unknown tagged fields; use --bytes to print them",
         f"4 bytes after the message, from byte {len(raw) - 4} on",
     ]
     code, out, err = kmirror("decode", "--bytes", "--api", "fetch", "--version", "17", raw.hex())
@@ -141,15 +141,15 @@ def test_lenient_shows_what_strict_refuses(kmirror: Run) -> None:
 
 
 WRONG = [
-    (("decode", "--api", "fetch", "00"), "say --version"),
+    (("decode", "--api", "fetch", "00"), "give --version"),
     (("decode", "--api", "nothing", "--version", "1", "00"), "no API is named 'nothing'"),
     (("decode", "--message", "Nothing", "--version", "1", "00"), "no message is named 'Nothing'"),
     (("decode", "--message", "FetchRequest", "--version", "3", "00"), "FetchRequest has no version 3"),
-    (("decode", "--request", "--response", "00"), "exclude each other"),
-    (("decode", "00"), "a request begins with 4 bytes"),
+    (("decode", "--request", "--response", "00"), "cannot be used together"),
+    (("decode", "00"), "a request starts with 4 bytes"),
     (("decode", "7fff0000"), "no API has the key 32767"),
-    (("decode", "no such file"), "'no such file' is neither hex nor a file"),
-    (("decode", "00" * 3000 + "0"), "is neither hex nor a file"),
+    (("decode", "no such file"), "'no such file' is neither hex nor a readable file"),
+    (("decode", "00" * 3000 + "0"), "is neither hex nor a readable file"),
 ]
 
 
@@ -177,7 +177,7 @@ def test_apis(kmirror: Run) -> None:
     created = kmirror("apis", "CreateMirror")[1].splitlines()[1]
     assert " ".join(created.split()) == "94 CreateMirror - 0* 0+ 0 0"
     for options in ((), ("-o", "json")):
-        told = "kmirror: no API's name holds nothing or none; without a name all are shown\n"
+        told = "kmirror: no API's name contains nothing or none; without a name, all are shown\n"
         assert kmirror("apis", "nothing", "none", *options) == (1, "", told)
     rows = [json.loads(line) for line in kmirror("apis", "-o", "json", "mirror")[1].splitlines()]
     keys = mirroring_keys(SCHEMAS)
@@ -193,7 +193,7 @@ def test_apis(kmirror: Run) -> None:
 
 def test_a_mistyped_name_is_answered_with_those_that_are_near(kmirror: Run) -> None:
     for arguments, told in (
-        (("apis", "fecth"), "no API's name holds fecth; did you mean Fetch?"),
+        (("apis", "fecth"), "no API's name contains fecth; did you mean Fetch?"),
         (("decode", "--api", "creat-topics", "--version", "1", "00"), "'creat-topics'; did you mean CreateTopics?"),
         (("decode", "--message", "fetchrequest", "--version", "1", "00"), "'fetchrequest'; did you mean FetchRequest?"),
         (("decode", "--message", "TopicRecrod", "--version", "1", "00"), "did you mean TopicRecord"),

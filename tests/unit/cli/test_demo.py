@@ -109,7 +109,7 @@ def test_a_corrupt_segment_is_named_and_the_folder_stays_as_it_is(folder: Path) 
     assert segment.name in result.stderr and "position 0" in result.stderr and "offset 0" in result.stderr
     assert "CRC" in result.stderr or "checksum" in result.stderr
     assert result.stderr.endswith(
-        "; copy the folder again from a broker that was shut down cleanly, or choose other topics\n"
+        "; copy the folder again after a clean shutdown of the broker, or select other topics\n"
     )
     assert "Traceback" not in result.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

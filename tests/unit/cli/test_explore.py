@@ -19,7 +19,7 @@ def run(*words: str) -> Result:
 def test_a_scope_that_is_exhausted_ends_with_0() -> None:
     result = run("--scope", "tiny")
     assert result.return_value == 0, result.exception
-    assert "exhausted" in result.stdout
+    assert "complete" in result.stdout
     assert "states a second" in result.stdout
     assert "replicas 1+1" in result.stdout
 
@@ -30,16 +30,16 @@ def test_a_counter_example_is_printed_and_the_exit_code_is_4() -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith("  1. ")
     assert sum("B1  leader ISR" in line for line in lines) == 9
-    assert "9 steps, none is shorter" in result.stdout
-    assert "exhausted" not in result.stdout
+    assert "9 steps, the shortest one" in result.stdout
+    assert "complete" not in result.stdout
 
 
 @pytest.mark.parametrize("bound", [("--max-states", "5000"), ("--max-seconds", "0")])
 def test_a_bound_ends_with_5_and_claims_nothing(bound: tuple[str, str]) -> None:
     result = run("--scope", "elections", *bound)
     assert result.return_value == 5
-    assert "no answer" in result.stdout
-    assert "exhausted" not in result.stdout
+    assert "undecided" in result.stdout
+    assert "complete" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_metadata_is_asked_for_by_cluster_and_not_by_partition(stage: Stage, mon
     assert counts[0] == counts[1], "of one partition, and of two"
 
 
-SAID = "orders-0: offsets 2 to 4 would go (3 records, 1 batch, {size} bytes, 1 key, 1 tombstone): {why}"
+SAID = "orders-0: offsets 2 to 4 would be removed (3 records, 1 batch, {size} bytes, 1 key, 1 tombstone): {why}"
 
 
 def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) -> None:
@@ -251,8 +251,14 @@ def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) ->
         "  offset 3 key k tombstone",
         "  offset 4 no key value of 0 bytes",
     ]
-    assert lines[4:] == ["quiet-0: nothing would go", f"3 records, {size} bytes would go, of 1 of 2 partitions"]
-    assert stage.live("--topic", "qui.*") == (0, ["quiet-0: nothing would go", "nothing would go, of 0 of 1 partition"])
+    assert lines[4:] == [
+        "quiet-0: no records would be removed",
+        f"3 records, {size} bytes would be removed from 1 of 2 partitions",
+    ]
+    assert stage.live("--topic", "qui.*") == (
+        0,
+        ["quiet-0: no records would be removed", "no records would be removed (1 partition checked)"],
+    )
     as_json = [json.loads(line) for line in stage.live("--records", "-o", "json")[1]]
     assert as_json[0] == {
         "type": "partition",
@@ -325,7 +331,7 @@ def test_what_would_wait_is_told(tmp_path: Path) -> None:
             1,
             [
                 "orders-0: would wait: the source still mirrors it from here (MIRRORING): fail over there first",
-                "nothing would go, of 0 of 1 partition; 1 partition would wait",
+                "no records would be removed (1 partition checked); 1 partition would wait",
             ],
         )
         row = json.loads(run(*words, "-o", "json")[1][0])
@@ -357,11 +363,16 @@ def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
         back.fail_over()
         words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "dr"]
         code, (line, _) = run(*words)
-        assert (code, line.partition(" (")[0]) == (1, "orders-0: offsets 1 to 1 would go"), "its own producer reset"
+        assert (code, line.partition(" (")[0]) == (1, "orders-0: offsets 1 to 1 would be removed"), (
+            "its own producer reset"
+        )
         a.produce("orders", 0, [b"only here"])
         waits = (
             1,
-            [f"orders-0: would wait: {ONLY_COPY}", "nothing would go, of 0 of 1 partition; 1 partition would wait"],
+            [
+                f"orders-0: would wait: {ONLY_COPY}",
+                "no records would be removed (1 partition checked); 1 partition would wait",
+            ],
         )
         assert run(*words) == waits
     assert run(*map(str, folders), "--mirror", "dr") == waits
@@ -370,7 +381,7 @@ def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "code", "line"),
     [
-        (2, 0, "nothing would go"),
+        (2, 0, "no records would be removed"),
         (99, 2, "would wait: the source's mirror of it from here is not STOPPED yet (STOPPING): ask again"),
     ],
 )
@@ -453,8 +464,8 @@ def test_a_mirror_that_neither_side_has_is_refused(stage: Stage, capsys: pytest.
     [
         (["--mirror", "m"], "give --bootstrap-server and --source, or two log folders"),
         (["--mirror", "m", "a"], "give two log folders"),
-        (["--mirror", "m", "a", "b", "--source", ":1"], "and not both"),
-        (["--mirror", "m", "--topic", "(", "a", "b"], "is no regular expression"),
+        (["--mirror", "m", "a", "b", "--source", ":1"], "give either two log folders, or"),
+        (["--mirror", "m", "--topic", "(", "a", "b"], "is not a regular expression"),
         (["--mirror", "m", "--source", "x", "--bootstrap-server", ":1"], "'x' is no server"),
     ],
 )

@@ -80,7 +80,7 @@ def test_eligible_leader_replicas_are_turned_on_and_off() -> None:
 
 def test_a_node_that_is_not_there() -> None:
     with TcpCluster(brokers=1) as cluster:
-        assert run(cluster, "describe", "--node-id", "7") == (1, "", "node 7 is not up; brokers that are: 1\n")
+        assert run(cluster, "describe", "--node-id", "7") == (1, "", "node 7 is not running; running brokers: 1\n")
 
 
 @pytest.mark.parametrize(

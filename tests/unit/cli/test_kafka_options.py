@@ -61,9 +61,9 @@ def test_words_that_are_refused(words: str, reason: str) -> None:
 
 def test_values_are_judged_when_they_are_asked_for() -> None:
     given = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
-    with pytest.raises(UsageError, match=r"^--size was given 2 times, and takes one value$"):
+    with pytest.raises(UsageError, match=r"^--size was given 2 times, but takes one value$"):
         given.number("size", 5)
-    with pytest.raises(UsageError, match=r"^--kind takes a number of 32 bits, not '9223372036854775808'$"):
+    with pytest.raises(UsageError, match=r"^--kind must be a 32-bit number, not '9223372036854775808'$"):
         given.number("kind", 5)
     with pytest.raises(UsageError, match=r"^--output is one of text, json, not 'xml'$"):
         given.one_of("output", "text", "json")

@@ -50,7 +50,7 @@ ROWS = {
     "n" * 31: described(MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)),
 }
 ROWS["my-mirror"].warnings["it burns"] = None
-NOT_THERE = "the topic is not there yet, or you may not describe it"
+NOT_THERE = "the topic does not exist yet, or you are not authorized to describe it"
 
 
 def test_the_table_of_mirrors() -> None:
@@ -270,11 +270,11 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     client = f"--command-config {tmp_path / 'client'}"
     code, out, err = stage.run(f"--add --topic f.* --mirror away {client}")
     assert (code, out) == (1, "")
-    assert "the source does not answer" in err
-    assert "give --mirror-config, or name one topic in full" in err
+    assert "the source does not respond" in err
+    assert "give --mirror-config, or one topic's full name" in err
     code, out, err = stage.run(f"--add --topic fresh --mirror away {client}")
     assert (code, out) == (0, "Added 1 topic(s) to mirror away: [fresh]\n")
-    assert "the topic is added without its id" in err
+    assert "the topic is added without the source's topic id" in err
     parts = stage.destination.broker(1).parts.components
     (sources,) = (part.context.sources for part in parts if isinstance(part, MirrorComponent))
     stage.destination.until(lambda: "away" in sources and sources["away"].is_silent)
@@ -289,7 +289,7 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     assert row["mirror_reason"].startswith("no answer from the source at ")
     code, out, err = stage.run("--pause --topic fres. --mirror away")
     assert (code, out) == (0, "Paused mirroring for 0 topic(s) in mirror away: []\n")
-    assert err == "1 topic of mirror away cannot be matched, for no leader describes it: name it in full\n"
+    assert err == "1 topic of mirror away cannot be matched because it has no leader: give its full name\n"
     assert stage.run("--remove --topic fres. --mirror away") == (
         0,
         "Removed 1 topic(s) from mirror away: [fresh]\n",
@@ -344,13 +344,16 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server :1 --pause --mirror m", "--topic must be specified when pausing topic(s) of a mirror"),
         ("--bootstrap-server :1 --list --topic t", "--topic is for --add and --remove and --pause and --resume"),
         ("--bootstrap-server :1 --describe --all-topics", "--all-topics is for --add and --remove and --pause"),
-        ("--bootstrap-server :1 --remove --mirror m --topic t --all-topics", "--all-topics takes the place of --topic"),
+        (
+            "--bootstrap-server :1 --remove --mirror m --topic t --all-topics",
+            "--all-topics and --topic cannot be used together",
+        ),
         ("--bootstrap-server :1 --create --mirror m --mirror-config /no/such", "cannot read /no/such: No such file"),
-        ("--bootstrap-server :1 --describe --watch 0", "--watch takes a number of seconds from 0.1 on, not '0'"),
+        ("--bootstrap-server :1 --describe --watch 0", "--watch takes a number of seconds, at least 0.1, not '0'"),
         ("--bootstrap-server :1 --add --mirror m --topic t --replication-factor 0", "a number from 1 to 32767, not 0"),
-        ("--bootstrap-server :1 --describe --topic (", "--topic '(' is no regular expression"),
+        ("--bootstrap-server :1 --describe --topic (", "--topic '(' is not a regular expression"),
         ("--bootstrap-server :1 --describe --all", "there is no option --all"),
-        ("--bootstrap-server :1 --remove --mirror m --topic a b", "'b' belongs to no option; quote a pattern"),
+        ("--bootstrap-server :1 --remove --mirror m --topic a b", "'b' does not belong to an option; quote patterns"),
     ],
 )
 def test_a_command_line_that_is_refused(words: str, text: str) -> None:
@@ -362,7 +365,7 @@ def test_a_command_line_that_is_refused(words: str, text: str) -> None:
 def test_the_configs_of_the_client() -> None:
     given = {"request.timeout.ms": "5000", "default.api.timeout.ms": " 7000 ", "client.id": "me"}
     assert client_of(given).configs == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
-    with pytest.raises(UsageError, match=r"request\.timeout\.ms is a number of milliseconds, not '5s'"):
+    with pytest.raises(UsageError, match=r"request\.timeout\.ms must be a number of milliseconds, not '5s'"):
         client_of({"request.timeout.ms": "5s"})
     with pytest.raises(UsageError, match=r"sasl\.mechanism is not set"):
         client_of({"security.protocol": "SASL_SSL"})

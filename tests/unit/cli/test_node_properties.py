@@ -102,43 +102,58 @@ def test_names_are_mapped_to_protocols() -> None:
 @pytest.mark.parametrize(
     ("base", "changed", "reason"),
     [
-        (BROKER, {"process.roles": "broker,observer"}, "may be broker, controller, or both"),
-        (BROKER, {"process.roles": "broker,broker"}, "may be broker, controller, or both"),
-        (BROKER, {"node.id": ""}, "node.id is '', and has to be a whole number"),
+        (BROKER, {"process.roles": "broker,observer"}, "must be broker, controller, or both"),
+        (BROKER, {"process.roles": "broker,broker"}, "must be broker, controller, or both"),
+        (BROKER, {"node.id": ""}, "node.id is '', but must be an integer"),
         (BROKER, {"node.id": "-1"}, "node.id is '-1'"),
         (BROKER, {"controller.listener.names": ""}, "controller.listener.names is not set"),
-        (BROKER, {"controller.quorum.bootstrap.servers": ""}, "says where the controller is"),
+        (BROKER, {"controller.quorum.bootstrap.servers": ""}, "has the controller's address"),
         (
             BROKER,
             {"controller.quorum.bootstrap.servers": "a:1,b:2,c:3"},
-            "names 3 controllers, and kmirror has",
+            "names 3 controllers, but kmirror supports",
         ),
-        (BROKER, {"controller.quorum.bootstrap.servers": "kafka-1"}, "'kafka-1' is no address, such as localhost:9093"),
-        (BROKER, {"controller.quorum.bootstrap.servers": "kafka-1:0"}, "is no address"),
-        (BROKER, {"controller.quorum.voters": "2@kafka-2:9093"}, "this node is no controller"),
-        (CONTROLLER, {"controller.quorum.voters": "3@kafka-3:9093"}, "this node is a controller and not among them"),
-        (CONTROLLER, {"controller.quorum.voters": "1@a:1,2@b:2,3@c:3"}, "kmirror has a quorum of one"),
+        (
+            BROKER,
+            {"controller.quorum.bootstrap.servers": "kafka-1"},
+            "'kafka-1' is not an address, such as localhost:9093",
+        ),
+        (BROKER, {"controller.quorum.bootstrap.servers": "kafka-1:0"}, "is not an address"),
+        (BROKER, {"controller.quorum.voters": "2@kafka-2:9093"}, "this node is not a controller"),
+        (CONTROLLER, {"controller.quorum.voters": "3@kafka-3:9093"}, "this node is a controller, but not in it"),
+        (CONTROLLER, {"controller.quorum.voters": "1@a:1,2@b:2,3@c:3"}, "kmirror supports only a quorum of one"),
         (
             BROKER,
             {"listeners": "PLAINTEXT://:9092,CONTROLLER://:9093"},
-            "CONTROLLER, a controller's, and",
+            "CONTROLLER, a listener of a controller, but",
         ),
-        (CONTROLLER, {"listeners": "PLAINTEXT://:9092"}, "PLAINTEXT, a broker's, and process.roles is controller"),
-        (CONTROLLER, {"listeners": ""}, "here it has none"),
-        (BOTH, {"listeners": "PLAINTEXT://:9092"}, "here it has none"),
+        (
+            CONTROLLER,
+            {"listeners": "PLAINTEXT://:9092"},
+            "PLAINTEXT, a listener of a broker, but process.roles is controller",
+        ),
+        (CONTROLLER, {"listeners": ""}, "found: none"),
+        (BOTH, {"listeners": "PLAINTEXT://:9092"}, "found: none"),
+        (BROKER, {"listeners": "PLAINTEXT://:9092,SSL://:9094"}, "listener SSL has protocol SSL, but kmirror supports"),
+        (
+            BROKER,
+            {"listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT"},
+            "has protocol SASL_SSL",
+        ),
+        (CONTROLLER, {"listeners": "PLAINTEXT://:9092"}, "PLAINTEXT, a listener of a broker, but process.roles is"),
+        (CONTROLLER, {"listeners": ""}, "found: none"),
+        (BOTH, {"listeners": "PLAINTEXT://:9092"}, "found: none"),
         (
             CONTROLLER,
             {"listeners": "CONTROLLER://:1,SECOND://:2", "controller.listener.names": "CONTROLLER,SECOND"},
-            "a controller has one listener",
+            "a controller needs exactly one listener",
         ),
-        (BROKER, {"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "each with a name of its own"),
-        (BROKER, {"listeners": "PLAINTEXT://:9092,SSL://:9094"}, "listener SSL is to speak SSL, and kmirror speaks"),
-        (BROKER, {"listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT"}, "to speak SASL_SSL"),
+        (BROKER, {"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "each with its own name"),
         (BROKER, {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"}, "no protocol for listener CONTROLLER"),
         (BROKER, {"security.inter.broker.protocol": "SSL"}, "security.inter.broker.protocol is SSL"),
-        (BROKER, {"inter.broker.listener.name": "INTERNAL"}, "is INTERNAL, and no listener"),
-        (BROKER, {"advertised.listeners": "OTHER://a:1"}, "has OTHER, and listeners has no such name"),
-        (BROKER, {"listeners": "PLAINTEXT://:99999"}, "is no listener, such as"),
+        (BROKER, {"inter.broker.listener.name": "INTERNAL"}, "is INTERNAL, but there is no listener of that name"),
+        (BROKER, {"advertised.listeners": "OTHER://a:1"}, "has OTHER, but listeners has no such name"),
+        (BROKER, {"listeners": "PLAINTEXT://:99999"}, "is not a listener, such as"),
     ],
 )
 def test_what_cannot_be_is_refused(base: Mapping[str, str], changed: Mapping[str, str], reason: str) -> None:
@@ -193,4 +208,4 @@ def test_roles_make_a_node_unless_a_whole_cluster_is_asked_for(
 
 
 def test_a_cluster_id_is_one_that_kafka_would_draw() -> None:
-    assert "an id has letters, digits, - and _" in refused("--cluster-id", "a b")
+    assert "a cluster id has letters, digits, - and _" in refused("--cluster-id", "a b")

@@ -99,5 +99,5 @@ def test_journals_that_are_there_stay(tmp_path: Path) -> None:
         files.open("a")(b"x")
         files.close()
         assert sorted(path.name for path in tmp_path.iterdir()) == expected
-    with pytest.raises(UsageError, match="no journal can be written to"):
+    with pytest.raises(UsageError, match="cannot write journals to"):
         JournalFiles(tmp_path / "a.1.journal" / "inside")

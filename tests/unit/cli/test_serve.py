@@ -65,7 +65,7 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
             assert wire.is_closed()
         out, err = process.communicate(timeout=WITHIN_S)
         assert (process.returncode, out) == (0, "")
-        assert err == "kmirror: stopping; a second signal ends at once\n"
+        assert err == "kmirror: stopping; a second signal stops immediately\n"
 
 
 def test_json_names_the_brokers_and_the_cluster() -> None:
@@ -161,7 +161,7 @@ def test_a_controllers_listener_is_not_the_brokers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("listener", ["localhost:9092", "PLAINTEXT://localhost", "PLAINTEXT//:1"])
 def test_a_listener_that_is_none_is_named(tmp_path: Path, listener: str) -> None:
-    with pytest.raises(UsageError, match="is no listener, such as PLAINTEXT://localhost:9092"):
+    with pytest.raises(UsageError, match="is not a listener, such as PLAINTEXT://localhost:9092"):
         read_properties(write(tmp_path, f"listeners={listener}"))
 
 
@@ -229,5 +229,5 @@ def test_what_a_node_waits_for_is_told_once_when_it_is_long(capsys: pytest.Captu
 def test_the_controller_tells_of_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     fact = BrokerRefused(2, "theirs", "ours")
     tell("controller-100", Note(str(fact), fact))
-    told = "controller-100 refuses a broker: broker 2 is of cluster theirs, and this is cluster ours"
+    told = "controller-100 rejects a broker: broker 2 is of cluster theirs, and this is cluster ours"
     assert capsys.readouterr().err == f"kmirror: {told}\n"

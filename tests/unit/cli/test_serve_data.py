@@ -116,11 +116,11 @@ def test_mirroring_is_not_turned_off_by_a_start(clusters: list[TcpCluster], tmp_
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
-    assert "--memory keeps nothing" in refused("--memory", "--data", str(tmp_path))
+    assert "--memory and --data cannot be used together" in refused("--memory", "--data", str(tmp_path))
     twice = properties(tmp_path, f"log.dirs={tmp_path}/a, {tmp_path}/./a")
     assert "Duplicate log directory found" in refused("--config", twice)
-    assert "what can be set is mirror.version=0" in refused("--feature", "mirror.version=2")
-    assert "what can be set is mirror.version=0" in refused("--feature", "metadata.version=30")
+    assert "settable features are mirror.version=0" in refused("--feature", "mirror.version=2")
+    assert "settable features are mirror.version=0" in refused("--feature", "metadata.version=30")
     (tmp_path / "file").write_text("")
     assert "is not a folder" in refused("--data", str(tmp_path / "file"))
 

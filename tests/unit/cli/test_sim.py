@@ -88,7 +88,7 @@ def test_coverage_is_a_table_over_all_histories_and_a_field_of_each(sim: Any, jo
 
 def test_coverage_is_not_kept_by_spark(sim: Any) -> None:
     told = sim("--spark", "--coverage")
-    assert (told.code, told.err) == (2, "kmirror: --spark keeps no coverage: count it with --jobs\n")
+    assert (told.code, told.err) == (2, "kmirror: --coverage cannot be used with --spark: use --jobs\n")
 
 
 def test_json_is_one_object_with_the_promised_fields_and_nothing_else(sim: Any) -> None:
@@ -169,20 +169,20 @@ def test_a_file_that_holds_no_plan_is_one_clear_line_and_exit_code_2(
     [
         (["--plan", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
         (["--plan", "/"], "/: cannot be read: Is a directory"),
-        (["--profile", "ful"], "there is no profile 'ful': there are full, clean, mixed"),
-        (["--plan", "x", "--seed", "3"], "--plan runs one plan: it takes no --seed"),
-        (["--plan", "x", "--profile", "full"], "--plan runs one plan"),
-        (["--plan", "x", "--seeds", "2"], "--plan runs one plan"),
-        (["--plan", "x", "--spark"], "--plan runs one plan"),
+        (["--profile", "ful"], "unknown profile 'ful'; available: full, clean, mixed"),
+        (["--plan", "x", "--seed", "3"], "--plan cannot be used with --seed"),
+        (["--plan", "x", "--profile", "full"], "--plan cannot be used with"),
+        (["--plan", "x", "--seeds", "2"], "--plan cannot be used with"),
+        (["--plan", "x", "--spark"], "--plan cannot be used with"),
         (["--results", "x"], "--results needs --spark"),
         (["--master", "local[2]"], "--master needs --spark"),
         (["--conf", "a=b"], "--conf needs --spark"),
-        (["--spark", "--jobs", "2"], "--spark has processes of its own: it takes no --jobs"),
+        (["--spark", "--jobs", "2"], "--jobs cannot be used with --spark, which has its own processes"),
         (["--spark", "--master", "local", "--remote", "sc://x"], "a session has a master or a remote, not both"),
-        (["--save", "/no/such/folder/p.json"], "/no/such/folder/p.json: there is no folder /no/such/folder"),
-        (["--html", "/no/such/folder/p.html"], "/no/such/folder/p.html: there is no folder /no/such/folder"),
+        (["--save", "/no/such/folder/p.json"], "/no/such/folder/p.json: no folder /no/such/folder"),
+        (["--html", "/no/such/folder/p.html"], "/no/such/folder/p.html: no folder /no/such/folder"),
         (["--save", "/"], "/: is a folder"),
-        (["--seed", str((1 << 64) - 1), "--seeds", "2"], "seeds end at 18446744073709551615"),
+        (["--seed", str((1 << 64) - 1), "--seeds", "2"], "the largest seed is 18446744073709551615"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )

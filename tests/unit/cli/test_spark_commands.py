@@ -74,8 +74,8 @@ def test_damaged_results_are_told_first(kmirror: Run, file: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["sweep", "FILE", "-o", "DIR"], "what is finished is kept in DIR, the same command goes on from there"),
-        (["sim", "--spark", "--seeds=2", "--profile=smoke", "--results", "DIR"], "what is finished is kept in DIR"),
+        (["sweep", "FILE", "-o", "DIR"], "finished results are kept in DIR, the same command continues from there"),
+        (["sim", "--spark", "--seeds=2", "--profile=smoke", "--results", "DIR"], "finished results are kept in DIR"),
         (["spark-verify", "DIR", "DIR"], ""),
     ],
     ids=["sweep", "sim", "spark-verify"],
