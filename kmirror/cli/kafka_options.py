@@ -82,7 +82,7 @@ class ParsedOptions:
         """Return the option's value, by default the first choice; raise UsageError for another text."""
         text = self.text(name, choices[0])
         if text not in choices:
-            raise UsageError(f"--{name} is one of {', '.join(choices)}, not {text!r}")
+            raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {text!r}")
         return text
 
 

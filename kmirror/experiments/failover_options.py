@@ -75,13 +75,13 @@ class ExperimentOptions:
         """Return the error in these options, or None."""
         for name, choices in (("codec", CODECS), ("failure", FAILURES), ("fault", FAULTS)):
             if getattr(self, name) not in choices:
-                return f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"
+                return f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}"
         for name, (least, most) in BOUNDS.items():
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
-                return f"{name} is a whole number from {least} to {most}, not {value!r}"
+                return f"{name} must be an integer from {least} to {most}, not {value!r}"
         if self.fault != "none" and self.brokers < 2:
-            return f"fault {self.fault!r} kills a broker for a while: brokers has to be 2 or more"
+            return f"fault {self.fault!r} kills a broker for a while: brokers must be 2 or more"
         return None
 
 

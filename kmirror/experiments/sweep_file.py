@@ -78,11 +78,11 @@ def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
             raise UsageError(f"{both[0]} is given twice")
     for option, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise UsageError(f"[grid] {option} is a list of values, not {values!r}")
+            raise UsageError(f"[grid] {option} must be a list of values, not {values!r}")
     seeds = _seeds(table.get("seeds", 1), fixed, grid, drawn)
     draws = table.get("draws", 1)
     if type(draws) is not int or draws < 1:
-        raise UsageError(f"draws is a whole number from 1 on, not {draws!r}")
+        raise UsageError(f"draws must be an integer, at least 1, not {draws!r}")
     total = math.prod(len(values) for values in grid.values()) * (draws if drawn else 1) * len(seeds)
     if total > RUNS_MAX:
         raise UsageError(f"that is {total} runs, and {RUNS_MAX} are the most")

@@ -218,7 +218,7 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     for name, value in step.args.items():
         limits = LIMITS.get((step.action, name)) or NUMBERS.get(name)
         if limits is not None and (type(value) is not int or not limits[0] <= value <= limits[1]):
-            return f"{name} is a whole number from {limits[0]} to {limits[1]}, not {value!r}"
+            return f"{name} must be an integer from {limits[0]} to {limits[1]}, not {value!r}"
     if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
         return wrong
     for name in ("cluster", "source", "destination"):

@@ -172,7 +172,7 @@ def problem_with_trap(args: Args) -> str | None:
     if victim.startswith("source_") and "source" not in args:
         return f"a trap for the {victim} needs source"
     if victim.removeprefix("source_") not in ROLES:
-        return f"a victim is one of {', '.join(ROLES)}, here or with source_ in front, not {victim!r}"
+        return f"a victim must be one of {', '.join(ROLES)}, here or with source_ in front, not {victim!r}"
     return None
 
 

@@ -36,15 +36,15 @@ def _is_mapping_to(*kinds: type) -> Callable[[object], bool]:
 
 # Annotation of a field to its check and the name of the expected type.
 TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "int": (_is_int, "a whole number"),
+    "int": (_is_int, "an integer"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "str": (lambda value: isinstance(value, str), "a text"),
+    "str": (lambda value: isinstance(value, str), "a string"),
     "tuple[str, ...]": (
-        lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value), "a list of texts",
+        lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value), "a list of strings",
     ),
-    "Mapping[str, str]": (_is_mapping_to(str), "an object of texts"),
-    "Mapping[str, int]": (_is_mapping_to(int), "an object of whole numbers"),
-    "Mapping[str, Value]": (_is_mapping_to(str, int, bool), "an object of texts, whole numbers and booleans"),
+    "Mapping[str, str]": (_is_mapping_to(str), "an object of strings"),
+    "Mapping[str, int]": (_is_mapping_to(int), "an object of integers"),
+    "Mapping[str, Value]": (_is_mapping_to(str, int, bool), "an object of strings, integers and booleans"),
 }  # fmt: skip
 
 
@@ -63,9 +63,9 @@ def _types(where: str, row: Any) -> str:
         is_right, told = TYPES.get(str(field.type), (None, ""))
         value = getattr(row, field.name)
         if is_right is not None and not is_right(value):
-            return f"{where}: {field.name} is {told}, not {value!r}"
+            return f"{where}: {field.name} must be {told}, not {value!r}"
         if field.type == "int" and value < 0:
-            return f"{where}: {field.name} is not below 0, as {value} is"
+            return f"{where}: {field.name} must be 0 or more, not {value}"
     return ""
 
 

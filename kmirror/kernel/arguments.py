@@ -21,7 +21,7 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
     """Return an int between both bounds (inclusive); a bool is not accepted."""
     if type(value) is bool or not isinstance(value, int) or value < least or (most is not None and value > most):
         span = f"from {least} on" if most is None else f"from {least} to {most}"
-        raise UsageError(f"{name} is a whole number {span}, not {shown(value)}")
+        raise UsageError(f"{name} must be an integer {span}, not {shown(value)}")
     return value
 
 
@@ -37,7 +37,7 @@ def milliseconds(name: str, value: object) -> float:
 
 def _span(name: str, value: object, unit: str) -> float:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise UsageError(f"{name} is a number of {unit}, 0 or more, not {shown(value)}")
+        raise UsageError(f"{name} must be a number of {unit}, 0 or more, not {shown(value)}")
     return value
 
 
@@ -45,7 +45,7 @@ def text(name: str, value: object) -> str:
     """Return a str."""
     if not isinstance(value, str):
         hint = f"; {value.decode('ascii', 'replace')!r} is text" if isinstance(value, bytes) else ""
-        raise UsageError(f"{name} is a text, not {shown(value)}{hint}")
+        raise UsageError(f"{name} must be a string, not {shown(value)}{hint}")
     return value
 
 
@@ -53,21 +53,21 @@ def member(name: str, value: object, kind: type[E]) -> E:
     """Return a member of an enum; its name or value is not accepted."""
     if not isinstance(value, kind):
         known = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
-        raise UsageError(f"{name} is one of {known}, not {shown(value)}")
+        raise UsageError(f"{name} must be one of {known}, not {shown(value)}")
     return value
 
 
 def instance(name: str, value: object, kind: type[T], hint: str = "") -> T:
     """Return an instance of a class; `hint` is appended to the error text."""
     if not isinstance(value, kind):
-        raise UsageError(f"{name} is a {kind.__name__}, not {shown(value)}{hint and f'; {hint}'}")
+        raise UsageError(f"{name} must be a {kind.__name__}, not {shown(value)}{hint and f'; {hint}'}")
     return value
 
 
 def callback(name: str, value: object) -> None:
     """Reject a value that is not callable."""
     if not callable(value):
-        raise UsageError(f"{name} is a function to call, not {shown(value)}")
+        raise UsageError(f"{name} must be callable, not {shown(value)}")
 
 
 def configs(values: object) -> dict[str, str]:
@@ -75,7 +75,7 @@ def configs(values: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in changes(values).items():
         if value is None:
-            raise UsageError(f"configs[{key!r}] is a text, not None")
+            raise UsageError(f"configs[{key!r}] must be a string, not None")
         found[key] = value
     return found
 
@@ -86,12 +86,12 @@ def changes(values: object) -> dict[str, str | None]:
     The error text shows a value of the wrong type only if it is a number: other values may be passwords.
     """
     if not isinstance(values, Mapping):
-        raise UsageError(f"configs is a mapping of names to texts, not {type(values).__name__}")
+        raise UsageError(f"configs must be a mapping of names to strings, not {type(values).__name__}")
     for key, value in values.items():
         text("a name in configs", key)
         if value is not None and not isinstance(value, str):
             found = shown(value) if isinstance(value, int | float) else type(value).__name__
-            raise UsageError(f"configs[{key!r}] is a text, not {found}")
+            raise UsageError(f"configs[{key!r}] must be a string, not {found}")
     return dict(values)
 
 
@@ -107,9 +107,11 @@ def byte_view(what: str, buffer: object) -> memoryview:
 def partition(value: object) -> TopicPartition:
     """Return a TopicPartition; the number is not checked, as only a cluster knows which partitions exist."""
     if not isinstance(value, TopicPartition):
-        raise UsageError(f"a partition is a TopicPartition, such as TopicPartition('orders', 0), not {shown(value)}")
+        raise UsageError(
+            f"a partition must be a TopicPartition, such as TopicPartition('orders', 0), not {shown(value)}"
+        )
     if [type(field) for field in value] != [str, int]:
-        raise UsageError(f"a TopicPartition has a text and a whole number, not {shown(tuple(value))}")
+        raise UsageError(f"a TopicPartition has a string and an integer, not {shown(tuple(value))}")
     return value
 
 
@@ -121,7 +123,7 @@ def partitions(values: object) -> list[TopicPartition]:
 def items(name: str, values: object, what: str) -> list[Any]:
     """Return several values as a list; str, bytes and named tuples count as one value and are rejected."""
     if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
-        raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
+        raise UsageError(f"{name} must be a list of {what}, not {shown(values)}")
     return list(values)
 
 

@@ -34,7 +34,7 @@ class Uuid(bytes):
         except (binascii.Error, UnicodeEncodeError):
             raw = b""
         if len(bare) != 22 or len(raw) != 16:
-            raise UsageError(f"{text!r} is no uuid: expected 22 letters of URL-safe base64")
+            raise UsageError(f"{text!r} is not a uuid: expected 22 characters of URL-safe base64")
         return cls(raw)
 
     @classmethod

@@ -164,7 +164,7 @@ def decode_checkpoint(data: bytes) -> list[EpochEntry]:
     if version != 0:
         raise CorruptBatch(f"leader-epoch-checkpoint has version {version}, expected 0")
     if count != len(entries):
-        raise CorruptBatch(f"leader-epoch-checkpoint announces {count} entries and has {len(entries)}")
+        raise CorruptBatch(f"leader-epoch-checkpoint has a count of {count} entries, but contains {len(entries)}")
     for entry in entries:
         if entry.epoch < 0 or entry.start_offset < 0:
             raise CorruptBatch(f"leader-epoch-checkpoint has the entry {tuple(entry)}, expected none below 0")

@@ -41,7 +41,7 @@ def _begin_at_straddling_batch(log: LogState, scan: ScanResult) -> None:
     end = log.log_end_offset
     if log.log_start_offset != end or scan.last_offset < end:
         raise UnexpectedAppendOffset(
-            f"{log.tp}: batches begin at offset {scan.first_offset}, expected {end} or more "
+            f"{log.tp}: batches start at offset {scan.first_offset}, expected {end} or more "
             f"(last offset {scan.last_offset}, log start {log.log_start_offset})",
             first_offset=scan.first_offset,
             last_offset=scan.last_offset,

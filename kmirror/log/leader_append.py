@@ -121,7 +121,7 @@ def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
     try:
         batch = Batch(view)
     except TornBatch as error:
-        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: no whole record batch: {error}") from None
+        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: no complete record batch: {error}") from None
     except UnsupportedMagic as error:
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {error}") from None
     except CorruptBatch as error:
@@ -239,7 +239,7 @@ def _rebuild(
 ) -> bytes:
     create_time = log_append_time is None
     if any(record.timestamp < NO_TIMESTAMP for record in records):  # Kafka's builder rejects them too.
-        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: a timestamp below -1 cannot be written anew")
+        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: cannot rewrite a timestamp below -1")
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp) for record in records],
         base_offset=base_offset,

@@ -79,7 +79,7 @@ def scan_any_batches(
 def _batch_at(view: memoryview, position: int) -> AnyBatch:
     if len(view) - position <= layout.MAGIC_AT:
         fault = start_fault(view, position)
-        raise fault or TornBatch("a header is cut short", position=position, needed=layout.MAGIC_AT + 1)
+        raise fault or TornBatch("incomplete header", position=position, needed=layout.MAGIC_AT + 1)
     if view[position + layout.MAGIC_AT] < layout.MAGIC_V2:
         return LegacyBatch(view, position)
     return Batch(view, position)
@@ -94,7 +94,7 @@ def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch |
         first = batch.base_offset
         computed = crc32c(batch.view[layout.ATTRIBUTES_AT :]) if check_crc else batch.crc
     if computed != batch.crc:
-        return CorruptBatch("the checksum does not hold", position=batch.position, offset=first)
+        return CorruptBatch("checksum mismatch", position=batch.position, offset=first)
     if first <= last_offset or batch.last_offset < first:
         reason = f"a batch of offsets {first} to {batch.last_offset} follows offset {last_offset}"
         return OffsetsOutOfOrder(reason, position=batch.position, offset=first)

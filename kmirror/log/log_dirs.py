@@ -27,7 +27,7 @@ class LogDirs:
 
     def __init__(self, found: Disks, metadata: str | None = None) -> None:
         if not found:
-            raise UsageError("a broker has no log directory: give it at least one")
+            raise UsageError("no log directory: a broker needs at least one")
         self.names = [each.log_dir for each in found]
         """All directories, by the names that clients see."""
         self.online: list[Disk] = []

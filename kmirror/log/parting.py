@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 def _stands(digits: str, side: str) -> str:
-    return f"{bytes.fromhex(digits).hex(' ')} on the {side}" if digits else f"the end on the {side}"
+    return f"{bytes.fromhex(digits).hex(' ')} on the {side}" if digits else f"end of data on the {side}"
 
 
 class Parting(NamedTuple):
@@ -134,7 +134,7 @@ def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
 
 def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> Parting:
     at = first_byte(expected, found)
-    assert at is not None, "the batches are not equal"
+    assert at is not None, "the batches differ"
     values = (f"{expected[at]:#04x}", f"{found[at]:#04x}")
     return Parting(offset, byte_field(at), *values, place_in("batch", expected, found, at))
 

@@ -195,7 +195,7 @@ class PartitionLog(LogState):
                     known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
                 )
             if comes_early:
-                reason = f"{self.tp}: a batch before sequence {batch.base_sequence} was refused, and will come again"
+                reason = f"{self.tp}: a batch before sequence {batch.base_sequence} was rejected, to be sent again"
                 raise LogAppendError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         staging, control_types = None, list[int]()
         if scan.special:

@@ -171,7 +171,7 @@ class Staging:
     def _outside_transaction(self, entry: ProducerEntry, base_offset: int) -> Exception:
         reason = (
             f"Producer {entry.producer_id} writes outside a transaction at offset {base_offset}, "
-            f"and its transaction is open since offset {entry.txn_first_offset}"
+            f"but its transaction is open since offset {entry.txn_first_offset}"
         )
         if self._origin is AppendOrigin.REPLICATION:
             return CorruptBatch(reason, offset=base_offset)
@@ -378,8 +378,8 @@ def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
     if epoch == entry.producer_epoch and entry.txn_first_offset >= 0 and epoch != PRODUCER_EPOCH_MAX:
         raise LogAppendError(
             ErrorCode.INVALID_PRODUCER_EPOCH,
-            f"A marker of producer {entry.producer_id} at offset {marker.offset} has epoch {epoch}, expected one above "
-            "it, as transactions v2 bump the epoch first",
+            f"A marker of producer {entry.producer_id} at offset {marker.offset} has epoch {epoch}, expected the next "
+            "epoch, because transactions v2 bump the epoch first",
         )
 
 
@@ -390,7 +390,7 @@ def _check_sequence(update: _Update, batch: DataBatch) -> None:
         if batch.base_sequence != 0 and staged.producer_epoch != NO_PRODUCER_EPOCH:
             raise LogAppendError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"Producer {batch.producer_id} begins epoch {batch.producer_epoch} at offset "
+                f"Producer {batch.producer_id} starts epoch {batch.producer_epoch} at offset "
                 f"{batch.base_offset} with sequence {batch.base_sequence}, expected 0 "
                 f"(its epoch was {staged.producer_epoch})",
             )

@@ -71,7 +71,7 @@ def scan_batches(
             epochs.append((epoch, base))
             epoch_before, epoch_at = epoch, position
         if check_crc and crc32c(view[position + 21 : end]) != crc:
-            scan.fault = CorruptBatch("the checksum does not hold", position=position, offset=base)
+            scan.fault = CorruptBatch("checksum mismatch", position=position, offset=base)
             break
         if base <= last or delta < 0:
             scan.fault = _out_of_order(position, base, delta, last)
@@ -130,7 +130,7 @@ def scan_up_to(
 
 
 def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOutOfOrder:
-    reason = f"a batch begins at offset {base}, expected one above {last}"
+    reason = f"a batch starts at offset {base}, expected an offset above {last}"
     if delta < 0:
         reason = f"a last offset delta of {delta} is negative"
     return OffsetsOutOfOrder(reason, position=position, offset=base)

@@ -60,5 +60,5 @@ def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrde
     """Return why no log can contain a batch that ends at offset `last`, or None."""
     if last <= LAST_OFFSET_MAX:
         return None
-    reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"
+    reason = f"a batch ends at offset {last}, but the largest offset of a log is {LAST_OFFSET_MAX}"
     return OffsetsOutOfOrder(reason, position=position, offset=base)

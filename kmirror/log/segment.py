@@ -204,7 +204,7 @@ class Segment:
         self.aborted = decode_aborted(aborted or b"", base_offset=base_offset) or ()
         self.size = store.size(base_offset)
         if self.offsets.last_position > self.size:
-            raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} leads past the log's end")
+            raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} points past the end of the log")
         self.max_timestamp, self.max_timestamp_offset = self.times.last_entry()
         if self.size == 0:
             return -1
@@ -226,7 +226,7 @@ class Segment:
                 break
             position = place.end_position
         if place is None or position != self.size or place.last_offset < self.base_offset:
-            raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads past the log's end")
+            raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} points past the end of the log")
         return place
 
     def forget(self) -> None:
@@ -266,7 +266,9 @@ class Segment:
                 return place
         except struct_error:  # Too few bytes are left for a batch.
             pass
-        raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
+        raise CorruptBatch(
+            f"{file_name(self.base_offset, INDEX_SUFFIX)} points to a position without a batch", position=position
+        )
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
         """Return the last batch from `start` on that ends at or before `end_position`; at least `start`."""

@@ -116,10 +116,10 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
         raise CorruptBatch(f"a producer snapshot has version {version}, expected {_SNAPSHOT_VERSION}", position=0)
     computed = crc32c(memoryview(data)[SNAPSHOT_CHECKED_AT:])
     if checksum != computed:
-        reason = f"a producer snapshot says its checksum is {checksum:#010x} and it is {computed:#010x}"
+        reason = f"checksum mismatch in a producer snapshot: stored {checksum:#010x}, computed {computed:#010x}"
         raise CorruptBatch(reason, position=2)
     if count < 0 or len(data) - SNAPSHOT_HEAD.size < count * PRODUCER_ROW.size:
-        reason = f"a producer snapshot announces {count} producers in {len(data)} bytes"
+        reason = f"a producer snapshot has a count of {count} producers, but only {len(data)} bytes"
         raise CorruptBatch(reason, position=SNAPSHOT_CHECKED_AT)
     return [_entry(row) for row in producer_rows(data, count)]
 
@@ -180,7 +180,7 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
     if not lines:
         return {}
     if len(lines) < 2 or lines[0].strip() != "0":
-        raise CorruptBatch("it does not begin with version 0 and a count")
+        raise CorruptBatch("it does not start with version 0 and a count")
     offsets: dict[TopicPartition, int] = {}
     for number, line in enumerate(lines[2:], start=3):
         row = _OFFSET_LINE.fullmatch(line)
@@ -188,7 +188,7 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
             raise CorruptBatch(f"line {number} is not `topic partition offset`: {line!r}")
         offsets[TopicPartition(row[1], int(row[2]))] = int(row[3])
     if lines[1].strip() != str(len(lines) - 2):
-        raise CorruptBatch(f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}")
+        raise CorruptBatch(f"its count is {lines[1].strip()!r} lines, but it has {len(lines) - 2}")
     return offsets
 
 
@@ -220,7 +220,7 @@ def decode_quorum_state(data: bytes) -> int:
     except (ValueError, TypeError, KeyError):
         epoch = None
     if not isinstance(epoch, int) or not 0 <= epoch < 2**31:
-        raise CorruptBatch(f"{QUORUM_STATE} gives no leader epoch: {data[:200]!r}")
+        raise CorruptBatch(f"{QUORUM_STATE} has no leader epoch: {data[:200]!r}")
     return epoch
 
 

@@ -260,7 +260,7 @@ class Root(Struct):
 def check_version(cls: type[Root], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
     """Raise `error` unless the message has this version; `LocalProtocolError` if it is not a number."""
     if not isinstance(version, int):
-        raise LocalProtocolError(f"a version is a whole number, not {version!r}")
+        raise LocalProtocolError(f"a version must be an integer, not {version!r}")
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise error(no_version(cls, version))
 

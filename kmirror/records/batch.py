@@ -35,7 +35,7 @@ class UnsupportedMagic(CorruptBatch):
 
     def __init__(self, magic: int, *, position: int, offset: int | None = None) -> None:
         self.magic = magic
-        text = f"message format {magic} where a record batch (2) is read"
+        text = f"message format {magic}, expected a record batch (format 2)"
         super().__init__(text, position=position, offset=offset)
 
 
@@ -80,11 +80,11 @@ class Batch:
         view = buffer if type(buffer) is memoryview else byte_view("a batch", buffer)
         remaining = len(view) - position
         if position < 0:
-            raise LocalProtocolError(f"no batch begins before its buffer does, at position {position}")
+            raise LocalProtocolError(f"a batch cannot start before its buffer, at position {position}")
         if remaining < layout.HEADER_SIZE:
             _check_start(view, position)
             raise TornBatch(
-                f"{remaining} bytes are left where a batch header takes {layout.HEADER_SIZE}",
+                f"{remaining} bytes are left, but a batch header has {layout.HEADER_SIZE}",
                 position=position,
                 needed=layout.HEADER_SIZE,
             )
@@ -107,7 +107,7 @@ class Batch:
         if self.magic != layout.MAGIC_V2 or size < layout.HEADER_SIZE or size > remaining:
             _check_start(view, position)
             raise TornBatch(
-                f"a batch of {size} bytes has {remaining} left",
+                f"a batch of {size} bytes, but only {remaining} bytes are left",
                 position=position,
                 needed=size,
                 offset=self.base_offset,
@@ -197,7 +197,7 @@ class Batch:
         computed = crc32c(self.view[layout.ATTRIBUTES_AT :])
         if computed != self.crc:
             raise CorruptBatch(
-                f"the batch says its checksum is {self.crc:#010x} and it is {computed:#010x}",
+                f"checksum mismatch: stored {self.crc:#010x}, computed {computed:#010x}",
                 position=self.position,
                 offset=self.base_offset,
             )

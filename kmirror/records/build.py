@@ -90,7 +90,7 @@ def encode_records(
 
 def _last_offset_delta(records: Sequence[RecordTuple], base_offset: int) -> int:
     if not records:
-        raise LocalProtocolError("a batch without records must be told its last offset delta")
+        raise LocalProtocolError("a batch without records needs last_offset_delta")
     last = records[-1][4]
     return len(records) - 1 if last is None else last - base_offset
 
@@ -145,7 +145,7 @@ def build_batch(
         chunks, greatest = encode_records(records, base_offset=base_offset, **times)
     except _WRONG_TYPES as error:
         check_records(records)
-        raise LocalProtocolError(f"an offset or a timestamp of the batch is no whole number: {error}") from None
+        raise LocalProtocolError(f"an offset or a timestamp of the batch is not an integer: {error}") from None
     is_stamped = _is_stamped(timestamp_type)
     if max_timestamp is None:
         max_timestamp = timestamp_ms if is_stamped else greatest

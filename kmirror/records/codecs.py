@@ -119,11 +119,11 @@ def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BY
 
 
 def _too_large(codec: Compression, limit: int) -> CorruptBatch:
-    return CorruptBatch(f"{codec.name.lower()} data inflates beyond the limit of {limit} bytes")
+    return CorruptBatch(f"{codec.name.lower()} data exceeds the limit of {limit} bytes after decompression")
 
 
 def _broken(codec: Compression, reason: object) -> CorruptBatch:
-    return CorruptBatch(f"{codec.name.lower()} data cannot be inflated: {reason}")
+    return CorruptBatch(f"{codec.name.lower()} data cannot be decompressed: {reason}")
 
 
 # -- gzip -------------------------------------------------------------------------------------
@@ -207,14 +207,14 @@ def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
     if size > limit - total:
         raise _too_large(Compression.SNAPPY, limit)
     if size > len(block) * _SNAPPY_RATIO_MAX:
-        raise _broken(Compression.SNAPPY, f"{len(block)} bytes claim to hold {size}")
+        raise _broken(Compression.SNAPPY, f"a block of {len(block)} bytes claims to contain {size}")
     out = bytearray(size)
     try:
         written = library.snappy.decompress_raw_into(block, out)
     except library.DecompressionError as error:
         raise _broken(Compression.SNAPPY, error) from None
     if written != size:
-        raise _broken(Compression.SNAPPY, f"{size} bytes were announced and {written} came")
+        raise _broken(Compression.SNAPPY, f"the stated size is {size} bytes, but {written} were decompressed")
     return out
 
 
@@ -223,7 +223,7 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         # One raw block, as old clients in other languages write.
         return bytes(_unsnappy_block(data, limit, 0))
     if len(data) < len(_XERIAL_HEADER):
-        raise _broken(Compression.SNAPPY, "the stream header is cut")
+        raise _broken(Compression.SNAPPY, "incomplete stream header")
     at = len(_XERIAL_HEADER)
     chunks: list[bytearray] = []
     total = 0
@@ -231,13 +231,13 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         if data[at : at + 8] == _XERIAL_MAGIC:  # More streams may follow.
             at += len(_XERIAL_HEADER)
             if at > len(data):
-                raise _broken(Compression.SNAPPY, "the stream header is cut")
+                raise _broken(Compression.SNAPPY, "incomplete stream header")
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
         if size > len(data) - at:
             left = max(0, len(data) - at)
-            raise _broken(Compression.SNAPPY, f"a block of {size} bytes cannot stand in {left} bytes")
+            raise _broken(Compression.SNAPPY, f"a block of {size} bytes does not fit into {left} bytes")
         chunk = _unsnappy_block(data[at : at + size], limit, total)
         if chunk:
             chunks.append(chunk)
@@ -322,7 +322,7 @@ def _unlz4(data: memoryview, limit: int) -> bytes:
     if len(data) > 4 and not data[4] & 0x20:
         raise _broken(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
     if len(data) > 4 and data[4] & 0x01:
-        raise _broken(Compression.LZ4, "it wants a dictionary, which Kafka does not have")
+        raise _broken(Compression.LZ4, "it needs a dictionary, which Kafka does not use")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []
     total = 0

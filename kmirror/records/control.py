@@ -57,7 +57,7 @@ class ControlRecord(NamedTuple):
 def parse_control(key: bytes | None, value: bytes | None) -> ControlRecord:
     """Return the parsed control record; raises `CorruptBatch` if key or value is too short or malformed."""
     if key is None or len(key) < _KEY.size:
-        raise CorruptBatch(f"a control key takes {_KEY.size} bytes and has {0 if key is None else len(key)}")
+        raise CorruptBatch(f"a control key has {_KEY.size} bytes, not {0 if key is None else len(key)}")
     key_version, type_id = _KEY.unpack_from(key)
     if key_version < 0:
         raise CorruptBatch(f"a control key cannot have version {key_version}")
@@ -69,7 +69,7 @@ def parse_control(key: bytes | None, value: bytes | None) -> ControlRecord:
         # Later versions may add fields after these.
         if value is None or len(value) < _END_TXN_VALUE.size:
             size = 0 if value is None else len(value)
-            raise CorruptBatch(f"an end marker's value takes {_END_TXN_VALUE.size} bytes, not {size}")
+            raise CorruptBatch(f"an end marker's value has {_END_TXN_VALUE.size} bytes, not {size}")
         version, epoch = _END_TXN_VALUE.unpack_from(value)
         if version < 0:
             raise CorruptBatch(f"an end marker cannot have version {version}")
@@ -98,7 +98,7 @@ def _read_uvarint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 127) << 7 * index
         if byte < 128:
             return value, at
-    raise CorruptBatch("a PID reset's value is cut short")
+    raise CorruptBatch("incomplete value of a PID reset")
 
 
 def _read_cluster_id(value: bytes | None) -> str:
@@ -110,7 +110,7 @@ def _read_cluster_id(value: bytes | None) -> str:
         raise CorruptBatch(f"a PID reset cannot have version {version}")
     size, at = _read_uvarint(value, 2)
     if not 1 <= size <= len(value) - at + 1:
-        raise CorruptBatch(f"a cluster id of {size - 1} bytes cannot stand in {len(value) - at}")
+        raise CorruptBatch(f"a cluster id of {size - 1} bytes does not fit into {len(value) - at} bytes")
     end = at + size - 1
     try:
         cluster_id = value[at:end].decode("utf-8")
@@ -122,7 +122,7 @@ def _read_cluster_id(value: bytes | None) -> str:
         size, end = _read_uvarint(value, end)
         end += size
         if end > len(value):
-            raise CorruptBatch("a PID reset's tagged field is cut short")
+            raise CorruptBatch("incomplete tagged field of a PID reset")
     return cluster_id
 
 

@@ -22,7 +22,7 @@ def record_starts(data: bytes, count: int, at: int, end: int) -> list[int]:
     A negative length is treated as positive; `columns`, which reads the lengths again, rejects it.
     """
     if not 0 <= count <= end - at:  # Checked before the list is allocated.
-        raise CorruptBatch(f"{count} records cannot stand in {end - at} bytes")
+        raise CorruptBatch(f"{count} records do not fit into {end - at} bytes")
     starts = [0] * count
     step = _STEP
     try:
@@ -39,7 +39,7 @@ def record_starts(data: bytes, count: int, at: int, end: int) -> list[int]:
     except IndexError:
         raise CorruptBatch("records run past the end of their batch", position=at) from None
     if at != end:
-        raise CorruptBatch(f"{count} records end at byte {at} and their batch at {end}", position=at)
+        raise CorruptBatch(f"{count} records end at byte {at}, but their batch at {end}", position=at)
     return starts
 
 
@@ -48,7 +48,7 @@ def check_framing(data: Buffer, count: int) -> None:
     size = len(data)
     at = 0
     if not 0 <= count <= size:
-        raise CorruptBatch(f"{count} records cannot stand in {size} bytes")
+        raise CorruptBatch(f"{count} records do not fit into {size} bytes")
     try:
         for _ in range(count):
             raw = data[at]
@@ -65,4 +65,4 @@ def check_framing(data: Buffer, count: int) -> None:
     except IndexError:
         raise CorruptBatch(f"records run past the {size} bytes of their batch", position=at) from None
     if at != size:
-        raise CorruptBatch(f"{count} records take {at} bytes and {size} are there", position=at)
+        raise CorruptBatch(f"{count} records take {at} bytes, but there are {size}", position=at)

@@ -92,7 +92,7 @@ class LegacyBatch:
         remaining = len(view) - position
         if remaining < _HEAD.size:
             raise TornBatch(
-                f"{remaining} bytes are left where a message header takes {_HEAD.size}",
+                f"{remaining} bytes are left, but a message header has {_HEAD.size}",
                 position=position,
                 needed=_HEAD.size,
             )
@@ -100,12 +100,12 @@ class LegacyBatch:
         size = layout.LOG_OVERHEAD + self.batch_length
         self.position = position
         if self.magic not in _FIELDS_AT:
-            raise self._corrupt(f"message format {self.magic} where a message of format 0 or 1 is read")
+            raise self._corrupt(f"message format {self.magic}, expected format 0 or 1")
         if size < _FIELDS_AT[self.magic] + 8:
             raise self._corrupt(f"a message length of {self.batch_length} is too small")
         if size > remaining:
             raise TornBatch(
-                f"a message of {size} bytes has {remaining} left",
+                f"a message of {size} bytes, but only {remaining} bytes are left",
                 position=position,
                 needed=size,
                 offset=self.last_offset,
@@ -179,7 +179,7 @@ class LegacyBatch:
         """Raise `CorruptBatch` if the checksum does not match."""
         computed = zlib.crc32(self.view[layout.MAGIC_AT :])
         if computed != self.crc:
-            raise self._corrupt(f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}")
+            raise self._corrupt(f"checksum mismatch: stored {self.crc:#010x}, computed {computed:#010x}")
 
     def control(self) -> None:
         """Return None: these formats have no control records."""
@@ -191,11 +191,11 @@ class LegacyBatch:
         fields: list[bytes | None] = []
         for name in ("key", "value"):
             if len(data) - at < _INT32.size:
-                raise self._corrupt(f"no {name} length stands in the {len(data) - at} bytes left")
+                raise self._corrupt(f"no {name} length in the {len(data) - at} bytes left")
             (size,) = _INT32.unpack_from(data, at)
             at += _INT32.size
             if size > len(data) - at:
-                raise self._corrupt(f"a {name} of {size} bytes cannot stand in {len(data) - at} bytes")
+                raise self._corrupt(f"a {name} of {size} bytes does not fit into {len(data) - at} bytes")
             fields.append(bytes(data[at : at + size]) if size >= 0 else None)
             at += max(0, size)
         return fields[0], fields[1]
@@ -244,7 +244,7 @@ class LegacyBatch:
         payload = memoryview(self.payload(limit=limit))
         last = deque(self._inside(payload), maxlen=1)
         if not last:
-            raise self._corrupt("a wrapper holds no message")
+            raise self._corrupt("a wrapper contains no message")
         base = self._first_offset(last[0].last_offset)
         # Read twice instead of kept: a message object is many times larger than its bytes.
         for message in self._inside(payload):
@@ -260,7 +260,7 @@ class LegacyBatch:
             except CorruptBatch as error:
                 raise self._corrupt(f"inside the wrapper, at byte {at}: {error.reason}") from None
             if message.compression is not Compression.NONE:
-                raise self._corrupt("a wrapper stands in a wrapper")
+                raise self._corrupt("a wrapper contains a wrapper")
             yield message
             at += message.size_in_bytes
 
@@ -335,7 +335,7 @@ def build_message_set(
     if magic not in _FIELDS_AT:
         raise LocalProtocolError(f"a message set has format 0 or 1, not {magic}")
     if compression is Compression.ZSTD:
-        raise LocalProtocolError("zstd came after message formats 0 and 1")
+        raise LocalProtocolError("message formats 0 and 1 do not support zstd")
     appended = magic == 1 and timestamp_type == TimestampType.LOG_APPEND_TIME
     flag = layout.LOG_APPEND_TIME_FLAG if appended else 0
     wrapped = compression is not Compression.NONE

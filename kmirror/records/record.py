@@ -51,7 +51,7 @@ _LONG_MAX: Final = 0x7FFFFFFFFFFFFFFF
 def check_records(records: object) -> None:
     """Raise `LocalProtocolError` for the first record that no batch can hold, with its number and the expected type."""
     if isinstance(records, str | bytes | RecordData) or not isinstance(records, Sequence):
-        raise LocalProtocolError(f"records are a list of RecordData, not {shown(records)}")
+        raise LocalProtocolError(f"records must be a list of RecordData, not {shown(records)}")
     for number, row in enumerate(records):
         problem = _problem_with(row)
         if problem is not None:
@@ -61,30 +61,30 @@ def check_records(records: object) -> None:
 def _problem_with(row: object) -> str | None:
     if not isinstance(row, tuple | list) or len(row) != len(RecordData._fields):
         hint = f"; RecordData(value={row!r:.40})" if isinstance(row, bytes) and len(row) < 30 else ""
-        return f"a RecordData is wanted, not {shown(row)}{hint}"
+        return f"expected a RecordData, not {shown(row)}{hint}"
     key, value, headers, timestamp, offset = row
     for name, field in (("key", key), ("value", value)):
         if field is not None and not _is_bytes(field):
-            return f"the {name} is bytes or None, not {shown(field)}{_encoded_hint(field)}"
+            return f"the {name} must be bytes or None, not {shown(field)}{_encoded_hint(field)}"
     for name, number, least in (("timestamp", timestamp, _LONG_MIN), ("offset", offset, 0)):
         if number is not None and (type(number) is not int or not least <= number <= _LONG_MAX):
             unit = " of milliseconds" if name == "timestamp" else ""
-            return f"the {name} is a whole number{unit} or None, not {shown(number)}"
+            return f"the {name} must be an integer{unit} or None, not {shown(number)}"
     return _problem_with_headers(headers) if headers else None
 
 
 def _problem_with_headers(headers: object) -> str | None:
     if isinstance(headers, str | bytes | Mapping) or not isinstance(headers, Sequence):
-        hint = "; .items() of it, as a list, has them" if isinstance(headers, Mapping) else ""
-        return f"headers are a list of (name, value), not {shown(headers)}{hint}"
+        hint = "; use list(headers.items())" if isinstance(headers, Mapping) else ""
+        return f"headers must be a list of (name, value), not {shown(headers)}{hint}"
     for header in headers:
         if not isinstance(header, tuple | list) or len(header) != 2:
-            return f"a header is (name, value), not {shown(header)}"
+            return f"a header must be (name, value), not {shown(header)}"
         name, value = header
         if not isinstance(name, str) or any("\ud800" <= letter <= "\udfff" for letter in name):
-            return f"the name of a header is text that has a UTF-8 form, not {shown(name)}"
+            return f"the name of a header must be a string that can be encoded as UTF-8, not {shown(name)}"
         if value is not None and not _is_bytes(value):
-            return f"the value of header {name!r} is bytes or None, not {shown(value)}{_encoded_hint(value)}"
+            return f"the value of header {name!r} must be bytes or None, not {shown(value)}{_encoded_hint(value)}"
     return None
 
 
@@ -94,7 +94,7 @@ def _is_bytes(value: object) -> bool:
 
 
 def _encoded_hint(value: object) -> str:
-    return "; .encode() makes bytes of text" if isinstance(value, str) else ""
+    return "; .encode() converts a string to bytes" if isinstance(value, str) else ""
 
 
 class RecordContext(NamedTuple):

@@ -67,7 +67,7 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
     def choice(name: str) -> str:
         value = given.get(name.lower(), CHOICES[name][0]).lower()
         if value not in CHOICES[name]:
-            raise UsageError(f"option {name} is one of {', '.join(CHOICES[name])}, not {value!r}")
+            raise UsageError(f"option {name} must be one of {', '.join(CHOICES[name])}, not {value!r}")
         return value
 
     def number(name: str, least: int) -> int | None:
@@ -75,7 +75,7 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
         if text is None:
             return None
         if not text.strip().lstrip("-").isdigit() or int(text) < least:
-            raise UsageError(f"option {name} is a whole number from {least} on, not {text!r}")
+            raise UsageError(f"option {name} must be an integer from {least} on, not {text!r}")
         return int(text)
 
     level = choice("level")

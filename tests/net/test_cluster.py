@@ -205,8 +205,8 @@ def test_what_a_user_gets_wrong_is_said() -> None:
         with pytest.raises(UsageError, match=r"kafka-1 does not run: restart\(1\) starts it"):
             served.stop(1)
     for wrong, text in [
-        ({"brokers": 0}, "brokers is a whole number from 1"),
-        ({"brokers": 2, "port": 65535}, "port is a whole number from 0 to 65534"),
+        ({"brokers": 0}, "brokers must be an integer from 1"),
+        ({"brokers": 2, "port": 65535}, "port must be an integer from 0 to 65534"),
         ({"host": "0.0.0.0"}, "no client can connect to 0.0.0.0: say by which name"),
         ({"topics": "orders"}, r"such as \['orders'\]"),
         ({"configs": {"max.conections": "1"}}, "did you mean max.connections"),

@@ -180,7 +180,7 @@ def test_internal_topics_and_control_records_are_read_on_demand(spark: Any) -> N
 
 def test_wrong_options_are_named(spark: Any, tmp_path: Path) -> None:
     for options, message in (
-        ({"isolation": "dirty"}, "option isolation is one of"),
+        ({"isolation": "dirty"}, "option isolation must be one of"),
         ({"columns": "colour"}, "no column .colour"),
         ({"startingOfset": "1"}, "no option 'startingofset'"),
     ):

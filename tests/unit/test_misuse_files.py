@@ -28,19 +28,19 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "bytes for a path": (lambda at: read_log_dirs(ANY or b"/"), "named by a path, not by b'/'"),
     "a list of paths": (lambda at: read_log_dirs(ANY or ["/"]), r"named by a path, not by \['/'\]"),
     "a topic that is not there": (lambda at: read_sample(["nope"]), "no topic 'nope' to mirror: it has clients"),
-    "memory in quotes": (lambda at: read_log_dirs(SAMPLE, memory_limit=ANY or "5"), "memory_limit is a whole number"),
-    "memory below 0": (lambda at: read_log_dirs(SAMPLE, memory_limit=-1), "memory_limit is a whole number from 0 on"),
-    "progress that is none": (lambda at: read_log_dirs(SAMPLE, progress=ANY or 5), "progress is a function to call"),
+    "memory in quotes": (lambda at: read_log_dirs(SAMPLE, memory_limit=ANY or "5"), "memory_limit must be an integer"),
+    "memory below 0": (lambda at: read_log_dirs(SAMPLE, memory_limit=-1), "memory_limit must be an integer from 0 on"),
+    "progress that is none": (lambda at: read_log_dirs(SAMPLE, progress=ANY or 5), "progress must be callable"),
     # histories
-    "a seed in quotes": (lambda at: run_history(seed=ANY or "7"), "seed is a whole number from 0 to .*, not '7'"),
-    "a seed below 0": (lambda at: run_history(seed=-7), "seed is a whole number"),
+    "a seed in quotes": (lambda at: run_history(seed=ANY or "7"), "seed must be an integer from 0 to .*, not '7'"),
+    "a seed below 0": (lambda at: run_history(seed=-7), "seed must be an integer"),
     "a mistyped profile": (
         lambda at: run_history(profile="smok"),
         "there is no profile 'smok': did you mean smoke",
     ),
     "a profile that is none": (lambda at: run_history(profile="nope"), "there is no profile 'nope': there are full"),
-    "a number for a profile": (lambda at: run_history(profile=ANY or 4), "profile is a text, not 4"),
-    "text for a plan": (lambda at: run_history(ANY or "{}"), r"a plan is a Plan, not '\{\}'; Plan\.from_json"),
+    "a number for a profile": (lambda at: run_history(profile=ANY or 4), "profile must be a string, not 4"),
+    "text for a plan": (lambda at: run_history(ANY or "{}"), r"a plan must be a Plan, not '\{\}'; Plan\.from_json"),
     "a plan without a seed": (lambda at: Plan.from_json("{}"), "this is not a plan: it has no 'seed'"),
     "a plan that is a list": (lambda at: Plan.from_json("[]"), "this is not a plan: list indices"),
     "a plan that is no JSON": (lambda at: Plan.from_json("nope"), "this is not a plan: Expecting value"),
@@ -51,13 +51,16 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a folder for a plan": (lambda at: assert_history_clean(plan=at), "cannot be read: Is a directory"),
     "a file without a plan": (lambda at: assert_history_clean(plan=at / "text"), "text: this is not a plan: Expecting"),
     "a file of other bytes": (lambda at: assert_history_clean(plan=at / "bytes"), "bytes: this is not a plan: 'utf-8'"),
-    "a path as text": (lambda at: assert_history_clean(plan=ANY or "plan.json"), r"plan is a Plan, .*; Path\(\.\.\.\)"),
-    "fewer than no runs": (lambda at: assert_history_clean(shrink_runs=-1), "shrink_runs is a whole number from 0 on"),
+    "a path as text": (
+        lambda at: assert_history_clean(plan=ANY or "plan.json"),
+        r"plan must be a Plan, .*; Path\(\.\.\.\)",
+    ),
+    "fewer than no runs": (lambda at: assert_history_clean(shrink_runs=-1), "shrink_runs must be an integer from 0 on"),
     # sweeps
     "a sweep as a list": (lambda at: parse_sweep(ANY or []), r"a sweep is a table of keys, such as \[grid\], not \[\]"),
     "a sweep's mistyped option": (lambda at: parse_sweep({"grid": {"broker": [1]}}), "did you mean 'brokers"),
-    "a run without brokers": (lambda at: run(ExperimentOptions(brokers=0)), "brokers is a whole number from 1 to 9"),
-    "a run of no codec": (lambda at: run(ExperimentOptions(codec="zip")), "codec is one of none, gzip.*not 'zip'"),
+    "a run without brokers": (lambda at: run(ExperimentOptions(brokers=0)), "brokers must be an integer from 1 to 9"),
+    "a run of no codec": (lambda at: run(ExperimentOptions(codec="zip")), "codec must be one of none, gzip.*not 'zip'"),
 }
 
 

@@ -68,23 +68,23 @@ REASONS: tuple[Reason, ...] = (
         "Kafka's reader ends there without a word: what stood behind it is lost. We refuse the whole",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: message format N where",
+        r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: message format N, expected",
         "A message inside a compressed one is of a format that there is not, or of format 2",
         "Kafka takes it for one of format 1",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be inflated: a block of N bytes cannot stand",
+        r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be decompressed: a block of N bytes does not fit",
         "Bytes behind the last block of snappy that are no whole block",
         "Kafka has all records by then, and does not read on",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be inflated: Error N while decompressing data: "
+        r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while decompressing data: "
         r"unknown header flags set",
         "Reserved bits in the header of gzip",
         "RFC 1952 has them refused; Java does not look at them",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: lz4 data cannot be inflated: it ends early",
+        r"kafka takes what ours refuses: CorruptBatch: lz4 data cannot be decompressed: it ends early",
         "An end mark of lz4 with its highest bit set",
         "Kafka takes it for an end mark; for lz4 it is an empty block, and the frame is cut",
         lambda data: data.rstrip(b"\0").endswith(b"\x80") or b"\0\0\0\x80" in data,

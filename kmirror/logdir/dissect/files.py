@@ -198,7 +198,7 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
     if codec is not Compression.NONE:
         payload = batch.payload(limit=limit)
         if not payload:
-            raise CorruptBatch("a wrapper holds no message", position=start, offset=batch.last_offset)
+            raise CorruptBatch("a wrapper contains no message", position=start, offset=batch.last_offset)
         for index, message in enumerate(iter_any_batches(payload)):
             if not isinstance(message, LegacyBatch) or message.compression is not Compression.NONE:
                 raise CorruptBatch("no plain message stands in the wrapper", position=start, offset=batch.last_offset)

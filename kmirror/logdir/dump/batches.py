@@ -342,7 +342,7 @@ class FileMessage:
             return
         inner = self._inner(codec)
         if not inner:
-            raise self.corrupt("a wrapper holds no message")
+            raise self.corrupt("a wrapper contains no message")
         base = 0
         if self.head.magic == 1 and self.head.offset != 0:  # Offset 0 means that inner offsets are absolute.
             base = self.head.offset - inner[-1].offset
@@ -351,7 +351,7 @@ class FileMessage:
         for record in inner:
             record.offset = wrap_int64(record.offset + base)
             if record.is_compressed:
-                raise self.corrupt("a wrapper stands in a wrapper")
+                raise self.corrupt("a wrapper contains a wrapper")
             yield record
 
     def _inner(self, codec: Compression) -> list[LegacyRecord]:

@@ -41,7 +41,7 @@ def test_damage_is_found_and_nothing_else() -> None:
     torn = top / "crashed-0" / "00000000000000000022.log"
     zeros = top / "crashed-1" / "00000000000000000000.log"
     assert faults == [
-        f"{torn}, position 7048, offset 97: a batch of 78 bytes has 71 left",
+        f"{torn}, position 7048, offset 97: a batch of 78 bytes, but only 71 bytes are left",
         f"{top / 'replication-offset-checkpoint'}: crashed-0 is at 98, and its log ends at 97",
         f"{zeros}, position 7506, offset 0: a message length of 0 is too small",
         f"{top / 'crashed-compact-0'}: no segment holds offsets 0 to 65: cleaner-offset-checkpoint has the topic",

@@ -545,10 +545,10 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
         ({"partition": 1}, "name the topic as well"),
         ({"request": FindCoordinatorRequest, "topic": "t"}, "FindCoordinatorRequest names no topics"),
         ({"request": MetadataRequest, "topic": "t", "partition": 0}, "names topics and no partitions"),
-        ({"times": 0}, "times is a whole number from 1 on"),
+        ({"times": 0}, "times must be an integer from 1 on"),
         ({"probability": 2}, "probability is a number from 0 to 1"),
         ({"where": 1}, "where is a function to call"),
-        ({"node": "1"}, "node is a whole number"),
+        ({"node": "1"}, "node must be an integer"),
     ],
 )
 def test_what_no_request_can_be_is_refused(arguments: dict[str, Any], text: str) -> None:
@@ -560,7 +560,7 @@ def test_what_no_hook_can_do_is_refused() -> None:
     hooks = Hooks()
     with pytest.raises(UsageError, match="NONE is no error"):
         hooks.on().answer(ErrorCode.NONE)
-    with pytest.raises(UsageError, match="error is one of"):
+    with pytest.raises(UsageError, match="error must be one of"):
         hooks.on().answer(6)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="number of milliseconds"):
         hooks.on().delay(-1)

@@ -128,7 +128,7 @@ def test_a_wrong_checksum_ends_it_with_the_place(folder: Path) -> None:
     result = cat(folder, "-o", "json")
     assert len(result.stdout.splitlines()) == 1
     assert isinstance(result.exception, KmirrorError)
-    assert str(result.exception).startswith(f"{path}, position {len(data(0))}, offset 1: the batch says its checksum")
+    assert str(result.exception).startswith(f"{path}, position {len(data(0))}, offset 1: checksum mismatch: stored")
 
 
 def test_read_committed_leaves_out_what_was_aborted_and_ends_before_what_is_open(folder: Path) -> None:

@@ -125,7 +125,7 @@ def test_damage_is_told_and_what_can_be_read_is_shown() -> None:
     (first, second), err = batches(fetched(bytes(wrong) + batch_of(b"next", offset=1)), FETCH, code=1)
     assert (first["isValid"], second["isValid"]) == (False, True)
     assert first["records"][0]["value"] != "value"
-    assert err.startswith("responses[0].partitions[0].records[0]: the batch says its checksum is ")
+    assert err.startswith("responses[0].partitions[0].records[0]: checksum mismatch: stored ")
     (only,), err = batches(fetched(b"\x00" * 100), FETCH, code=1)
     assert ("fault" in only, only["position"]) == (True, 0)
     assert err != ""

@@ -244,7 +244,7 @@ def test_a_value_that_begins_the_other_ends_where_they_part(logs: Logs) -> None:
     logs.write(keyed(0, values=(b"value",)), keyed(0, values=(b"value and more",)))
     (row,) = logs.diff()
     assert (row["within"], row["byte"], row["left_bytes"], row["right_bytes"]) == ("value", 5, "", b" and mor".hex())
-    assert "the end on the left" in row["text"]
+    assert "end of data on the left" in row["text"]
 
 
 def test_a_null_is_no_empty_value(logs: Logs) -> None:

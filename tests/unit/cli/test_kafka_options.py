@@ -65,7 +65,7 @@ def test_values_are_judged_when_they_are_asked_for() -> None:
         given.number("size", 5)
     with pytest.raises(UsageError, match=r"^--kind must be a 32-bit number, not '9223372036854775808'$"):
         given.number("kind", 5)
-    with pytest.raises(UsageError, match=r"^--output is one of text, json, not 'xml'$"):
+    with pytest.raises(UsageError, match=r"^--output must be one of text, json, not 'xml'$"):
         given.one_of("output", "text", "json")
 
 

@@ -140,9 +140,6 @@ def test_names_are_mapped_to_protocols() -> None:
             {"listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT"},
             "has protocol SASL_SSL",
         ),
-        (CONTROLLER, {"listeners": "PLAINTEXT://:9092"}, "PLAINTEXT, a listener of a broker, but process.roles is"),
-        (CONTROLLER, {"listeners": ""}, "found: none"),
-        (BOTH, {"listeners": "PLAINTEXT://:9092"}, "found: none"),
         (
             CONTROLLER,
             {"listeners": "CONTROLLER://:1,SECOND://:2", "controller.listener.names": "CONTROLLER,SECOND"},

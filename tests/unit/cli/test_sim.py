@@ -148,7 +148,7 @@ WRONG_PLANS = [
     (b"\xff\xfe", "is not a plan: 'utf-8' codec"),
     (draw(0, "full").to_json().replace("kill_broker", "kill_brokers"), "step 8: there is no action 'kill_brokers'"),
     (draw(0, "full").to_json().replace('"plain"', '"plane"'), "client p1: kind 'plane'"),
-    (draw(0, "full").to_json().replace("100", '"x"', 1), "the plan: network is an object of whole numbers"),
+    (draw(0, "full").to_json().replace("100", '"x"', 1), "the plan: network must be an object of integers"),
 ]
 
 

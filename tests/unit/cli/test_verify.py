@@ -73,7 +73,7 @@ def put(path: Path, position: int, new: bytes) -> None:
 
 # Partition, damaged file, damage, position of the fault, and message.
 PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
-    ("txn-2", f"{2:020d}.log", lambda path: flip(path, 100), 78, "the batch says its checksum is"),
+    ("txn-2", f"{2:020d}.log", lambda path: flip(path, 100), 78, "checksum mismatch: stored"),
     ("txn-2", f"{2:020d}.log", lambda path: flip(path, 15, 1), 0, "leader-epoch-checkpoint says 0"),
     ("txn-2", f"{2:020d}.log", lambda path: put(path, 0, bytes(8)), 0, "an offset below the segment's base offset 2"),
     ("txn-2", f"{2:020d}.log", lambda path: path.write_bytes(path.read_bytes()[:-1]), None, " left"),
@@ -88,7 +88,7 @@ PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
     ("txn-2", f"{2:020d}.txnindex", lambda path: put(path, 26, b"\x01"), 0, "the last stable offset is"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: path.unlink(), None, "that no row of"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 1), 0, "has version 1"),
-    ("txn-2", f"{46:020d}.snapshot", lambda path: flip(path, 20), 2, "its checksum is"),
+    ("txn-2", f"{46:020d}.snapshot", lambda path: flip(path, 20), 2, "checksum mismatch in a producer snapshot"),
     ("txn-2", f"{46:020d}.snapshot", lambda path: path.rename(segment(path.parent, 99, ".snapshot")), None, "ends at"),
     ("txn-2", "leader-epoch-checkpoint", lambda path: path.write_text("0\n2\n0 0\n1 40\n"), None, "says 1"),
     ("txn-2", "leader-epoch-checkpoint", lambda path: path.write_text("0\n1\nx\n"), None, ""),
@@ -259,7 +259,7 @@ def test_only_a_deep_look_finds_a_wrapper_that_cannot_be_inflated(tmp_path: Path
     segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
     assert verify(folder)[1] == []
     (fault,) = verify(folder, "--deep")[1]
-    assert "gzip data cannot be inflated" in fault["reason"]
+    assert "gzip data cannot be decompressed" in fault["reason"]
 
 
 @pytest.mark.parametrize("breaks", ["nothing", "checksum", "gap"])
@@ -405,7 +405,7 @@ def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
     flip(segment(top / "txn-2", 2), 100)
     result = CliRunner().invoke(command, [str(top / "txn-2")], standalone_mode=False)
     path = segment(top / "txn-2", 2)
-    assert result.stdout.splitlines()[0].startswith(f"{path}, position 78, offset 3: the batch says its checksum is")
+    assert result.stdout.splitlines()[0].startswith(f"{path}, position 78, offset 3: checksum mismatch: stored")
     assert result.return_value == 1
     refused = CliRunner().invoke(command, [str(tmp_path / "nowhere")], standalone_mode=False)
     assert isinstance(refused.exception, UsageError)
@@ -451,7 +451,7 @@ def test_a_deep_look_is_as_quick_to_be_had(tmp_path: Path, capsysbinary: pytest.
     (folder := tmp_path / "orders-0").mkdir()
     segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
     assert [quick([str(folder)]), quick(["--deep", str(folder)])] == [0, 1]
-    assert b"gzip data cannot be inflated" in capsysbinary.readouterr().out
+    assert b"gzip data cannot be decompressed" in capsysbinary.readouterr().out
 
 
 def test_what_was_looked_at_is_counted_and_timed(

@@ -103,8 +103,8 @@ def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: st
     ("configs", "words"),
     [
         ({"security.protocol": "TLS"}, "security.protocol must be one of"),
-        ({"ssl.key.password": b"hush"}, r"configs\['ssl.key.password'\] is a text, not bytes"),
-        (SSL | {"ssl.key.password": None}, r"configs\['ssl.key.password'\] is a text, not None"),
+        ({"ssl.key.password": b"hush"}, r"configs\['ssl.key.password'\] must be a string, not bytes"),
+        (SSL | {"ssl.key.password": None}, r"configs\['ssl.key.password'\] must be a string, not None"),
         (SASL | {"sasl.mechanism": "GSSAPI"}, "sasl.mechanism GSSAPI is not there: set it to one of PLAIN, SCRAM"),
         ({k: v for k, v in SASL.items() if k != "sasl.mechanism"}, "sasl.mechanism is not set"),
         ({k: v for k, v in SASL.items() if k != "sasl.jaas.config"}, "sasl.jaas.config is not set"),

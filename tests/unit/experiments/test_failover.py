@@ -175,7 +175,7 @@ def test_a_rule_that_does_not_hold_is_told_and_the_run_ends_as_usual(monkeypatch
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(UsageError, match="failure is one of network, site"):
+    with pytest.raises(UsageError, match="failure must be one of network, site"):
         outcome(failure="meteor")
 
 

@@ -48,14 +48,14 @@ def test_a_run_is_named_by_its_options_alone() -> None:
     [
         ({"grid": {"latency": [1]}}, "no option 'latency': did you mean 'latency_ms'?"),
         ({"gird": {}}, "unknown key 'gird': did you mean 'grid'?"),
-        ({"grid": {"latency_ms": 5}}, "is a list of values"),
-        ({"grid": {"latency_ms": ["5"]}}, "latency_ms is a whole number from 0 to 10000, not '5'"),
-        ({"fixed": {"codec": "brotli"}}, "codec is one of none, gzip, snappy, lz4, zstd, not 'brotli'"),
+        ({"grid": {"latency_ms": 5}}, "must be a list of values"),
+        ({"grid": {"latency_ms": ["5"]}}, "latency_ms must be an integer from 0 to 10000, not '5'"),
+        ({"fixed": {"codec": "brotli"}}, "codec must be one of none, gzip, snappy, lz4, zstd, not 'brotli'"),
         ({"fixed": {"codec": "lz4"}, "grid": {"codec": ["none"]}}, "codec is given twice"),
         ({"fixed": {"seed": 1}}, "seeds stand on top"),
         ({"seeds": 0}, "seeds is a number of seeds"),
         ({"random": {"latency_ms": {"min": 9, "max": 1}}}, r"\[random\] latency_ms is a list, or"),
-        ({"fixed": {"fault": "both"}}, "brokers has to be 2 or more"),
+        ({"fixed": {"fault": "both"}}, "brokers must be 2 or more"),
         ({"seeds": 1_000_000, "grid": {"latency_ms": [1, 2]}}, "2000000 runs"),
     ],
 )

@@ -32,21 +32,21 @@ def test_a_drawn_plan_is_right_and_survives_json() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("seed", "x", "the plan: seed is a whole number, not 'x'"),
-        ("seed", True, "the plan: seed is a whole number, not True"),
-        ("converge_ms", -1, "the plan: converge_ms is not below 0, as -1 is"),
+        ("seed", "x", "the plan: seed must be an integer, not 'x'"),
+        ("seed", True, "the plan: seed must be an integer, not True"),
+        ("converge_ms", -1, "the plan: converge_ms must be 0 or more, not -1"),
         ("clusters/0/brokers", 2, "cluster a: 2 brokers cannot have replication factor 3"),
         ("clusters/1/name", "a", "two clusters have the same name"),
-        ("clusters/1/configs", {"x": 2}, "clusters[1]: configs is an object of texts, not {'x': 2}"),
-        ("clients/0/topics", [1], "clients[0]: topics is a list of texts, not (1,)"),
+        ("clusters/1/configs", {"x": 2}, "clusters[1]: configs must be an object of strings, not {'x': 2}"),
+        ("clients/0/topics", [1], "clients[0]: topics must be a list of strings, not (1,)"),
         ("clients/0/kind", "plane", "client p1: kind 'plane' in cluster 'a' is not known"),
         ("steps/0/action", "kill_broke", "step 0: there is no action 'kill_broke'"),
-        ("steps/1/at_ms", 1.5, "steps[1]: at_ms is a whole number, not 1.5"),
-        ("steps/0/args", {"broker": None}, "steps[0]: args is an object of texts, whole numbers and booleans, not"),
+        ("steps/1/at_ms", 1.5, "steps[1]: at_ms must be an integer, not 1.5"),
+        ("steps/0/args", {"broker": None}, "steps[0]: args must be an object of strings, integers and booleans, not"),
         ("network", {"loss": 1}, "the network has no field 'loss': did you mean 'loss_ppm'?"),
         ("topics", {"orders": "a"}, "topic orders: 'a' is not a number of partitions and a cluster"),
         ("topics", {"orders": "2@z"}, "topic orders: '2@z' is not a number of partitions and a cluster"),
-        ("topics", ["orders"], "the plan: topics is an object of texts, not ['orders']"),
+        ("topics", ["orders"], "the plan: topics must be an object of strings, not ['orders']"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(path: str, value: Any, said: str) -> None:
@@ -58,10 +58,10 @@ def test_what_is_wrong_is_said_with_its_place(path: str, value: Any, said: str) 
 @pytest.mark.parametrize(
     ("action", "args", "said"),
     [
-        ("set_clock", {"ahead_ms": 5, "ppm": 200_000}, "ppm is a whole number from -100000 to 100000, not 200000"),
-        ("set_clock", {"ahead_ms": "5"}, "ahead_ms is a whole number from -1000000000000 to 1000000000000, not '5'"),
-        ("kill_broker", {"for_ms": -1}, "for_ms is a whole number from 0 to 1000000000000, not -1"),
-        ("kill_broker", {"for_ms": True}, "for_ms is a whole number from 0 to 1000000000000, not True"),
+        ("set_clock", {"ahead_ms": 5, "ppm": 200_000}, "ppm must be an integer from -100000 to 100000, not 200000"),
+        ("set_clock", {"ahead_ms": "5"}, "ahead_ms must be an integer from -1000000000000 to 1000000000000, not '5'"),
+        ("kill_broker", {"for_ms": -1}, "for_ms must be an integer from 0 to 1000000000000, not -1"),
+        ("kill_broker", {"for_ms": True}, "for_ms must be an integer from 0 to 1000000000000, not True"),
     ],
 )
 def test_a_number_of_a_step_is_in_its_limits(action: str, args: dict[str, Any], said: str) -> None:

@@ -96,7 +96,7 @@ def test_old_messages_are_committed_and_a_broken_control_record_is_an_error() ->
     message = LegacyBatch(build_message(RecordData(b"k", b"v"), magic=1, offset=0, attributes=0x30))
     walk.add(message)
     broken = build_batch([RecordData(b"\x00")], base_offset=1, is_control=True)
-    with pytest.raises(CorruptBatch, match="a control key takes 4 bytes"):
+    with pytest.raises(CorruptBatch, match="a control key has 4 bytes"):
         walk.add(Batch(broken))
     assert walk.finish(2) == Committed()
     assert not walk.finish(2).hides(message)

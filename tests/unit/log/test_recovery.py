@@ -234,14 +234,14 @@ def test_a_fault_names_partition_file_offset_and_position_once_and_keeps_its_cla
     with pytest.raises(OffsetsOutOfOrder) as caught:
         open_log(store)
     assert str(caught.value) == (
-        f"t-0: {0:020d}.log: a batch begins at offset 1, expected one above 1 (offset 1) (at byte {len(first)})"
+        f"t-0: {0:020d}.log: a batch starts at offset 1, expected an offset above 1 (offset 1) (at byte {len(first)})"
     )
     assert (caught.value.offset, caught.value.position) == (1, len(first))
 
 
 def test_an_index_row_that_leads_to_no_batch_is_refused(store: MemoryStore) -> None:
     log = with_row(store, 0, 5)
-    with pytest.raises(CorruptBatch, match=r"0\.index leads to no batch"):
+    with pytest.raises(CorruptBatch, match=r"0\.index points to a position without a batch"):
         log.read(1, max_bytes=1000, end_offset=log.log_end_offset)
 
 

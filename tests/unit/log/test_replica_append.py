@@ -264,7 +264,7 @@ def test_the_end_of_a_log_is_always_an_offset(before: int) -> None:
     for beyond in (batch(2, offset=TOP - 1, epoch=1), batch(1, offset=TOP, epoch=1), batch(9, offset=TOP, epoch=2)):
         caught = unchanged_after(log, OffsetsOutOfOrder, b"".join([*start, beyond, b"more"]))
         assert (caught.value.position, caught.value.offset) == (sum(map(len, start)), Batch(beyond).base_offset)
-        assert "the greatest that a log can have" in str(caught.value)
+        assert "the largest offset of a log is" in str(caught.value)
     follow(log, *start, batch(1, offset=TOP - 2, epoch=1))
     with pytest.raises(LogAppendError, match="too few offsets are left"):
         lead(log, batch(2), epoch=1)
@@ -286,7 +286,7 @@ def test_messages_too_end_below_the_greatest_offset(compression: Compression) ->
 
     log = open_log()
     follow(log, message_of(TOP - 9))
-    with pytest.raises(OffsetsOutOfOrder, match="the greatest that a log can have"):
+    with pytest.raises(OffsetsOutOfOrder, match="the largest offset of a log is"):
         follow(log, message_of(TOP - 5), message_of(TOP))
     assert log.log_end_offset == TOP - 8
     follow(log, message_of(TOP - 1))

@@ -79,7 +79,7 @@ def test_bytes_that_are_no_transaction_index_are_refused(
         (b"\xff", "version 0 and a count"),
         (b"0\n", "version 0 and a count"),
         (b"1\n0\n", "version 0 and a count"),
-        (b"0\n2\na 0 5\n", "announces '2' lines and has 1"),
+        (b"0\n2\na 0 5\n", "its count is '2' lines, but it has 1"),
         (b"0\n1\n\na 0 5\n", "line 3 is not"),
         (b"0\n1\na 0\n", "line 3 is not"),
         (b"0\n2\na 0 5\na 1 x\n", "line 4 is not"),

@@ -119,7 +119,7 @@ def test_a_batch_of_less_than_no_records_and_an_empty_wrapper_stop_the_dissectio
     counted = build_batch([], last_offset_delta=0)[:57] + b"\xff\xff\xff\xff"
     with pytest.raises(CorruptBatch, match="cannot hold -1 records"):
         by_path(counted)
-    with pytest.raises(CorruptBatch, match="a wrapper holds no message"):
+    with pytest.raises(CorruptBatch, match="a wrapper contains no message"):
         by_path(build_message(RecordData(None, b"\x00"), magic=1, offset=1, attributes=Compression.SNAPPY))
 
 
@@ -221,7 +221,7 @@ def test_a_torn_tail_names_file_and_place_after_what_could_be_read(tmp_path: Pat
     result = run(path)
     assert "batch[0]" in result.output
     assert isinstance(result.exception, KmirrorError)
-    assert str(result.exception) == f"{path}: a batch of 79 bytes has 70 left (offset 42) (at byte 79)"
+    assert str(result.exception) == f"{path}: a batch of 79 bytes, but only 70 bytes are left (offset 42) (at byte 79)"
 
 
 @pytest.mark.parametrize(("name", "reason"), [("x.txt", "--as"), (LOG, "No such file"), ("", "directory")])

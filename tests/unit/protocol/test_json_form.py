@@ -40,7 +40,7 @@ WRONG = [
     ({**GOOD, "maxWaitMs": 2**31}, "max_wait_ms", "is no int32"),
     ({**GOOD, "maxWaitMs": None}, "max_wait_ms", "null, which is never allowed"),
     ({**GOOD, "topics": {}}, "topics", "a JSON array is expected"),
-    ({**GOOD, "topics": [{"topicId": "x", "partitions": []}]}, "topics[0].topic_id", "no uuid"),
+    ({**GOOD, "topics": [{"topicId": "x", "partitions": []}]}, "topics[0].topic_id", "not a uuid"),
     ({**GOOD, "rackId": 5}, "rack_id", "5 is no string"),
 ]
 

@@ -234,7 +234,7 @@ class TestUuid:
 
     @pytest.mark.parametrize("text", ["", "A", "A" * 21, "A" * 23, "A" * 21 + "!", "Ä" * 22])
     def test_what_is_no_uuid(self, text: str) -> None:
-        with pytest.raises(UsageError, match="no uuid"):
+        with pytest.raises(UsageError, match="not a uuid"):
             Uuid.from_str(text)
 
     def test_wrong_length(self) -> None:

@@ -36,7 +36,7 @@ def edited(at: int, data: bytes) -> bytes:
         (edited(8, (48).to_bytes(4, "big")), CorruptBatch, "below the 49"),
         (edited(8, (13).to_bytes(4, "big")), CorruptBatch, "too small"),
         (edited(8, b"\xff\xff\xff\xff"), CorruptBatch, "too small"),
-        (edited(8, b"\x7f\xff\xff\xff"), TornBatch, "has 70 left"),
+        (edited(8, b"\x7f\xff\xff\xff"), TornBatch, "only 70 bytes are left"),
         (edited(16, b"\x03"), CorruptBatch, "format 3 does not exist"),
         (edited(16, b"\xff"), CorruptBatch, "format -1 does not exist"),
         (edited(16, b"\x01"), UnsupportedMagic, "message format 1"),
@@ -44,7 +44,7 @@ def edited(at: int, data: bytes) -> bytes:
         (bytes(100), CorruptBatch, "too small"),
         (SMALL[:60], TornBatch, "60 bytes are left"),
         (SMALL[:5], TornBatch, "5 bytes are left"),
-        (SMALL[:-1], TornBatch, "has 69 left"),
+        (SMALL[:-1], TornBatch, "only 69 bytes are left"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -65,7 +65,7 @@ def test_the_magic_of_an_old_message_is_carried() -> None:
 
 def test_a_wrong_checksum_names_offset_and_both_numbers() -> None:
     batch = Batch(edited(17, b"\x00\x00\x00\x00"))
-    with pytest.raises(CorruptBatch, match=r"checksum is 0x00000000 .*offset 42"):
+    with pytest.raises(CorruptBatch, match=r"stored 0x00000000, .*offset 42"):
         batch.verify_crc()
     with pytest.raises(CorruptBatch):
         list(iter_batches(batch.view, check_crc=True))
@@ -134,7 +134,7 @@ def test_an_emptied_batch_keeps_its_span() -> None:
 
 
 def test_what_no_batch_can_hold_is_refused() -> None:
-    with pytest.raises(LocalProtocolError, match="last offset delta"):
+    with pytest.raises(LocalProtocolError, match="needs last_offset_delta"):
         build_batch([])
     with pytest.raises(LocalProtocolError, match="span"):
         build_batch([RecordData(offset=3)], base_offset=4)

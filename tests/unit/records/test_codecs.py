@@ -57,13 +57,13 @@ def test_a_snappy_length_that_the_block_cannot_hold_is_refused_unread() -> None:
     block = bytes.fromhex("ffffffff07") + b"\x00a"  # Claims 2 GiB.
     with pytest.raises(CorruptBatch, match="limit"):
         decompress(Compression.SNAPPY, block)
-    with pytest.raises(CorruptBatch, match="claim to hold"):
+    with pytest.raises(CorruptBatch, match="claims to contain"):
         decompress(Compression.SNAPPY, bytes.fromhex("8080801f00") + b"a")
 
 
 @pytest.mark.parametrize("tail", [bytes(4), bytes(4) + compress(Compression.SNAPPY, DATA)[16:], b"\x82SNAPPY\x00\x00"])
 def test_snappy_blocks_are_not_empty_and_stream_headers_not_cut(tail: bytes) -> None:
-    with pytest.raises(CorruptBatch, match=r"a block is empty|the stream header is cut"):
+    with pytest.raises(CorruptBatch, match=r"a block is empty|incomplete stream header"):
         decompress(Compression.SNAPPY, compress(Compression.SNAPPY, DATA) + tail)
 
 

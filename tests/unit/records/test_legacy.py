@@ -156,12 +156,12 @@ def test_formats_may_be_mixed_in_one_segment() -> None:
 @pytest.mark.parametrize(
     ("batch", "reason"),
     [
-        (wrap(b""), "holds no message"),
+        (wrap(b""), "contains no message"),
         (wrap(build_message_set(THREE, magic=1)[:-1], offset=2), "inside the wrapper, at byte"),
         (wrap(build_batch(THREE), offset=2), "message format 2"),
         (
             wrap(build_message_set(THREE, magic=1, compression=Compression.GZIP), offset=2),
-            "stands in a wrapper",
+            "contains a wrapper",
         ),
         (wrap(build_message_set(THREE, magic=1), offset=1), "above the wrapper's"),
         (LegacyBatch(build_message(RecordData(), magic=1, offset=0, attributes=1)), "no value"),
@@ -180,7 +180,7 @@ def test_lengths_are_checked_against_what_is_left() -> None:
     data = build_message(RecordData(b"key", b"value"), magic=0, offset=3)
     for at in (18, 25):  # The key's length and the value's.
         broken = data[:at] + b"\x7f\xff\xff\xff" + data[at + 4 :]
-        with pytest.raises(CorruptBatch, match="2147483647 bytes cannot stand"):
+        with pytest.raises(CorruptBatch, match="2147483647 bytes does not fit"):
             list(LegacyBatch(broken).records())
         with pytest.raises(CorruptBatch, match="checksum"):
             LegacyBatch(broken).verify_crc()
@@ -191,7 +191,7 @@ def test_lengths_are_checked_against_what_is_left() -> None:
             list(iter_any_batches(data[:end]))
     with pytest.raises(CorruptBatch, match="too small"):
         LegacyBatch(data[:8] + b"\x00\x00\x00\x0d" + data[12:])
-    with pytest.raises(CorruptBatch, match="format 2 where"):
+    with pytest.raises(CorruptBatch, match="format 2, expected"):
         LegacyBatch(build_batch(THREE))
 
 

@@ -134,16 +134,16 @@ def test_a_dead_broker_s_torn_log_is_cut_as_it_would_cut_it(cluster: Cluster, tm
     [
         ({"brokers": [1, 7]}, "cluster b has no broker 7: it has 1, 2, 3"),
         ({"partitions": [TopicPartition("orders", 9)]}, "cluster b has no partition orders-9"),
-        ({"brokers": 1}, "brokers are a list of broker ids, not 1"),
+        ({"brokers": 1}, "brokers must be a list of broker ids, not 1"),
         ({"brokers": []}, "no brokers are chosen: name at least one, or leave brokers out for all"),
         ({"partitions": []}, "no partitions are chosen: name at least one, or leave partitions out for all"),
         (
             {"partitions": ["orders"]},
-            "a partition is a TopicPartition, such as TopicPartition('orders', 0), not 'orders'",
+            "a partition must be a TopicPartition, such as TopicPartition('orders', 0), not 'orders'",
         ),
         (
             {"partitions": ORDERS},
-            "partitions are a list of TopicPartition, not TopicPartition(topic='orders', partition=0)",
+            "partitions must be a list of TopicPartition, not TopicPartition(topic='orders', partition=0)",
         ),
     ],
 )

@@ -117,12 +117,12 @@ def test_a_change_is_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"latency_ms": -1}, "latency_ms is a number of milliseconds, 0 or more, not -1"),
-        ({"latency_ms": "5"}, "latency_ms is a number of milliseconds, 0 or more, not '5'"),
-        ({"jitter_ms": float("nan")}, "jitter_ms is a number of milliseconds, 0 or more, not nan"),
-        ({"bandwidth_kbps": 1.5}, "bandwidth_kbps is a whole number from 0 on, not 1.5"),
-        ({"loss_ppm": 1_000_001}, "loss_ppm is a whole number from 0 to 1000000, not 1000001"),
-        ({"reorder_ppm": True}, "reorder_ppm is a whole number from 0 to 1000000, not True"),
+        ({"latency_ms": -1}, "latency_ms must be a number of milliseconds, 0 or more, not -1"),
+        ({"latency_ms": "5"}, "latency_ms must be a number of milliseconds, 0 or more, not '5'"),
+        ({"jitter_ms": float("nan")}, "jitter_ms must be a number of milliseconds, 0 or more, not nan"),
+        ({"bandwidth_kbps": 1.5}, "bandwidth_kbps must be an integer from 0 on, not 1.5"),
+        ({"loss_ppm": 1_000_001}, "loss_ppm must be an integer from 0 to 1000000, not 1000001"),
+        ({"reorder_ppm": True}, "reorder_ppm must be an integer from 0 to 1000000, not True"),
     ],
 )
 def test_properties_that_no_line_has_are_refused(settings: dict[str, float], text: str) -> None:

@@ -17,27 +17,30 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "a producer of a name": (lambda s: Producer(ANY or "a"), "a client speaks to a Cluster, not to 'a'"),
     "a number for a transactional id": (
         lambda s: Producer(s.a, transactional_id=ANY or 5),
-        "transactional_id is a text, not 5",
+        "transactional_id must be a string, not 5",
     ),
     "a codec in quotes": (
         lambda s: Producer(s.a, compression=ANY or "gzip"),
-        r"compression is one of Compression\.NONE.*not 'gzip'",
+        r"compression must be one of Compression\.NONE.*not 'gzip'",
     ),
     "records without partitions": (
         lambda s: Producer(s.a).send(ANY or [ONE]),
         "records are a mapping of TopicPartition to lists",
     ),
     "a tuple for a partition": (lambda s: s.send(ONE, to=("t", 0)), r"TopicPartition\('orders', 0\), not \('t', 0\)"),
-    "a topic for a partition": (lambda s: s.send(ONE, to="t"), "a partition is a TopicPartition"),
-    "values for records": (lambda s: s.send(b"x"), "t-0: record 0: a RecordData is wanted, not b'x'"),
-    "one record": (lambda s: Producer(s.a).send({T0: ANY or ONE}), "records are a list of RecordData, not RecordData"),
+    "a topic for a partition": (lambda s: s.send(ONE, to="t"), "a partition must be a TopicPartition"),
+    "values for records": (lambda s: s.send(b"x"), "t-0: record 0: expected a RecordData, not b'x'"),
+    "one record": (
+        lambda s: Producer(s.a).send({T0: ANY or ONE}),
+        "records must be a list of RecordData, not RecordData",
+    ),
     "text for a key": (
         lambda s: s.send(ONE, RecordData(key=ANY or "k")),
-        "t-0: record 1: the key is bytes or None, not 'k'",
+        "t-0: record 1: the key must be bytes or None, not 'k'",
     ),
     "text for a header": (
         lambda s: s.send(RecordData(headers=[("h", ANY or "v")])),
-        "record 0: the value of header 'h' is bytes",
+        "record 0: the value of header 'h' must be bytes",
     ),
     "a timestamp below 0": (
         lambda s: s.send(RecordData(timestamp=-5)),
@@ -65,7 +68,10 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: s.transactional().send({T0: [ONE]}),
         "in no transaction: begin_transaction comes first",
     ),
-    "add a topic": (lambda s: s.begun().add_partitions(ANY or "t"), "partitions are a list of TopicPartition, not 't'"),
+    "add a topic": (
+        lambda s: s.begun().add_partitions(ANY or "t"),
+        "partitions must be a list of TopicPartition, not 't'",
+    ),
     **{
         f"{what} after close": (misuse, "is closed: make another one")
         for what, misuse in {
@@ -78,8 +84,11 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     # consumers
     "a consumer of nothing": (lambda s: list(Consumer(s.a)), "reads nothing: name a topic when it is made, or assign"),
     "poll of nothing": (lambda s: s.assigned().poll(), "reads nothing"),
-    "topics as a list": (lambda s: Consumer(s.a, ANY or ["t"]), r"a topic is a text, not \['t'\]"),
-    "bytes for a consumer's topic": (lambda s: Consumer(s.a, ANY or b"t"), "a topic is a text, not b't'; 't' is text"),
+    "topics as a list": (lambda s: Consumer(s.a, ANY or ["t"]), r"a topic must be a string, not \['t'\]"),
+    "bytes for a consumer's topic": (
+        lambda s: Consumer(s.a, ANY or b"t"),
+        "a topic must be a string, not b't'; 't' is text",
+    ),
     "a consumer's isolation": (
         lambda s: Consumer(s.a, "t", isolation=ANY or 1),
         r"IsolationLevel\.READ_COMMITTED, not 1",
@@ -94,34 +103,46 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "a timeout below 0": (
         lambda s: Consumer(s.a, "t", consumer_timeout_ms=-5),
-        "consumer_timeout_ms is a whole number from 0",
+        "consumer_timeout_ms must be an integer from 0",
     ),
-    "a rack as a number": (lambda s: Consumer(s.a, "t", client_rack=ANY or 1), "client_rack is a text, not 1"),
+    "a rack as a number": (lambda s: Consumer(s.a, "t", client_rack=ANY or 1), "client_rack must be a string, not 1"),
     "assign one": (
         lambda s: Consumer(s.a).assign(ANY or T0),
-        "partitions are a list of TopicPartition, not TopicPartition",
+        "partitions must be a list of TopicPartition, not TopicPartition",
     ),
-    "assign a topic": (lambda s: Consumer(s.a).assign(ANY or "t"), "partitions are a list of TopicPartition, not 't'"),
-    "assign topics": (lambda s: Consumer(s.a).assign(ANY or ["t"]), "a partition is a TopicPartition, .*not 't'"),
+    "assign a topic": (
+        lambda s: Consumer(s.a).assign(ANY or "t"),
+        "partitions must be a list of TopicPartition, not 't'",
+    ),
+    "assign topics": (lambda s: Consumer(s.a).assign(ANY or ["t"]), "a partition must be a TopicPartition, .*not 't'"),
     "seek before the start": (
         lambda s: Consumer(s.a, "t").seek(T0, -1),
-        "offset is a whole number from 0 to .*, not -1",
+        "offset must be an integer from 0 to .*, not -1",
     ),
-    "seek above all": (lambda s: Consumer(s.a, "t").seek(T0, 1 << 63), "offset is a whole number"),
+    "seek above all": (lambda s: Consumer(s.a, "t").seek(T0, 1 << 63), "offset must be an integer"),
     "seek in quotes": (
         lambda s: Consumer(s.a, "t").seek(T0, ANY or "5"),
-        "offset is a whole number from 0 to .*, not '5'",
+        "offset must be an integer from 0 to .*, not '5'",
     ),
     "seek elsewhere": (lambda s: Consumer(s.a, "t").seek(NOPE, 0), "nope-0 is not read by this consumer"),
-    "seek a topic": (lambda s: Consumer(s.a, "t").seek_to_beginning(ANY or "t"), "a partition is a TopicPartition"),
+    "seek a topic": (
+        lambda s: Consumer(s.a, "t").seek_to_beginning(ANY or "t"),
+        "a partition must be a TopicPartition",
+    ),
     "seek to an end elsewhere": (lambda s: Consumer(s.a, "t").seek_to_end(NOPE), "nope-0 is not read by this consumer"),
-    "seek a list": (lambda s: Consumer(s.a, "t").seek_to_end(ANY or [T0]), "a partition is a TopicPartition"),
-    "the position of a topic": (lambda s: Consumer(s.a, "t").position(ANY or "t"), "a partition is a TopicPartition"),
-    "the ends of one": (lambda s: Consumer(s.a, "t").end_offsets(ANY or T0), "partitions are a list of TopicPartition"),
-    "poll back in time": (lambda s: Consumer(s.a, "t").poll(timeout_ms=-1), "timeout_ms is a whole number from 0 on"),
+    "seek a list": (lambda s: Consumer(s.a, "t").seek_to_end(ANY or [T0]), "a partition must be a TopicPartition"),
+    "the position of a topic": (
+        lambda s: Consumer(s.a, "t").position(ANY or "t"),
+        "a partition must be a TopicPartition",
+    ),
+    "the ends of one": (
+        lambda s: Consumer(s.a, "t").end_offsets(ANY or T0),
+        "partitions must be a list of TopicPartition",
+    ),
+    "poll back in time": (lambda s: Consumer(s.a, "t").poll(timeout_ms=-1), "timeout_ms must be an integer from 0 on"),
     "poll for less than one": (
         lambda s: Consumer(s.a, "t").poll(max_records=0),
-        "max_records is a whole number from 1 on",
+        "max_records must be an integer from 1 on",
     ),
     # mirrors
     "a mirror of one": (lambda s: Mirror("m", source=s.a, destination=s.a), "a is both source and destination"),
@@ -129,19 +150,22 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: Mirror("m", source=s.a, destination=Stage().b),
         "clusters of two simulations: make both",
     ),
-    "a mirror of a name": (lambda s: Mirror("m", source=ANY or "a", destination=s.b), "source is a Cluster, not 'a'"),
-    "a number for a mirror": (lambda s: Mirror(ANY or 5, source=s.a, destination=s.b), "name is a text, not 5"),
+    "a mirror of a name": (
+        lambda s: Mirror("m", source=ANY or "a", destination=s.b),
+        "source must be a Cluster, not 'a'",
+    ),
+    "a number for a mirror": (lambda s: Mirror(ANY or 5, source=s.a, destination=s.b), "name must be a string, not 5"),
     "a mirror config's number": (
         lambda s: s.mirror(create=False).create({"request.timeout.ms": ANY or 5}),
-        "is a text, not 5",
+        "must be a string, not 5",
     ),
     "bytes for a password": (
         lambda s: s.mirror(create=False).create({"ssl.key.password": ANY or b"hush"}),
-        r"configs\['ssl\.key\.password'\] is a text, not bytes$",
+        r"configs\['ssl\.key\.password'\] must be a string, not bytes$",
     ),
     "a list for a mirror's new config": (
         lambda s: s.mirror().alter({"sasl.jaas.config": ANY or ["hush"]}),
-        r"configs\['sasl\.jaas\.config'\] is a text, not list$",
+        r"configs\['sasl\.jaas\.config'\] must be a string, not list$",
     ),
     "catch up with nothing": (
         lambda s: s.mirror(topics=()).catch_up(),
@@ -161,15 +185,15 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "wait for a topic": (
         lambda s: s.mirror().wait_for_state(MirrorState.MIRRORING, ANY or "t"),
-        "partitions are a list",
+        "partitions must be a list",
     ),
     "wait back in time": (
         lambda s: s.mirror().catch_up(within_s=-1),
-        "within_s is a number of seconds, 0 or more, not -1",
+        "within_s must be a number of seconds, 0 or more, not -1",
     ),
     "a watch that is none": (
         lambda s: s.mirror().wait_for_state(MirrorState.MIRRORING, [T0], watch=ANY or 5),
-        "watch is a fun",
+        "watch must be call",
     ),
 }
 

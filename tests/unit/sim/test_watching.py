@@ -225,9 +225,9 @@ def test_what_cannot_be_watched_or_done_is_refused_at_once() -> None:
     simulation = Simulation()
     with pytest.raises(UsageError, match=r"kind is a class of kmirror\.sim\.facts, or object for all of them, not 'x'"):
         simulation.on("x", print)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="call is a function to call, not None"):
+    with pytest.raises(UsageError, match="call must be callable, not None"):
         simulation.on(object, None)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="when is a number of seconds, 0 or more, not -1"):
+    with pytest.raises(UsageError, match="when must be a number of seconds, 0 or more, not -1"):
         simulation.at(-1, lambda: None)
-    with pytest.raises(UsageError, match="action is a function to call, not 5"):
+    with pytest.raises(UsageError, match="action must be callable, not 5"):
         simulation.at(1, 5)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def traceback(last: str) -> str:
 
 
 def test_what_kmirror_raised_on_an_executor_is_told_in_its_own_words() -> None:
-    text = "/logs/t-0/00.log, position 90, offset 7: the batch says its checksum is 0x1 and it is 0x2"
+    text = "/logs/t-0/00.log, position 90, offset 7: checksum mismatch: stored 0x1, computed 0x2"
     error = PythonException(traceback(f"kmirror.spark.rows.CorruptSegment: {text}"))
     assert told(error) == f"Spark: {text}"
 

@@ -89,6 +89,6 @@ def test_a_tolerant_reader_goes_on_behind_a_broken_control_record(folder: Path) 
     broken = build_batch([RecordData(b"\x00")], base_offset=1, is_control=True)
     write_with_snapshot(folder, 0, data(0), broken, marker(offset=2, commit=False))
     segments = find_segments(str(folder))
-    with pytest.raises(CorruptBatch, match=r"0\.log: a control key takes 4 bytes"):
+    with pytest.raises(CorruptBatch, match=r"0\.log: a control key has 4 bytes"):
         find_transactions(segments)
     assert find_transactions(segments, tolerant=True).aborted == {1: [(0, 2)]}

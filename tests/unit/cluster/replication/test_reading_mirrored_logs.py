@@ -93,5 +93,5 @@ def test_a_replica_that_is_cut_inside_a_batch_is_left_without_a_hole(count: int,
 @pytest.mark.parametrize("count", [3, 7])
 def test_what_ends_inside_a_batch_of_the_leader_is_no_common_history_and_is_refused(count: int) -> None:
     leader, away = two_histories(count)
-    with pytest.raises(UnexpectedAppendOffset, match="batches begin at offset"):
+    with pytest.raises(UnexpectedAppendOffset, match="batches start at offset"):
         converge(leader, away, foreign=True)
