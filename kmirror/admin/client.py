@@ -120,7 +120,7 @@ class AsyncAdmin:
         if the last call of `brokers` or `topics` did not return that id.
         """
         if broker_id is not None and broker_id not in self._cluster.brokers:
-            told = f"the cluster at {self.servers} tells of no broker {broker_id}"
+            told = f"the cluster at {self.servers} has no broker {broker_id}"
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, told)
         until = asyncio.get_running_loop().time() + self._configs.default_api_timeout_ms / 1000
         attempts = 0
@@ -224,8 +224,8 @@ class AsyncAdmin:
     def _unanswered(self, error: ErrorCode, body: Message) -> KafkaError:
         name = body.NAME.removesuffix("Request")
         if error is ErrorCode.UNSUPPORTED_VERSION:
-            return KafkaError(error, f"the cluster at {self.servers} does not know the request {name}")
-        return KafkaError(error, f"no broker at {self.servers} answered {name}: {error.name}: {error.text}")
+            return KafkaError(error, f"the cluster at {self.servers} does not support the request {name}")
+        return KafkaError(error, f"no broker at {self.servers} responded to {name}: {error.name}: {error.text}")
 
 
 def checked_servers(servers: str) -> str:
@@ -234,7 +234,7 @@ def checked_servers(servers: str) -> str:
     named = [f"{LOCALHOST}{entry}" if entry.startswith(":") else entry for entry in entries]
     for entry in named:
         if not parse_servers(entry):
-            raise UsageError(f"{entry!r} is no server: give host:port, or several of them with commas between")
+            raise UsageError(f"{entry!r} is not a server: give host:port, or several separated by commas")
     if not named:
-        raise UsageError("no server is named: give host:port, or several of them with commas between")
+        raise UsageError("no server given: use host:port, or several separated by commas")
     return ",".join(named)

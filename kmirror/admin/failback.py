@@ -124,13 +124,16 @@ class FailbackPreview:
         if tombstones_may_be_gone(last_ms, time.time_ns() // 1_000_000, stay_ms):
             end = facts.theirs.log_end_offset
             if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
-                why = f"deletions may have been missed, since tombstones stay for {stay_ms} ms: all is copied again"
-                return Cut(ours.log_start_offset, ours.log_start_offset, why), ""
+                missed = f"deletions may have been missed, since tombstones stay for {stay_ms} ms"
+                return Cut(ours.log_start_offset, ours.log_start_offset, f"{missed}: everything is copied again"), ""
         suspected = replace(facts, cleaned_offset=ours.log_end_offset)
         if "compact" in configs.get(POLICY, "") and suspected.depends_on_holes:
             hole = await _first_hole(reader, ours.log_start_offset, ours.log_end_offset)
             if replace(suspected, first_hole=hole).depends_on_holes:
-                return cut, f"all would go, and be copied again, if the log cleaner has passed offset {cut.offset}"
+                return (
+                    cut,
+                    f"everything would be removed and copied again if the log was compacted above offset {cut.offset}",
+                )
         return cut, ""
 
     async def _compaction(self, topics: Collection[str]) -> dict[str, Mapping[str, str]]:

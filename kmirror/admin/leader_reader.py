@@ -225,7 +225,7 @@ class LeaderReader:
 
         found = await self._of_leader(lambda _: request, row)
         if found.leader_epoch > epoch:
-            raise self._unusable(f"tells of epoch {found.leader_epoch}, asked for the last one up to {epoch}")
+            raise self._unusable(f"has epoch {found.leader_epoch}, requested was the last one up to {epoch}")
         return found
 
     def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:

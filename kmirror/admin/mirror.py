@@ -37,7 +37,7 @@ from kmirror.spec.wire_values import IsolationLevel, OffsetSpec, ResourceType
 
 T = TypeVar("T")
 DISABLED = (
-    "Cluster Mirroring (KIP-1279) is not on there: Kafka has no release with it yet, and in a cluster of kmirror "
+    "Cluster Mirroring (KIP-1279) is not enabled there: no release of Kafka has it yet; in a cluster of kmirror "
     "feature mirror.version=1 turns it on (kmirror features upgrade --feature mirror.version=1, or kmirror serve "
     "--feature mirror.version=1)"
 )
@@ -115,7 +115,7 @@ class AsyncMirror(MirrorScripts):
 
     def _known_source(self) -> AsyncAdmin:
         if self.source is None:
-            raise UsageError(f"mirror {self.name}: name the source to compare with it")
+            raise UsageError(f"mirror {self.name} has no source to compare with")
         return self.source
 
     async def _order(self, request: Message) -> Message:
@@ -126,7 +126,7 @@ class AsyncMirror(MirrorScripts):
             answers = await self.destination.ask_each(request)
         if not answers:
             late, servers = ErrorCode.REQUEST_TIMED_OUT, self.destination.servers
-            raise KafkaError(late, f"no broker of {servers} answered DescribeMirrors: {late.name}: {late.text}")
+            raise KafkaError(late, f"no broker of {servers} responded to DescribeMirrors: {late.name}: {late.text}")
         return answers
 
     async def _source_ids(self, topics: Sequence[str]) -> Mapping[str, Uuid]:
@@ -259,7 +259,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     except RuntimeError:
         return asyncio.run(work)
     work.close()
-    raise UsageError("this would block the event loop that runs here: use AsyncMirror and AsyncAdmin")
+    raise UsageError("this would block the running event loop: use AsyncMirror and AsyncAdmin")
 
 
 def _servers_of(cluster: str | HasServers) -> str:

@@ -73,7 +73,7 @@ def check_is_order(body: object) -> None:
     """Raise UsageError unless `body` is one of `ORDERS`."""
     if not isinstance(body, ORDERS):
         known = ", ".join(kind.__name__ for kind in ORDERS)
-        raise UsageError(f"no order is carried out with {shown(body)}; there are {known}")
+        raise UsageError(f"not a request that changes the cluster: {shown(body)}; there are {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,5 +178,5 @@ def error_of(reply: Message) -> ErrorCode:
         case DeleteTopicsResponse() | IncrementalAlterConfigsResponse():
             codes = [row.error_code for row in reply.responses]
         case _:
-            raise AssertionError(f"an answer that no order asks for: {reply!r}")
+            raise AssertionError(f"unexpected response: {reply!r}")
     return next((code_of(code) for code in codes if code), ErrorCode.NONE)

@@ -196,8 +196,8 @@ class SecuredLink:
         """Record that the link was closed, and the cause if known."""
         if self.state is not State.CLOSED and not self._has_answered:
             if self.state is not State.READY:
-                at = f"the link was closed while we authenticated: {why or 'nobody told why'}"
-                why = f"{at}; does that port speak {self.authenticator.security.protocol}?"
+                at = f"the link was closed while we authenticated: {why or 'no reason given'}"
+                why = f"{at}; is that port configured for {self.authenticator.security.protocol}?"
             if why:
                 self.authenticator.failed(now, self.link.peer, why)
         self._move(Cause.OVER)
@@ -253,12 +253,14 @@ class SecuredLink:
         assert credentials is not None, "we shook hands"
         if reply.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             taken = ", ".join(reply.mechanisms)[:TEXT_MAX]
-            self._refused(now, reply.error_code, f"it takes {taken}, and sasl.mechanism is {credentials.mechanism}")
+            self._refused(now, reply.error_code, f"it supports {taken}, but sasl.mechanism is {credentials.mechanism}")
         elif reply.error_code == ErrorCode.ILLEGAL_SASL_STATE:
             protocol = self.authenticator.security.protocol
-            self._refused(now, reply.error_code, f"that port does no SASL, and security.protocol is {protocol}")
+            self._refused(
+                now, reply.error_code, f"that port does not support SASL, but security.protocol is {protocol}"
+            )
         elif reply.error_code:
-            self._refused(now, reply.error_code, "it refuses the handshake")
+            self._refused(now, reply.error_code, "it rejected the handshake")
         else:
             self._move(Cause.TOOK_MECHANISM)
             mechanism = credentials.begin(self.authenticator.nonce())
@@ -273,7 +275,7 @@ class SecuredLink:
 
     def _on_message(self, now: Instant, mechanism: Mechanism, reply: SaslAuthenticateResponse) -> None:
         if reply.error_code:
-            self._refused(now, reply.error_code, reply.error_message or "it tells no reason")
+            self._refused(now, reply.error_code, reply.error_message or "no reason given")
             return
         try:
             answer = mechanism.respond(bytes(reply.auth_bytes))

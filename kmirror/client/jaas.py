@@ -66,7 +66,7 @@ def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:
         value = next(tokens, None) if is_followed else None
         if value is None or value.text is None:
             where = "an option" if key.text is None or not is_followed else f"key '{key.text}'"
-            raise UsageError(f"Value not specified for {where} in JAAS config: what is no word goes between quotes")
+            raise UsageError(f"Value not specified for {where} in JAAS config: quote values that are not plain words")
         if key.text is not None:  # Kafka accepts an option whose key is a number or a mark, and never uses it.
             options[key.text] = value.text
     raise UsageError("JAAS config entry not terminated by semi-colon")

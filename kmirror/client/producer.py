@@ -188,7 +188,9 @@ class Producer:
         if self.configs.transactional_id is not None and self.transactions.state is not State.IN_TRANSACTION:
             raise UsageError(f"no transaction takes a batch: the producer is {self.transactions.state.name}")
         if self.is_idempotent and self.transactions.state is State.FATAL_ERROR:
-            raise UsageError(f"the producer has failed for good ({self.transactions.error.name}): make another one")
+            raise UsageError(
+                f"the producer has failed for good ({self.transactions.error.name}): create a new producer"
+            )
         until = now + self.configs.delivery_timeout_ms * MILLISECOND
         partition = self._partitions.setdefault(tp, _Partition())
         partition.waiting.append(_Batch(tp, partition.sent, records, on_delivery, to_ms(now), until))
@@ -220,7 +222,7 @@ class Producer:
             raise UsageError(f"{where}: a batch without records cannot be sent")
         for number, row in enumerate(records):
             if row[3] is not None and row[3] < 0:
-                raise UsageError(f"{where}: record {number}: a timestamp is never negative, as {row[3]} is")
+                raise UsageError(f"{where}: record {number}: a timestamp must not be negative, as {row[3]} is")
         return records
 
     def _drop(self, now: Instant, tp: TopicPartition, error: ErrorCode) -> None:

@@ -72,18 +72,18 @@ class ScramClient:
             return self._prove(challenge)
         fields = _fields(challenge)
         if "e" in fields:
-            raise SaslFailure(f"the broker refuses the proof of the password: {fields['e']}")
+            raise SaslFailure(f"the broker rejected the password: {fields['e']}")
         if not hmac.compare_digest(_decoded(fields, "v"), self._server_signature):
-            raise SaslFailure("the broker does not prove that it knows the password: its signature is another one")
+            raise SaslFailure("the broker does not prove that it knows the password: its signature is wrong")
         return None
 
     def _prove(self, challenge: bytes) -> bytes:
         fields = _fields(challenge)
         if "m" in fields:
-            raise SaslFailure("the broker wants an extension of SCRAM that nobody knows")
+            raise SaslFailure("the broker requires an unknown extension of SCRAM")
         nonce, salt, counted = fields.get("r", ""), _decoded(fields, "s"), fields.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise SaslFailure("the broker's nonce does not begin with ours: the message is of another exchange")
+            raise SaslFailure("the broker's nonce does not start with ours: the message belongs to another exchange")
         iterations = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < 10 else 0
         if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
             raise SaslFailure(

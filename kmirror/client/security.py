@@ -114,7 +114,7 @@ def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
     if mechanism == PLAIN and "\0" in username + password:
         raise UsageError("sasl.jaas.config: PLAIN cannot carry a username or a password with a NUL character")
     if any(0xD800 <= ord(char) < 0xE000 for char in username + password):
-        raise UsageError("sasl.jaas.config: username or password is no text of Unicode characters")
+        raise UsageError("sasl.jaas.config: username or password is not valid Unicode")
     is_token = mechanism != PLAIN and module.options.get("tokenauth", "").lower() == "true"
     return Credentials(mechanism, username, password, is_token)
 
@@ -140,7 +140,7 @@ def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
     found = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)
     if not found:
         said = f"ssl.protocol is {newest} and " if PROTOCOLS[-1] in enabled else ""
-        raise UsageError(f"{said}ssl.enabled.protocols has none that is spoken: name one of {', '.join(PROTOCOLS)}")
+        raise UsageError(f"{said}ssl.enabled.protocols has no supported version: use one of {', '.join(PROTOCOLS)}")
     return found
 
 
@@ -194,4 +194,6 @@ def _file(values: Mapping[str, str], prefix: str, *texts: str) -> tuple[str, str
 def _refuse_set(values: Mapping[str, str], defaults: Mapping[str, str]) -> None:
     for name, default in defaults.items():
         if values.get(name, "") not in ("", default):
-            raise UsageError(f"{name} has no effect here, and a connection would be less safe than it says: unset it")
+            raise UsageError(
+                f"{name} has no effect here, and connections would be less secure than configured: remove it"
+            )

@@ -94,7 +94,7 @@ def parting(step: Step) -> Parting:
     if one is not None and other is not None:
         return part(one, other)
     batch = one or other
-    assert batch is not None, "one side goes on"
+    assert batch is not None, "one side continues"
     return lacking(batch, is_expected=other is None)
 
 

@@ -104,7 +104,7 @@ def only_broker(tops: Sequence[Path], controller_id: int) -> int | None:
         except OSError:  # Another function reports it.
             continue
         if ids is not None and ids.node_id == controller_id:
-            raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
+            raise UsageError(f"{top}: belongs to node {ids.node_id}, which is the controller's id here")
         if ids is not None:
             return ids.node_id
     return None
@@ -134,7 +134,7 @@ def open_cluster_folders(
     found = {path: ids for path in layout.roles if (ids := read_meta_properties(path)) is not None}
     clusters = sorted({ids.cluster_id for ids in found.values()} | ({cluster_id} if cluster_id else set()))
     if len(clusters) > 1:
-        raise UsageError(f"{_listed(tops)}: one cluster is wanted, and there are {' and '.join(clusters)}")
+        raise UsageError(f"{_listed(tops)}: the folders belong to different clusters: {' and '.join(clusters)}")
     cluster_id = clusters[0] if clusters else str(random_uuid())
     _check_have_ids_of_their_own(found)
     for path, (node_id, is_controller) in layout.roles.items():
@@ -181,7 +181,9 @@ def _check_have_ids_of_their_own(found: Mapping[Path, MetaProperties]) -> None:
     for path, ids in found.items():
         other = first.setdefault(ids.directory_id, path)
         if ids.directory_id != Uuid.ZERO and other != path:
-            raise UsageError(f"{path}: it has the directory.id of {other}, so one is a copy of the other; name one")
+            raise UsageError(
+                f"{path}: it has the directory.id of {other}, so one is a copy of the other; give only one"
+            )
 
 
 def _have_directory_id(path: Path, ids: MetaProperties) -> None:
@@ -219,7 +221,7 @@ def open_node_folders(
     for path, ids in found.items():
         _check_is_node(path, ids, node_id)
         if cluster_id is not None and ids.cluster_id != cluster_id:
-            raise UsageError(f"{path}: it is of cluster {ids.cluster_id}, and would be served in {cluster_id}")
+            raise UsageError(f"{path}: it belongs to cluster {ids.cluster_id}, but would be served in {cluster_id}")
         cluster_id = ids.cluster_id
         _have_directory_id(path, ids)
     for path in live:
@@ -258,13 +260,13 @@ def _laid_out(
     is_single = any(read_meta_properties(top) is not None for top in live)
     all_tops = _listed(tops)
     if is_single and brokers > 1:
-        raise UsageError(f"{all_tops}: it is the folder of one broker, and {brokers} are asked for: ask for one")
+        raise UsageError(f"{all_tops}: it is the folder of one broker, but {brokers} are requested: use 1")
     if there and there != list(range(1, len(there) + 1)):
-        raise UsageError(f"{all_tops}: it has brokers {_listed(there)}, and they are numbered from 1 without a gap")
-    if there and not is_single and brokers != len(there):
         raise UsageError(
-            f"{all_tops}: it has brokers {_listed(there)}, and {brokers} are asked for: ask for {len(there)}"
+            f"{all_tops}: it has brokers {_listed(there)}, but brokers must be numbered from 1 without a gap"
         )
+    if there and not is_single and brokers != len(there):
+        raise UsageError(f"{all_tops}: it has brokers {_listed(there)}, but {brokers} are requested: use {len(there)}")
     if brokers == 1 and not there:
         folders = {broker_ids[0]: list(tops), controller_id: [metadata]}
         return _Layout(folders, {top: (broker_ids[0], top == metadata) for top in live})
@@ -274,7 +276,7 @@ def _laid_out(
     for top in live:
         strange = sorted(path.name for path in _entries(top) if path not in wanted)
         if strange:
-            raise UsageError(f"{top}: it holds {strange[0]!r}, and is no folder of a cluster; name an empty folder")
+            raise UsageError(f"{top}: it holds {strange[0]!r}, so it is not a cluster's folder; use an empty folder")
     roles = {
         path: (node_id, node_id == controller_id)
         for node_id, its in folders.items()
@@ -295,26 +297,26 @@ def _broker_number(path: Path) -> int:
 
 def _check_is_folder(top: Path) -> None:
     if top.exists() and not top.is_dir():
-        raise UsageError(f"{top}: is not a folder; name one, or a new one")
+        raise UsageError(f"{top}: is not a folder; give a folder, or a new name")
 
 
 def _check_is_node(path: Path, ids: MetaProperties, node_id: int) -> None:
     if ids.node_id != node_id:
         raise UsageError(
-            f"{path}: it is of node {ids.node_id} ({META_PROPERTIES}), and would be served as node {node_id}"
+            f"{path}: it is of node {ids.node_id} ({META_PROPERTIES}), but would be served as node {node_id}"
         )
 
 
 def _joins_unknown(path: Path) -> UsageError:
-    text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
-    return UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
+    text = f"{path}: it is not formatted, but a broker needs the id of its cluster"
+    return UsageError(f"{text}: use --cluster-id with the id in {META_PROPERTIES} of the controller")
 
 
 def _check_is_free(path: Path) -> None:
     strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _BEFORE) if path.exists() else []
     if strange:
-        text = f"{path}: it holds {strange[0]!r} and no {META_PROPERTIES}, so it is no folder of a broker"
-        raise UsageError(f"{text}; name an empty folder to have one made")
+        text = f"{path}: it holds {strange[0]!r} but no {META_PROPERTIES}, so it is not a broker's folder"
+        raise UsageError(f"{text}; use an empty folder")
 
 
 def _listed(things: Sequence[object]) -> str:

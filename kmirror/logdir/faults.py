@@ -73,7 +73,7 @@ def gaps_in_words(gaps: Iterable[Gap]) -> Iterator[str]:
         ranges.setdefault((gap.folder, gap.reason), []).append(offsets)
     for (folder, reason), told in ranges.items():
         more = f" and {len(told) - _GAPS_TOLD_MAX} more ranges" if len(told) > _GAPS_TOLD_MAX else ""
-        yield f"{folder}: no segment holds {', '.join(told[:_GAPS_TOLD_MAX])}{more}: {reason}"
+        yield f"{folder}: no segment contains {', '.join(told[:_GAPS_TOLD_MAX])}{more}: {reason}"
 
 
 def fault_of(error: CorruptBatch, path: Path) -> FileFault:

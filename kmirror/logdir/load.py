@@ -147,7 +147,7 @@ def read_sample(topics: Collection[str] | None = None) -> LogDirs:
 def _checked_path(path: object) -> Path:
     """Return the path; raises `UsageError` for other types and for an empty str, which would mean the folder `.`."""
     if not isinstance(path, str | os.PathLike) or not str(path):
-        raise UsageError(f"a folder is named by a path, not by {shown(path)}; {_ADVICE}")
+        raise UsageError(f"a folder must be a str or a path, not {shown(path)}; {_ADVICE}")
     return Path(path)
 
 

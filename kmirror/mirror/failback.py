@@ -128,7 +128,7 @@ def failback_cut(facts: FailbackFacts) -> Cut:
     log, why = _after_prepare(facts)
     while True:
         if start < log.log_end_offset < min(facts.cleaned_offset, end) and facts.first_hole < log.log_end_offset:
-            return Cut(start, start, f"{why}, and the cleaner has passed that: all is copied again")
+            return Cut(start, start, f"{why}, and the cleaner has passed that: everything is copied again")
         if log.log_end_offset <= log.log_start_offset:
             break
         further, reason = _parted(log, facts.theirs)

@@ -92,7 +92,7 @@ class Verification:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was compared: no partition is on both sides, or none of those holds a batch."""
+        """Whether nothing was compared: no partition exists on both sides, or none of those holds a batch."""
         return all(replica.shares.is_empty for replica in self.replicas)
 
     @property
@@ -172,7 +172,7 @@ def verify(
         result.rows += found.differences
     if result.is_empty and not (result.rows or result.untold):
         what = "the partitions hold no batch below the source's last stable offset" if result.replicas else ""
-        raise UsageError(f"nothing was compared: {what or 'no partition is on both sides'}")
+        raise UsageError(f"nothing was compared: {what or 'no partition exists on both sides'}")
     result.rows.sort(key=lambda row: (row.topic, row.partition, row.destination_file, row.offset))
     return result
 

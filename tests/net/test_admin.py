@@ -33,7 +33,7 @@ def ask(
 
 
 def test_a_request_that_no_node_here_serves_is_sent_to_those_who_do() -> None:
-    with pytest.raises(KafkaError, match="does not know the request DescribeAcls") as refused:
+    with pytest.raises(KafkaError, match="does not support the request DescribeAcls") as refused:
         ask(DescribeAclsRequest())
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
 

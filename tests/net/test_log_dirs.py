@@ -168,7 +168,7 @@ def test_directories_have_ids_of_their_own_and_belong_to_one_node(tmp_path: Path
     assert (one / "__cluster_metadata-0").is_dir() and not (two / "__cluster_metadata-0").exists()
     with TcpCluster(brokers=1, data=other) as cluster:
         cluster.stop()
-    with pytest.raises(UsageError, match="one cluster is wanted"):
+    with pytest.raises(UsageError, match="the folders belong to different clusters"):
         TcpCluster(brokers=1, data=[one, other]).start()
     shutil.copy(one / META_PROPERTIES, two / META_PROPERTIES)
     with pytest.raises(UsageError, match=r"has the directory\.id of"):

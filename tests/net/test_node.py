@@ -103,14 +103,14 @@ def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
 
 def test_whose_folder_it_is(tmp_path: Path) -> None:
     nowhere = Endpoint("127.0.0.1", 1)
-    with pytest.raises(UsageError, match="it is not formatted, and a broker has to know which cluster it joins"):
+    with pytest.raises(UsageError, match="it is not formatted, but a broker needs the id of its cluster"):
         broker(2, nowhere, data=tmp_path / "new", cluster_id=None).start()
     assert not (tmp_path / "new").exists()
-    with pytest.raises(UsageError, match="has to know which cluster it joins: say --cluster-id"):
+    with pytest.raises(UsageError, match="needs the id of its cluster: use --cluster-id"):
         broker(2, nowhere, cluster_id=None)
     with broker(2, nowhere, data=tmp_path / "2"):
         assert f"cluster.id={CLUSTER}\n" in (tmp_path / "2" / META_PROPERTIES).read_text()
-    with pytest.raises(UsageError, match=f"it is of cluster {CLUSTER}, and would be served in another"):
+    with pytest.raises(UsageError, match=f"it belongs to cluster {CLUSTER}, but would be served in another"):
         broker(2, nowhere, data=tmp_path / "2", cluster_id="another").start()
     with pytest.raises(UsageError, match="it is of node 2"):
         broker(3, nowhere, data=tmp_path / "2").start()

@@ -281,7 +281,8 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
         os.killpg(process.pid, signal.SIGINT)  # Like a terminal: the workers get it too.
         assert process.wait(timeout=300) == 130
     told = (
-        f"kmirror: interrupted; finished results are kept in {tmp_path / 'out'}, the same command continues from there\n"
+        f"kmirror: interrupted; finished results are kept in {tmp_path / 'out'}, "
+        "the same command continues from there\n"
     )
     assert (tmp_path / "log").read_text("utf-8") == told
     with (tmp_path / "log").open("wb") as log:

@@ -114,7 +114,7 @@ def test_common_leaves_out_what_only_one_side_has(spark: Any, copy: Path) -> Non
     assert found.is_equal and [str(tp) for tp in found.only_source] == ["codecs-2"]
     for left in copy.glob("codecs-*"):
         shutil.rmtree(left)
-    with pytest.raises(UsageError, match="nothing was compared: no partition is on both sides"):
+    with pytest.raises(UsageError, match="nothing was compared: no partition exists on both sides"):
         verify(spark, str(SAMPLE), str(copy), topics=["codecs"], common=True)
 
 

@@ -73,12 +73,14 @@ REASONS: tuple[Reason, ...] = (
         "Kafka takes it for one of format 1",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be decompressed: a block of N bytes does not fit",
+        r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be decompressed: "
+        r"a block of N bytes does not fit",
         "Bytes behind the last block of snappy that are no whole block",
         "Kafka has all records by then, and does not read on",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while decompressing data: "
+        r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while "
+        r"decompressing data: "
         r"unknown header flags set",
         "Reserved bits in the header of gzip",
         "RFC 1952 has them refused; Java does not look at them",

@@ -55,7 +55,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
         sides.append(found)
     if are_logs[0] != are_logs[1]:
         one, other = (left, right) if are_logs[0] else (right, left)
-        raise UsageError(f"{one} is a log folder and {other} is none{meant_instead(other)}: give two of a kind")
+        raise UsageError(f"{one} is a log folder, but {other} is not{meant_instead(other)}: give two of the same kind")
     for topic in wanted or ():
         if not any(tp.topic == topic for side in sides for tp in side):
             there = sorted({tp.topic for side in sides for tp in side})
@@ -66,7 +66,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
 
     here, there_ = (_chosen(side, is_wanted) for side in sides)
     if not (here or there_):
-        raise UsageError(f"{left} and {right} hold internal topics alone: --internal compares them")
+        raise UsageError(f"{left} and {right} have internal topics only: compare them with --internal")
     both = sorted(here.keys() & there_.keys())
     return Pairs(
         [(here[tp], there_[tp]) for tp in both],
@@ -87,7 +87,7 @@ def _partitions(top: Path, notes: list[str]) -> dict[TopicPartition, PartitionFo
     found = {}
     for path in partition_paths(top):
         if holds_folders_alone(path):
-            notes.append(f"{path}: left out, for it holds folders and no log")
+            notes.append(f"{path}: skipped, because it contains folders and no log")
             continue
         folder = open_partition(path, facts, may_be_empty=True)
         found[folder.tp] = folder

@@ -88,7 +88,7 @@ def compare(
 
 def _why_nothing(result: ComparisonResult, options: CompareOptions) -> str:
     if not result.partitions:
-        return "no partition is on both sides"
+        return "no partition exists on both sides"
     what = "the partition holds" if len(result.partitions) == 1 else f"the {len(result.partitions)} partitions hold"
     bound = " below the last stable offset" if options.until_lso else ""
     return f"{what} no batch{bound} on either side"
@@ -214,5 +214,5 @@ class _Pair:
         """Return the difference for the end of one log; the caller sets its end offset after the comparison."""
         left, right = (folder.path for folder in self._folders)
         goes_on, ends = (left, right) if step.found is None else (right, left)
-        text = f"the log of {goes_on} goes on, that of {ends} ends before this offset"
+        text = f"the log of {goes_on} continues, that of {ends} ends before this offset"
         return Difference(self._result.tp, parting(step).offset, LOG_END, None, None, text)

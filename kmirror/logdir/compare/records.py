@@ -204,7 +204,7 @@ def _difference(
         text = f"the left has the record at its offset {one.offset}, the right has not"
         at = None if other is None else other.offset
         return Difference(tp, one.offset, RECORD, one.offset, NONE, f"{text}{_more(mine)}", right_offset=at)
-    assert other is not None and theirs, "one side goes on"
+    assert other is not None and theirs, "one side continues"
     text = f"the right has the record at its offset {other.offset}, the left has not"
     at = other.offset if one is None else one.offset
     return Difference(tp, at, RECORD, NONE, other.offset, f"{text}{_more(theirs)}", right_offset=other.offset)

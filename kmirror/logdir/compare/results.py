@@ -126,7 +126,7 @@ class ComparisonResult:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was compared: no partition is on both sides, or none of those has a batch."""
+        """True if nothing was compared: no partition exists on both sides, or none of those has a batch."""
         return all(each.shares.is_empty for each in self.partitions)
 
     @property

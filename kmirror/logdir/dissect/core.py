@@ -91,7 +91,7 @@ class Varint(c.Construct):  # type: ignore[misc]
             if not byte & 0x80:
                 raw %= 1 << self.bits
                 return raw // 2 if raw % 2 == 0 else -(raw // 2) - 1
-        raise c.IntegerError("a varint does not end", path=path)
+        raise c.IntegerError("incomplete varint", path=path)
 
     def _build(self, obj: int, stream: Any, context: Any, path: str) -> int:
         raw = obj * 2 if obj >= 0 else -obj * 2 - 1

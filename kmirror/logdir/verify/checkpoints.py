@@ -39,7 +39,7 @@ def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: i
     """Compare a partition's values in the common checkpoints with the end of its log."""
     tp = folder.tp
     if folder.closed_at is not None and folder.closed_at < end:
-        tally.fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, and its log ends at {end}")
+        tally.fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, but its log ends at {end}")
     for name, offsets in (
         (HIGH_WATERMARKS, facts.high_watermarks),
         (LOG_START_OFFSETS, facts.log_start_offsets),
@@ -47,7 +47,7 @@ def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: i
     ):
         offset = offsets.get(tp)
         if offset is not None and offset > end:
-            tally.fault(top / name, f"{tp} is at {offset}, and its log ends at {end}")
+            tally.fault(top / name, f"{tp} is at {offset}, but its log ends at {end}")
 
 
 def _check_meta_properties(path: Path, tally: Tally) -> None:

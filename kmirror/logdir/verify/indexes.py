@@ -122,7 +122,7 @@ class OffsetRows(_Rows):
                 if last_offset < offset:
                     return
             if self._seen != offset:
-                self._wrong(f"the row says that the batch at {begin} ends at offset {offset}, and it is {self._seen}")
+                self._wrong(f"the row says that the batch at {begin} ends at offset {offset}, but it is {self._seen}")
             self._is_open = False
             self._advance()
             if is_its and self._seen == offset:

@@ -423,7 +423,7 @@ class LogWalk:
         self._epoch = max(epoch, self._epoch)
 
     def _odd_attributes(self, batch: Batch) -> None:
-        self._fault(batch, f"the attributes {batch.attributes:#06x} have bits that mean nothing")
+        self._fault(batch, f"the attributes {batch.attributes:#06x} have unknown bits")
 
     def _fault(self, batch: Batch, reason: str) -> None:
         self._tally.fault(self._log, reason, batch.position, batch.base_offset)

@@ -89,7 +89,7 @@ class MissingSegments:
             self._gap(end_offset, base_offset, "the log was cut between two batches, and an empty segment is its end")
             return
         reason = (
-            f"no segment holds {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "
+            f"no segment contains {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "
             "ever compacted: a segment is missing"
         )
         self._tally.fault(path, reason, position, end_offset)
@@ -99,7 +99,7 @@ class MissingSegments:
         orphan = self._orphan(end_offset, None)
         if orphan is not None:
             path = self._folder.path / orphan[1]
-            reason = f"there is no {file_name(orphan[0], LOG_SUFFIX)}, and the log ends at {end_offset}"
+            reason = f"there is no {file_name(orphan[0], LOG_SUFFIX)}, but the log ends at {end_offset}"
             self._tally.fault(path, reason, offset=orphan[0])
         for offset, path in self._snapshots:
             if offset > end_offset:
@@ -134,11 +134,11 @@ class MissingSegments:
             reason = f"{path.name}: {told}, and a broker that is killed while it cuts the log leaves it so"
             self._gap(end_offset, offset, reason)
         else:
-            self._tally.fault(path, f"{told}, and the log ends at {end_offset}", offset=end_offset)
+            self._tally.fault(path, f"{told}, but the log ends at {end_offset}", offset=end_offset)
 
     def _no_log(self, orphan_offset: int, name: str, start: int, end: int) -> None:
         log, offsets = file_name(orphan_offset, LOG_SUFFIX), offsets_in_words(start, end - 1)
-        reason = f"there is no {log}, and no segment holds {offsets}"
+        reason = f"there is no {log}, and no segment contains {offsets}"
         self._tally.fault(self._folder.path / name, reason, offset=start)
 
     def _gap(self, start: int, end: int, reason: str) -> None:

@@ -213,7 +213,7 @@ class Producers:
                 self._tally.fault(path, reason, number * _ROW_SIZE)
         for offset, abort in self._aborts.items() if is_complete else ():
             if offset not in indexed and abort.first_offset is not None:
-                reason = f"aborts the transaction of producer {abort.producer_id} that no row of {path.name} tells of"
+                reason = f"aborts the transaction of producer {abort.producer_id}, which has no row in {path.name}"
                 self._tally.fault(segment.path, reason, abort.position, offset)
         self._aborts.clear()
 

@@ -42,8 +42,8 @@ def test_damage_is_found_and_nothing_else() -> None:
     zeros = top / "crashed-1" / "00000000000000000000.log"
     assert faults == [
         f"{torn}, position 7048, offset 97: a batch of 78 bytes, but only 71 bytes are left",
-        f"{top / 'replication-offset-checkpoint'}: crashed-0 is at 98, and its log ends at 97",
+        f"{top / 'replication-offset-checkpoint'}: crashed-0 is at 98, but its log ends at 97",
         f"{zeros}, position 7506, offset 0: a message length of 0 is too small",
-        f"{top / 'crashed-compact-0'}: no segment holds offsets 0 to 65: cleaner-offset-checkpoint has the topic",
+        f"{top / 'crashed-compact-0'}: no segment contains offsets 0 to 65: cleaner-offset-checkpoint has the topic",
     ]
     assert summary.startswith("3 faults in 6 partitions, 9 segments, 122 batches")

@@ -189,7 +189,7 @@ REFUSED = {
     "another mechanism": (
         "PLAIN",
         login("SCRAM-SHA-256"),
-        ("UNSUPPORTED_SASL_MECHANISM", "it takes PLAIN, and sasl.mechanism is SCRAM-SHA-256"),
+        ("UNSUPPORTED_SASL_MECHANISM", "it supports PLAIN, but sasl.mechanism is SCRAM-SHA-256"),
     ),
     "no SASL": ("PLAIN", {"security_protocol": "SASL_SSL"}, ("TLS", "")),
     "an unknown authority": (

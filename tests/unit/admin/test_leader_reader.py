@@ -107,7 +107,7 @@ def test_the_row_of_the_partition_is_taken_wherever_it_stands() -> None:
 
 def test_epochs_that_do_not_descend_are_refused_and_not_followed_for_ever() -> None:
     told = refused(Leader(offsets((0, 0)), epochs((0, 6, 9))), LeaderReader.epochs)
-    assert told.endswith("the leader's answer tells of epoch 6, asked for the last one up to 5")
+    assert told.endswith("the leader's answer has epoch 6, requested was the last one up to 5")
 
 
 class Epochs(Leader):

@@ -183,9 +183,15 @@ def test_a_mirror_is_altered_and_shown_without_its_secrets(stage: Stage, tmp_pat
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("--client c --alter --add-config consumer_byte_rate=1024", "does not know the request DescribeClientQuotas"),
-        ("--user u --describe", "does not know the request DescribeClientQuotas"),
-        ("--user u --alter --add-config SCRAM-SHA-256=[password=p]", "not know the request AlterUserScramCredentials"),
+        (
+            "--client c --alter --add-config consumer_byte_rate=1024",
+            "does not support the request DescribeClientQuotas",
+        ),
+        ("--user u --describe", "does not support the request DescribeClientQuotas"),
+        (
+            "--user u --alter --add-config SCRAM-SHA-256=[password=p]",
+            "not support the request AlterUserScramCredentials",
+        ),
         ("--client-metrics s --alter --add-config interval.ms=1000", "INVALID_REQUEST: Unknown resource type 16"),
         ("--group g --describe --all", "INVALID_REQUEST: Unsupported resource type: GROUP"),
         ("--broker-logger 1 --describe", "INVALID_REQUEST: Unsupported resource type: BROKER_LOGGER"),
@@ -241,7 +247,7 @@ AT = "--bootstrap-server :1"
             'Option "[describe]" can\'t be used with option "[add-config]"',
         ),
         ("--topic t --describe", "--bootstrap-server must be specified"),
-        ("--bootstrap-server x --topic t --describe", "'x' is no server"),
+        ("--bootstrap-server x --topic t --describe", "'x' is not a server"),
         (f"{AT} --describe", "At least one entity type must be specified"),
         (f"{AT} --describe --entity-type topic", "Invalid entity type topic, the entity type must be one of topics, "),
         (f"{AT} --describe --topic t --group g", "Only 'users' and 'clients' entity types may be specified together"),

@@ -191,7 +191,7 @@ def test_two_log_folders(logs: Logs) -> None:
     assert logs.diff("--topic", "t") == []
     assert "has the topic 'none': they have __consumer_offsets, t, u" in logs.refused("--topic", "none")
     logs.right /= "t-0"
-    assert "give two of a kind" in logs.refused()
+    assert "give two of the same kind" in logs.refused()
 
 
 def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
@@ -372,9 +372,8 @@ def test_a_folder_of_folders_among_partitions_is_left_out_and_named(logs: Logs) 
     logs.left, logs.right = logs.left.parent, logs.right.parent
     assert logs.diff() == []
     assert logs.summary["partitions"] == 1
-    assert [note.endswith("broker-1: left out, for it holds folders and no log") for note in logs.summary["notes"]] == [
-        True, True
-    ]  # fmt: skip
+    said = "broker-1: skipped, because it contains folders and no log"
+    assert [note.endswith(said) for note in logs.summary["notes"]] == [True, True]
 
 
 def test_folders_without_partitions_are_not_equal(logs: Logs) -> None:
@@ -400,7 +399,7 @@ def test_internal_topics_alone_are_not_equal_unless_asked_for(logs: Logs) -> Non
         folder = getattr(logs, side).rename(getattr(logs, side).parent / "__consumer_offsets-0")
         (folder / f"{0:020d}.log").write_bytes(keyed(0))
         setattr(logs, side, folder.parent)
-    assert "--internal compares them" in logs.refused()
+    assert "compare them with --internal" in logs.refused()
     assert logs.diff("--internal") == []
 
 
@@ -410,7 +409,7 @@ def test_nothing_in_common_is_a_difference_or_with_common_a_refusal(logs: Logs) 
     logs.left, logs.right = logs.left.parent, logs.right.parent
     assert [row["topic"] for row in logs.diff()] == ["t", "u"]
     assert logs.text()[-1] == "2 differences: nothing was compared"
-    assert logs.refused("--common") == "nothing was compared: no partition is on both sides"
+    assert logs.refused("--common") == "nothing was compared: no partition exists on both sides"
 
 
 def test_common_leaves_out_what_only_one_replica_was_assigned(logs: Logs) -> None:

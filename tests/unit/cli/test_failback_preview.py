@@ -76,7 +76,11 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
         # The cleaner has passed the truncation offset, or has not, or removed nothing below it.
         (
             FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=8, first_hole=6),
-            Cut(0, 0, "epoch 3 ends at offset 7 at the source, and the cleaner has passed that: all is copied again"),
+            Cut(
+                0,
+                0,
+                "epoch 3 ends at offset 7 at the source, and the cleaner has passed that: everything is copied again",
+            ),
         ),
         (
             FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=7, first_hole=6),
@@ -92,7 +96,8 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
             Cut(
                 0,
                 0,
-                "the last mirrored epoch, 3, ends at offset 8, and the cleaner has passed that: all is copied again",
+                "the last mirrored epoch, 3, ends at offset 8, and the cleaner has passed that: "
+                "everything is copied again",
             ),
         ),
     ],
@@ -115,7 +120,7 @@ class Reader:
 
 ONE, TWO, HOLE, LATER = (build_batch([RecordData(value=b"v")], base_offset=n, timestamp_ms=1000) for n in (0, 1, 3, 4))
 
-MAY_GO = "all would go, and be copied again, if the log cleaner has passed offset 2"
+MAY_GO = "everything would be removed and copied again if the log was compacted above offset 2"
 
 
 @pytest.mark.parametrize(
@@ -307,7 +312,10 @@ def check_cleaned_folders(folders: list[Path]) -> None:
     assert run(*words) == before, "nothing is missing in the log"
     data = segment.read_bytes()
     segment.write_bytes(data[next(len(batch.view) for batch in iter_any_batches(data)) :])
-    assert "ends at offset 2 at the source, and the cleaner has passed that: all is copied again" in run(*words)[1][0]
+    assert (
+        "ends at offset 2 at the source, and the cleaner has passed that: everything is copied again"
+        in run(*words)[1][0]
+    )
     run_file.unlink()
     assert run(*words) == before, "retention may have removed it"
     shutil.rmtree(cleaned)
@@ -466,7 +474,7 @@ def test_a_mirror_that_neither_side_has_is_refused(stage: Stage, capsys: pytest.
         (["--mirror", "m", "a"], "give two log folders"),
         (["--mirror", "m", "a", "b", "--source", ":1"], "give either two log folders, or"),
         (["--mirror", "m", "--topic", "(", "a", "b"], "is not a regular expression"),
-        (["--mirror", "m", "--source", "x", "--bootstrap-server", ":1"], "'x' is no server"),
+        (["--mirror", "m", "--source", "x", "--bootstrap-server", ":1"], "'x' is not a server"),
     ],
 )
 def test_a_command_line_that_is_refused(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -329,7 +329,7 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
     ("words", "text"),
     [
         ("--list", "--bootstrap-server must be specified"),
-        ("--bootstrap-server x --list", "'x' is no server"),
+        ("--bootstrap-server x --list", "'x' is not a server"),
         (
             "--bootstrap-server :1",
             "Command must include exactly one action: --add, --alter, --create, --delete, --describe, "

@@ -187,7 +187,7 @@ def test_a_lost_link_is_secured_anew() -> None:
     talk.shake()
     first = talk.look()[0][3]
     talk.requester.on_link_closed(0, LINK)
-    assert talk.answers == [None] and "does that port speak SASL_PLAINTEXT" in talk.why()
+    assert talk.answers == [None] and "is that port configured for SASL_PLAINTEXT" in talk.why()
     talk.look().clear()
     talk.ask(now=10 * S)
     talk.shake(now=10 * S)
@@ -235,11 +235,11 @@ def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
                 ApiVersionsResponse(api_keys=ALL),
                 SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=["OAUTHBEARER"]),
             ],
-            "UNSUPPORTED_SASL_MECHANISM: it takes OAUTHBEARER, and sasl.mechanism is SCRAM-SHA-256",
+            "UNSUPPORTED_SASL_MECHANISM: it supports OAUTHBEARER, but sasl.mechanism is SCRAM-SHA-256",
         ),
         (
             [ApiVersionsResponse(api_keys=ALL), SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)],
-            "ILLEGAL_SASL_STATE: that port does no SASL",
+            "ILLEGAL_SASL_STATE: that port does not support SASL",
         ),
         ([ApiVersionsResponse(api_keys=ALL), SaslHandshakeResponse(error_code=999)], "error 999"),
         (

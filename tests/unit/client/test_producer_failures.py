@@ -167,7 +167,7 @@ def test_a_producer_that_is_refused_a_new_id_fails() -> None:
     stage = at_the_last_epoch()
     stage.script.answer(InitProducerIdResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     assert stage.delivered[1:] == [("b", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)]
-    with pytest.raises(UsageError, match=r"CLUSTER_AUTHORIZATION_FAILED.*make another one"):
+    with pytest.raises(UsageError, match=r"CLUSTER_AUTHORIZATION_FAILED.*create a new producer"):
         stage.send("c")
 
 

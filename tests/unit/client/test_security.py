@@ -124,10 +124,10 @@ def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: st
         ),
         (SSL | {"ssl.endpoint.identification.algorithm": "ldaps"}, "https, or empty"),
         (SSL | {"ssl.enabled.protocols": "tlsv1.2"}, "ssl.enabled.protocols must be"),
-        (SSL | {"ssl.enabled.protocols": "TLSv1.1,TLSv1"}, "ssl.enabled.protocols has none that is spoken"),
+        (SSL | {"ssl.enabled.protocols": "TLSv1.1,TLSv1"}, "ssl.enabled.protocols has no supported version"),
         (
             SSL | {"ssl.enabled.protocols": "TLSv1.3", "ssl.protocol": "TLSv1.2"},
-            "ssl.protocol is TLSv1.2 and ssl.enabled.protocols has none",
+            "ssl.protocol is TLSv1.2 and ssl.enabled.protocols has no supported version",
         ),
         (SSL | {"ssl.protocol": "SSLv3"}, "ssl.protocol must be"),
         (SSL | {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "ssl.cipher.suites has no effect"),

@@ -219,28 +219,28 @@ def test_a_metadata_log_that_cannot_be_read_ends_the_start_with_the_reason(tmp_p
 @pytest.mark.parametrize(
     ("brokers", "files", "reason"),
     [
-        (1, {"notes.txt": "x"}, "it holds 'notes.txt' and no meta.properties"),
-        (3, {"notes.txt": "x"}, "it holds 'notes.txt', and is no folder of a cluster"),
+        (1, {"notes.txt": "x"}, "it holds 'notes.txt' but no meta.properties"),
+        (3, {"notes.txt": "x"}, "it holds 'notes.txt', so it is not a cluster's folder"),
         (
             1,
             {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=100\n"},
-            "it is of node 100, and that is the id of the",
+            "belongs to node 100, which is the controller",
         ),
-        (2, {f"broker-1/{META_PROPERTIES}": "version=1\ncluster.id=x\nnode.id=5\n"}, "brokers 1, and 2 are asked for"),
+        (2, {f"broker-1/{META_PROPERTIES}": "version=1\ncluster.id=x\nnode.id=5\n"}, "brokers 1, but 2 are requested"),
         (
             3,
             {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=1\n"},
-            "it is the folder of one broker, and 3 are asked",
+            "it is the folder of one broker, but 3 are requested",
         ),
         (
             2,
             {f"broker-{n}/{META_PROPERTIES}": f"version=1\ncluster.id=x\nnode.id={n}\n" for n in (1, 2, 3)},
-            "ask for 3",
+            "2 are requested: use 3",
         ),
         (
             2,
             {f"broker-{n}/{META_PROPERTIES}": f"version=1\ncluster.id={n}\nnode.id={n}\n" for n in (1, 2)},
-            "one cluster is wanted, and there are 1 and 2",
+            "the folders belong to different clusters: 1 and 2",
         ),
     ],
 )

@@ -208,15 +208,15 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "no order": (lambda s: s.a.order(ANY), "an order must be a Message, not None; such as CreateTopicsRequest"),
     "an order that is a fetch": (
         lambda s: s.a.order(FetchRequest()),
-        "no order is carried out with FetchRequest.*; there are AddTop",
+        "not a request that changes the cluster: FetchRequest.*; there are AddTop",
     ),
     "an order that this engine does not know": (
         lambda s: s.a.order(AlterPartitionReassignmentsRequest()),
-        "no order is carried out with AlterPartitionReassignmentsRequest",
+        "not a request that changes the cluster: AlterPartitionReassignmentsRequest",
     ),
     "an answer for an order": (
         lambda s: s.a.order(CreateTopicsResponse()),
-        "no order is carried out with CreateTopicsResponse",
+        "not a request that changes the cluster: CreateTopicsResponse",
     ),
 }
 

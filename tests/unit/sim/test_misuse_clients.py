@@ -44,7 +44,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "a timestamp below 0": (
         lambda s: s.send(RecordData(timestamp=-5)),
-        "record 0: a timestamp is never negative, as -5 is",
+        "record 0: a timestamp must not be negative, as -5 is",
     ),
     "no records": (lambda s: s.send(), "t-0: a batch without records cannot be sent"),
     "text for a batch": (

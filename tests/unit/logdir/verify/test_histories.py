@@ -158,7 +158,7 @@ def test_a_row_of_a_replica_knows_what_begins_after_its_marker(tmp_path: Path) -
 
 # No row of a transaction index contains the aborted transaction.
 ABORTED = {0: data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)}
-NO_ROW = [f"aborts the transaction of producer {PRODUCER} that no row of {name(0, 'txnindex')} tells of"]
+NO_ROW = [f"aborts the transaction of producer {PRODUCER}, which has no row in {name(0, 'txnindex')}"]
 KRAFT = "version=1\ncluster.id=c\nnode.id=1\n"
 OLD_BROKER = "version=0\nbroker.id=0\n"  # Before 2.4 there was no `cluster.id`.
 

@@ -47,7 +47,7 @@ PLAIN = {0: batch(3), 3: batch(2, offset=3), 5: batch(offset=5)}
 HOLE = {0: batch(3), 5: batch(offset=5)}
 NO_PRODUCERS = encode_snapshot([])
 NOW_MS = 1_700_000_000_000
-TOLD = "no segment holds offsets 3 to 4"
+TOLD = "no segment contains offsets 3 to 4"
 
 
 def name(offset: int, suffix: str) -> str:
@@ -248,7 +248,7 @@ def test_an_interrupted_compaction_leaves_holes(tmp_path: Path) -> None:
     assert gaps(place) == [(2, 4, "a compaction was interrupted"), (6, 8, "a compaction was interrupted")]
     (place / name(8, "index")).write_bytes(b"")
     assert [told.partition(": ")[2] for told in faults(place)] == [
-        "there is no 00000000000000000008.log, and no segment holds offsets 6 to 8"
+        "there is no 00000000000000000008.log, and no segment contains offsets 6 to 8"
     ]
 
 
@@ -260,9 +260,9 @@ def test_an_index_without_a_log_is_a_missing_segment_wherever_it_lies(suffix: st
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(["t 0 5"]))  # Compaction does not excuse it.
     place = partition(tmp_path, "t-0", {4: batch(3, offset=4), 9: batch(offset=9)})
     for base, told in (
-        (0, "there is no 00000000000000000000.log, and no segment holds offsets 0 to 3"),
-        (8, "there is no 00000000000000000008.log, and no segment holds offsets 7 to 8"),
-        (10, "there is no 00000000000000000010.log, and the log ends at 10"),
+        (0, "there is no 00000000000000000000.log, and no segment contains offsets 0 to 3"),
+        (8, "there is no 00000000000000000008.log, and no segment contains offsets 7 to 8"),
+        (10, "there is no 00000000000000000010.log, but the log ends at 10"),
     ):
         orphan = place / name(base, suffix)
         orphan.write_bytes(b"")
@@ -333,7 +333,7 @@ def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str
     segments = {0: batch(3, epoch=0), 3: batch(2, offset=3, epoch=0)}
     place = partition(tmp_path, "t-0", segments, {file: data})
     (fault,) = faults(place)
-    assert fault == f"{place / file}, offset 5: {told}, and the log ends at 5"
+    assert fault == f"{place / file}, offset 5: {told}, but the log ends at 5"
     # After a kill the log may have been truncated, and these files not yet.
     (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
     ((first, last, reason),) = gaps(place)
@@ -355,10 +355,10 @@ def test_a_partition_alone_is_held_against_the_checkpoints_around_it(tmp_path: P
     place = partition(tmp_path, "t-0", {0: batch(3)})
     path = tmp_path / "recovery-point-offset-checkpoint"
     path.write_bytes(checkpoint(["t 0 5"]))
-    assert judge(place)[0] == {f"{path}: t-0 is at 5, and its log ends at 3"}
+    assert judge(place)[0] == {f"{path}: t-0 is at 5, but its log ends at 3"}
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     path.write_bytes(checkpoint(["t 0 2"]))
-    assert judge(place)[0] == {f"{path}: t-0 was closed at 2, and its log ends at 3"}
+    assert judge(place)[0] == {f"{path}: t-0 was closed at 2, but its log ends at 3"}
     aside = place.rename(tmp_path / f"t-0.{'0a' * 16}-delete")
     assert judge(aside)[0] == set()
 
@@ -406,7 +406,7 @@ def test_gaps_are_printed_before_the_summary(tmp_path: Path) -> None:
     assert told.return_value == 0
     line, summary = told.stdout.splitlines()
     assert line == (
-        f"{place}: no segment holds offsets 1 to 9, offsets 11 to 19, offsets 21 to 29, offsets 31 to 39, "
+        f"{place}: no segment contains offsets 1 to 9, offsets 11 to 19, offsets 21 to 29, offsets 31 to 39, "
         "offsets 41 to 49 and 2 more ranges: cleaner-offset-checkpoint has the topic"
     )
     assert summary.startswith("no fault in ")
