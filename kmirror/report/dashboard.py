@@ -62,11 +62,14 @@ PANELS: Sequence[Panel] = (
         [(f"sum by (mirror_name, state) ({_STATES}{{{_MIRROR}}}) > 0", "{{mirror_name}} {{state}}")],
     ),
     Panel(
-        "Partitions that have failed",
+        "Failed partitions",
         "short",
         [
             (f"sum({_name('MirrorMetadataManager', 'FailedPartitionState')})", "FAILED"),
-            (f"sum({_name('MirrorFetcherManager', 'FailedPartitionsCount', 'clientId')})", "FAILED, refused or silent"),
+            (
+                f"sum({_name('MirrorFetcherManager', 'FailedPartitionsCount', 'clientId')})",
+                "FAILED, rejected or no response",
+            ),
             (f"sum({_name('MirrorFetcherManager', 'DeadThreadCount', 'clientId')})", "fetchers that gave up"),
         ],
         "Their reasons: kmirror mirrors --describe.",
@@ -77,10 +80,10 @@ PANELS: Sequence[Panel] = (
         [(f"sum(increase({_name('MirrorMetadataManager', name)}[5m]))", name) for name in ERRORS],
     ),
     Panel(
-        "Greatest lag",
+        "Largest lag",
         "short",
         [(f"min({_MAX_LAG} < 0) or max({_MAX_LAG})", "records")],
-        "Records that a failover would lose, at the worst partition; -1 while the lag of one is unknown.",
+        "Records that a failover would lose in the worst partition; -1 if the lag of a partition is unknown.",
     ),
     Panel("Lag by topic", "short", [(f"topk(10, sum by (topic) ({_LAG}{{{_OF_MIRROR}}} >= 0))", "{{topic}}")]),
     Panel(
@@ -103,23 +106,27 @@ PANELS: Sequence[Panel] = (
             (f"sum({_name('MirrorReplication', 'ByteRate')})", "throttled replicas, bytes a second"),
             (
                 f"sum by (mirror_name) (rate({_THROTTLED}{{{_MIRROR}}}[1m]))",
-                "{{mirror_name}}: ms a second that the source wants no fetch",
+                "{{mirror_name}}: ms per second throttled by the source",
             ),
         ],
         "mirror.replication.throttled.rate here, and quotas at the source.",
     ),
     Panel("Requests of mirroring a second", "reqps", [(f"sum by (request) (rate({_REQUESTS}[1m]))", "{{request}}")]),
     Panel(
-        "Their errors a second",
+        "Errors of these requests per second",
         "short",
         [(f'sum by (request, error) (rate({_REQUEST_ERRORS}{{error!="NONE"}}[1m]))', "{{request}} {{error}}")],
     ),
-    Panel("Their time, 99th percentile", "ms", [(f'max by (request) ({_TIMES}{{quantile="0.99"}})', "{{request}}")]),
     Panel(
-        "The parts of their time, 99th percentile",
+        "Time of these requests, 99th percentile",
+        "ms",
+        [(f'max by (request) ({_TIMES}{{quantile="0.99"}})', "{{request}}")],
+    ),
+    Panel(
+        "Parts of their time, 99th percentile",
         "ms",
         [(f'max({_name("RequestMetrics", part, "request")}{{quantile="0.99"}})', part) for part in _PARTS],
-        "Of the slowest API; RemoteTimeMs is what others were waited for.",
+        "Slowest API; RemoteTimeMs is the time spent waiting for other brokers.",
     ),
     Panel(
         "Connections of fetchers to the source",
@@ -142,10 +149,10 @@ PANELS: Sequence[Panel] = (
             )
             for name, what in (
                 ("failed-authentication-total", "connections"),
-                ("failed-reauthentication-total", "sessions that were to be renewed"),
+                ("failed-reauthentication-total", "sessions to be renewed"),
             )
         ],
-        "At the source; the reason of each partition says why.",
+        "At the source; the reason of each partition has the cause.",
     ),
     Panel(
         "Under-replicated partitions",

@@ -38,7 +38,7 @@ def told(fact: object) -> str:
         case LineChanged(line, settings=settings):
             return f"line {line} set: {settings}"
         case PowerLost(lost_bytes):
-            return f"lost power, and {lost_bytes} bytes that were not flushed"
+            return f"lost power, with {lost_bytes} bytes that were not flushed"
         case BrokerFenced(broker_id, why):
             return f"broker {broker_id} fenced: {why}"
         case BrokerUnfenced(broker_id):
@@ -46,7 +46,7 @@ def told(fact: object) -> str:
         case StateEntered(tp, mirror, state, epoch):
             return f"{tp} in mirror {mirror}: {state.name}, last mirrored epoch {epoch}"
         case ReasonChanged(tp, reason=reason):
-            return f"{tp} waits: {reason}" if reason else f"{tp} waits no more"
+            return f"{tp} waits: {reason}" if reason else f"{tp} no longer waits"
         case LogCut(tp, offset, end, why):
             return f"{tp} cut, offsets {offset}-{end - 1}: {why}"
         case ProducersReset(tp, offset, leader_epoch):

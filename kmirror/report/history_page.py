@@ -112,7 +112,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
         lanes.append(lane(str(tp), small, [*grid, *drawn], partition=f"{cluster} {tp}", height=HEIGHT))
     return (
         "<h2>Timeline</h2><p>Red bars: away or down. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ✖ the "
-        "anomaly. Dashed: here the faults end. Point at a mark or a bar for what it is.</p>"
+        "anomaly. Dashed: the end of the faults. Hover over a mark or a bar for details.</p>"
         f"<p class=key>{key}</p>{''.join(lanes)}"
     )
 

@@ -44,10 +44,10 @@ STYLE = LANE_STYLE + (
     " .refused { fill: #c98a1b; } .set { fill: #c98a1b; fill-opacity: .6; }"
 )
 KEY = (
-    "Red: a node that does not run, or a line that is down. A dark strip under it: until its session ends a killed "
-    "broker counts as alive, and others wait for it; pale: fenced. A dark strip under a state: its leader had a reason "
-    "to wait. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ⟲ producers were reset. Point at a mark or a bar "
-    "for what it is."
+    "Red: node not running, or line down. Dark strip under it: the killed broker still counts as alive until its "
+    "session ends, and others wait for it; pale: fenced. Dark strip under a state: the leader was waiting; hover for "
+    "the reason. "
+    "▲ leader elected, ▲! unclean election, ✂ log truncated, ⟲ producers reset. Hover over a mark or a bar for details."
 )
 
 
@@ -175,7 +175,7 @@ def waits_table(picture: Picture) -> str:
     rows = [_wait(picture, *group) for group in waits[:WAITS_MAX]]
     more = f"<p>... and {len(waits) - WAITS_MAX} shorter ones.</p>" if len(waits) > WAITS_MAX else ""
     head = ("cluster", "partition", "state", "from, s", "for, s", "times", "why", "meanwhile")
-    return f"<h2>What was waited for</h2>{table(head, rows, text=(0, 1, 2), prose=(6, 7))}{more}"
+    return f"<h2>Waits</h2>{table(head, rows, text=(0, 1, 2), prose=(6, 7))}{more}"
 
 
 def _length_ms(rows: list[Stretch[Place]]) -> int:

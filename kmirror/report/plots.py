@@ -123,7 +123,7 @@ def _distribution(results: SweepResults) -> bytes:
         panel.locator_params(axis="x", nbins=TICKS_MAX)
         panel.grid(alpha=0.25)
     figure.supylabel("% of runs at or below", fontsize=LABEL)
-    figure.suptitle("How the runs are distributed", fontsize=TITLE + 1)
+    figure.suptitle("Distribution of the runs", fontsize=TITLE + 1)
     return _png(figure)
 
 

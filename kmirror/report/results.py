@@ -25,26 +25,30 @@ class FigureLabel(NamedTuple):
 
 
 FIGURES: Mapping[str, FigureLabel] = {
-    "rpo_records": FigureLabel("RPO", "records", "acknowledged by a before the failure, and not to be read on b"),
+    "rpo_records": FigureLabel("RPO", "records", "acknowledged by a before the failure, but not readable on b"),
     "rpo_ms": FigureLabel("RPO, age of the oldest lost record", "ms", "since its acknowledgement, at the failure"),
     "rpo_transactional_records": FigureLabel("RPO, in transactions", "records", "those that were in transactions"),
-    "lost_transactions": FigureLabel("Lost transactions", "commits", "acknowledged by a, and not whole on b"),
-    "torn_transactions": FigureLabel("Torn transactions", "commits", "those of which b shows some partitions"),
-    "open_transaction_ms": FigureLabel("Oldest open transaction", "ms", "open for so long at the failure"),
+    "lost_transactions": FigureLabel("Lost transactions", "commits", "acknowledged by a, but not complete on b"),
+    "torn_transactions": FigureLabel(
+        "Torn transactions", "commits", "transactions visible on b in some of their partitions only"
+    ),
+    "open_transaction_ms": FigureLabel("Oldest open transaction", "ms", "time open at the failure"),
     "undecided_at_failure": FigureLabel("Undecided on a", "records", "above a's last stable offset at the failure"),
     "failover_cut_records": FigureLabel(
-        "Cut from b at failover", "records", "mirrored, and above b's last stable offset"
+        "Truncated on b at failover", "records", "mirrored, and above b's last stable offset"
     ),
     "rto_ms": FigureLabel("RTO", "ms", "from the failure to the first write on b, slowest partition"),
     "stop_ms": FigureLabel("Failover itself", "ms", "from the order until every partition is STOPPED"),
-    "failback_cut_records": FigureLabel("Cut from a at failback", "records", "records that the failback cut from a"),
-    "failback_ms": FigureLabel("Failback", "ms", "from the order to fail back until a has all that b has"),
+    "failback_cut_records": FigureLabel(
+        "Truncated on a at failback", "records", "records that the failback truncated on a"
+    ),
+    "failback_ms": FigureLabel("Failback", "ms", "from the failback order until a has all records of b"),
     "lag_max": FigureLabel(
-        "Greatest lag before the failure", "records", "most below a's high watermark that b did not have"
+        "Largest lag before the failure", "records", "most records below a's high watermark that b lacked"
     ),
     "mirrored_bytes": FigureLabel("Mirrored", "bytes", "record batches on b that came from a"),
     "wire_bytes": FigureLabel("On the wire", "bytes", "sent between the clusters, both ways"),
-    "refused_produces": FigureLabel("Refused produces", "batches", "that b answered with an error"),
+    "refused_produces": FigureLabel("Rejected produce requests", "batches", "to which b responded with an error"),
 }
 AXES: Mapping[str, str] = {
     "seed": "seed",

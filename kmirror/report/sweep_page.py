@@ -61,7 +61,7 @@ def _overview(results: SweepResults) -> str:
         rows.append(
             (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", label.long)
         )
-    head = ("figure", "unit", "mean", "median", "95 % of runs", "most", "which is")
+    head = ("figure", "unit", "mean", "median", "95 % of runs", "largest", "meaning")
     return f"<h2>In short</h2>{table(head, rows, text=(0, 1), prose=(6,))}"
 
 
@@ -93,7 +93,7 @@ def _aggregates(results: SweepResults) -> str:
 
 
 def _worst(results: SweepResults) -> str:
-    parts = ["<h2>Runs to look at</h2><p>The greatest values, with what runs them again.</p>"]
+    parts = ["<h2>Extreme runs</h2><p>The largest values, with the commands that repeat these runs.</p>"]
     for figure in ("rpo_records", "rto_ms", "failback_cut_records"):
         rows = [
             (row[figure], row["run_id"], row["seed"], *(row[axis] for axis in results.axes), row["digest"][:16])

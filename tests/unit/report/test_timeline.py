@@ -178,7 +178,7 @@ def test_a_timeline_shows_what_was_done_when_it_was_done_and_why_an_order_waited
         until = end if last is None else last.at_ms
         assert width == pytest.approx((until - begin.at_ms) * 1000 / end, abs=0.3), words
     assert "RemoveTopicsFromMirror m: orders: NONE" in text
-    waits = text.partition("<h2>What was waited for</h2>")[2].partition("</table>")[0]
+    waits = text.partition("<h2>Waits</h2>")[2].partition("</table>")[0]
     assert "the mirror&#x27;s coordinator has to take state STOPPING" in waits
     assert f"counts as alive until {fenced.at_ms / 1000:.3f} s: its session has ended" in waits
     assert f"{killed.at_ms:>8} ms  b-2            killed" in text
@@ -194,7 +194,7 @@ def test_a_reason_that_comes_again_is_one_row_with_all_that_was_in_its_way() -> 
     for reason in ("no answer", "", "no answer", ""):
         simulation.run_for(span_s=1)
         world.tell("a-1", ReasonChanged(TP, "m", MirrorState.MIRRORING, reason))
-    waits = timeline_page(simulation).partition("<h2>What was waited for</h2>")[2].partition("</table>")[0]
+    waits = timeline_page(simulation).partition("<h2>Waits</h2>")[2].partition("</table>")[0]
     assert re.findall(r"<td[^>]*>([^<]*)</td>", waits) == [
         "a", "orders-0", "MIRRORING", "1.000", "2.000", "2", "no answer", "b-1, killed at 0.000 s, counts as alive",
     ]  # fmt: skip
