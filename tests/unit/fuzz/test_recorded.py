@@ -100,4 +100,4 @@ def test_the_command_takes_what_the_proxy_wrote(tmp_path: Path) -> None:
     assert json.loads(done.output)["frames"] == 500
     path.write_text(line(b""))
     done = CliRunner().invoke(command, ["decoder", *options], standalone_mode=False)
-    assert isinstance(done.exception, UsageError) and "holds no request" in str(done.exception)
+    assert isinstance(done.exception, UsageError) and "contains no request" in str(done.exception)
