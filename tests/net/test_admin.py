@@ -39,7 +39,7 @@ def test_a_request_that_no_node_here_serves_is_sent_to_those_who_do() -> None:
 
 
 def test_a_broker_that_nobody_told_of_is_not_available() -> None:
-    with pytest.raises(KafkaError, match="tells of no broker 7") as refused:
+    with pytest.raises(KafkaError, match="has no broker 7") as refused:
         ask(MetadataRequest(), broker_id=7)
     assert refused.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
