@@ -149,9 +149,9 @@ class MirrorScripts(ABC):
 
     @abstractmethod
     async def difference(self) -> Difference | None:
-        """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
+        """Compare logs byte for byte, up to the source's last stable offset; return None if they are equal.
 
-        Of a compacted topic records are compared where bytes differ: each side may lack what its cleaner took (D46).
+        In a compacted topic records are compared where bytes differ: each cleaner may have removed others (D46).
         The simulator compares every replica of the destination. Over TCP the logs of the leaders are compared;
         KafkaError if one cannot be read. If the mirror has no topics, or a cluster lacks one, the errors are those of
         `catch_up`: nothing would be compared.
@@ -357,7 +357,7 @@ class BlockingMirror(ABC):
         return self._run(mirrors.FAILOVER, lambda mirror: mirror.fail_over(within_s=within_s), within_s)
 
     def difference(self) -> Difference | None:
-        """Compare logs byte for byte, up to what is decided at the source; None if they are equal."""
+        """Compare logs byte for byte, up to the source's last stable offset; return None if they are equal."""
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.difference())
 
     def assert_equal(self) -> None:
