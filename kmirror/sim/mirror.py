@@ -94,7 +94,7 @@ class Mirror(BlockingMirror):
 
     @staticmethod  # The last one: above it `list` is still the type.
     def list(cluster: Cluster) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
+        """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
         arguments.instance("cluster", cluster, Cluster)
         reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest())
         assert isinstance(reply, ListMirrorsResponse)
