@@ -1,1 +1,1 @@
-"""The runner on asyncio: the same nodes as in the simulator, behind sockets, real clocks and real disks."""
+"""Runner on asyncio: the same nodes as in the simulator, with real sockets, clocks and disks."""

@@ -1,4 +1,4 @@
-"""What time is it? The wall's, but never going back."""
+"""Monotonic clock that follows the wall clock forward."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from kmirror.kernel.clock import SECOND, Instant
 
 LEAP: Instant = SECOND
-"""The wall's clock is followed when it is so far ahead: it was set, or the machine slept."""
+"""Minimum lead of the wall clock at which this clock jumps to it: the wall clock was set, or the machine slept."""
 
 
 class Clock:
-    """Real time as `Instant`s, from one call to the next never less.
+    """Real time as `Instant`s that never decrease.
 
-    A wall clock that is set back does not stop the timers: time runs on from where it was.
+    A wall clock that is set back does not stop the timers: this clock continues from its last value.
     """
 
     def __init__(
@@ -31,7 +31,10 @@ class Clock:
         return (self._monotonic_ns() + self._offset_ns) // 1_000
 
     def follow_wall(self) -> bool:
-        """Leap to the wall's time if that is well ahead; return whether it was. To be called now and then."""
+        """Jump to the wall clock if it is at least `LEAP` ahead, and return whether it was.
+
+        Must be called periodically.
+        """
         offset = self._wall_ns() - self._monotonic_ns()
         if offset - self._offset_ns < LEAP * 1_000:
             return False

@@ -1,4 +1,4 @@
-"""A cluster on TCP ports, as scripts and tests hold it: the words of the simulator's, and any Kafka client connects.
+"""Cluster on TCP ports for scripts and tests: the interface of the simulated cluster, open to any Kafka client.
 
 with TcpCluster(brokers=3, topics={"orders": 6}) as cluster:
     Producer({"bootstrap.servers": cluster.bootstrap_servers})       # confluent-kafka's, or any other
@@ -52,30 +52,30 @@ T = TypeVar("T")
 START_WITHIN_S = 60.0
 PORT_MAX = 65_535
 CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
-"""The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
+"""Controller listener recorded in a new folder; a Kafka controller that opens the folder replaces it with its own."""
 OpenDisks = Callable[[int], Disks]
-"""Opens the log directories of a node, by its id."""
+"""Function that opens the log directories of the node with the given id."""
 
 
 class TcpCluster(RunningNodes, ClusterInside):
-    """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
+    """Brokers 1 to `brokers` on their own ports, and a controller, in this process on a separate thread.
 
-    They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
-    broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
-    names and numbers of partitions. `racks` is `broker.rack` by broker id. `interpose` wraps each node as it is made.
-    `listeners` are the names of each broker's listeners: the first has the port that is asked for, others free ones,
-    and brokers speak to each other at `inter.broker.listener.name`.
+    Brokers listen at `host`; clients are given `advertised_host` if it is set. `port` is the first broker's port, and
+    the other brokers use the ports after it; with 0, each broker uses a free port. `topics` are created at the start:
+    names, or a mapping of names to partition counts. `racks` maps broker ids to `broker.rack`. `interpose` wraps each
+    node when it is made. `listeners` are the listener names of each broker: the first uses the requested port, the
+    others use free ports, and brokers connect to each other at `inter.broker.listener.name`.
 
-    `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
-    served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
-    broker goes on with the others. The controller's log is in the first, or where the config `metadata.log.dir` says.
-    `disks` opens the log directories of a node instead, by its id, each time that it starts. Without both, logs are in
-    memory, and outlive `kill` and `stop`, but not the object.
+    `data` is a folder for the logs; it is created and formatted if it does not exist. The folder of a single Kafka
+    broker is served under that broker's node id. Several folders are the `log.dirs` of each broker: a folder that fails
+    goes offline, and the broker continues with the others. The controller's log is in the first folder, or in
+    `metadata.log.dir` if that config is set. `disks` instead opens the log directories of a node, by its id, each time
+    the node starts. Without both, logs are in memory: they survive `kill` and `stop`, but not this object.
 
-    `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
-    for: a controller of Kafka refuses a log that speaks of it. `eligible_version`, the level of
-    `eligible.leader.replicas.version`, is 1 in memory and in a new folder, as in that of a fresh Kafka 4.3.1.
-    UsageError if the log under `data` has another one than is asked for, or if mirror_version is 0 and it has 1.
+    `mirror_version` is 1 in memory. Under `data` it is the level in the existing log and 0 in a new log, unless 1 is
+    requested: a Kafka controller rejects a log that contains this feature. `eligible_version`, the level of
+    `eligible.leader.replicas.version`, is 1 in memory and in a new folder, as in a fresh Kafka 4.3.1. Raises UsageError
+    if the log under `data` has another level than the requested one, or if mirror_version is 0 and the log has 1.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self._racks = checked_racks(racks, self.broker_ids)
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
-        """Under `data` known once the cluster was started."""
+        """Under `data`, known only after the cluster was started."""
         self._wanted_id = cluster_id
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
@@ -129,13 +129,13 @@ class TcpCluster(RunningNodes, ClusterInside):
         self._open_disks: OpenDisks = disks or (lambda node_id: [memory.setdefault(node_id, memory_disk())])
         self._names = checked_listeners(listeners)
         self._ports: dict[int, dict[str, Port]] = {}
-        """Those of each broker, by the names of its listeners."""
+        """Ports of each broker, by listener name."""
         self._client: ScriptClient | None = None
 
     # -- nodes --------------------------------------------------------------------------------
 
     def listeners(self, node_id: int) -> Listeners:
-        """Return the listeners of a node; the controller has no port, and is spoken to by the brokers alone."""
+        """Return the listeners of a node. The controller's has no TCP port: only the brokers connect to it."""
         name = self.process(node_id)
         if node_id == self.controller_id:
             return (ListenerSpec.plain(Endpoint(name, 0), CONTROLLER_NAME),)
@@ -144,13 +144,13 @@ class TcpCluster(RunningNodes, ClusterInside):
         return tuple(port.listener(name, self._advertised_host) for name, port in self._ports[node_id].items())
 
     def runs(self, node_id: int) -> bool:
-        """Return whether a node's process runs."""
+        """Return whether a node is running."""
         return self._runs(self.process(node_id))
 
     def start(self) -> None:
         """Bind the ports, start every node, and wait until each partition has a leader and a full ISR.
 
-        UsageError if a port is taken, or if a node runs already.
+        Raises UsageError if a port is in use or a node is already running.
         """
         self._check_may_start()
         if self._host is None:
@@ -168,7 +168,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             raise
 
     def _open_folders(self) -> None:
-        """Lock the folders under `data`, and format those that are not."""
+        """Lock the folders under `data`, and format those that are not formatted."""
         if not self._data:
             return
         self._folders = open_cluster_folders(
@@ -252,28 +252,28 @@ class TcpCluster(RunningNodes, ClusterInside):
     async def _start(self) -> None:
         for node_id in self.node_ids:
             await self._restart_process(self.process(node_id))
-        # Nobody knows how long the recovery of large logs takes.
+        # The time to recover large logs is not known in advance.
         within_s = None if self._is_on_disk else START_WITHIN_S
         await self._until(lambda: bool(self.given_up) or super(TcpCluster, self).is_settled(), within_s, "to come up")
         if self.given_up:
             raise self.loss()
 
     def close(self) -> None:
-        """Kill every node that runs and give the ports back; `stop` first is a clean end."""
+        """Kill every running node and release the ports; call `stop` first for a clean shutdown."""
         self._close_host(self._processes.values())
         self._client = None
         self._release()
 
     def kill(self, node_id: int) -> None:
-        """End a node at once, as kill -9 does; its disk stays. UsageError if it does not run."""
+        """Kill a node without shutdown, like kill -9; its disk is kept. Raises UsageError if it is not running."""
         self._check_runs(node_id)
         host = self._running_host()
         self._on_loop(lambda: host.kill(self.process(node_id)))
 
     def stop(self, node_id: int | None = None) -> None:
-        """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
+        """Shut down a node cleanly and wait for it; without an id, all running nodes, the controller last.
 
-        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them.
+        A broker first hands over its leaderships. The disks are kept, and `start` uses them again.
         """
         if node_id is not None:
             self._check_runs(node_id)
@@ -282,20 +282,20 @@ class TcpCluster(RunningNodes, ClusterInside):
             self._thread.wait(self._stop_process(self.process(each)))
 
     def restart(self, node_id: int) -> None:
-        """Start a node that was killed or stopped, over its disk and at its port; UsageError if it runs."""
+        """Start a killed or stopped node with its disk and ports; UsageError if it is running."""
         self._check_may_restart(node_id)
         self._thread.wait(self._restart_process(self.process(node_id)))
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the controller has given up, or every broker: then nothing is served any more."""
+        """Return whether the controller or all brokers have given up, so that no requests are served."""
         lost = self.given_up
         return self.process(self.controller_id) in lost or all(self.process(each) in lost for each in self.broker_ids)
 
-    # -- what scripts do ----------------------------------------------------------------------
+    # -- operations for scripts -----------------------------------------------------------------
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
-        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused."""
+        """Write `values` as one batch with acks=all and return the offset of the first; KafkaError if rejected."""
         tp = TopicPartition(arguments.text("topic", topic), partition)
         records = [RecordData(value=value) for value in arguments.items("values", values, "bytes")]
         return self._do(lambda client: client.produce(tp, records), f"writing to {tp}")
@@ -303,15 +303,15 @@ class TcpCluster(RunningNodes, ClusterInside):
     def read(
         self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> list[ConsumerRecord]:
-        """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
+        """Return all records that a consumer can read from a partition now; KafkaError if it does not exist."""
         arguments.partition(tp)
         arguments.member("isolation", isolation, IsolationLevel)
         return self._do(lambda client: client.read(tp, isolation), f"reading {tp}")
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic and wait until each partition has a leader that every broker knows; KafkaError if refused.
+        """Create a topic and wait until every broker knows a leader of each partition; KafkaError if rejected.
 
-        -1 partitions are as many as `num.partitions` says.
+        With -1 `partitions`, the partition count is `num.partitions`.
         """
         set_here = {} if configs is None else arguments.configs(configs)
         creatable = CreatableTopic(
@@ -334,7 +334,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         return all(super(TcpCluster, self).leader(tp) is not None for tp in super().partitions([topic]))
 
     def order(self, request: Message) -> Message:
-        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
+        """Send `request`, such as CreateTopics, to the cluster and return the response, even if it is an error."""
         return self._do(lambda client: client.order(request), request.NAME)
 
     def _do(self, work: Callable[[ScriptClient], Coroutine[Any, Any, T]], what: str) -> T:
@@ -342,14 +342,14 @@ class TcpCluster(RunningNodes, ClusterInside):
         assert self._client is not None, "placed with the host"
         return self._thread.wait(self._within(work(self._client), what))
 
-    # -- looking inside -----------------------------------------------------------------------
+    # -- inspection -----------------------------------------------------------------------------
 
     def leader(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition at its leader, or None while it has none that knows of it; it goes on meanwhile."""
+        """Return the leader's live partition object, or None while no leader knows of the partition."""
         return self._on_loop(lambda: super(TcpCluster, self).leader(tp))
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
-        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
+        """Return the partition object of every running replica; KafkaError if the cluster has no such partition."""
         return self._on_loop(lambda: super(TcpCluster, self).replicas(tp))
 
     def _now(self) -> Instant:
@@ -359,7 +359,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         return self._running_host().processes[self.process(node_id)].told
 
     def metrics(self) -> Metrics:
-        """Return what every node that runs tells of itself in numbers now."""
+        """Return the current metrics of every running node."""
         return self._on_loop(lambda: ClusterInside.metrics(self))
 
     def topics(self) -> list[str]:
@@ -367,16 +367,16 @@ class TcpCluster(RunningNodes, ClusterInside):
         return self._on_loop(super().topics)
 
     def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
-        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        """Return all partitions of `topics`, or of all topics except internal ones; UsageError for an unknown topic."""
         return self._on_loop(lambda: super(TcpCluster, self).partitions(topics))
 
     def is_settled(self) -> bool:
-        """Does every partition have a living leader that knows of it, and a full ISR?"""
+        """Return whether every partition has a running leader that knows of it, and a full ISR."""
         return self._on_loop(super().is_settled)
 
 
 def _counted(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Return topics with their numbers of partitions; a name alone has one."""
+    """Return topics with their partition counts; a name alone has one partition."""
     if isinstance(topics, Mapping):
         return {arguments.text("a topic", name): count for name, count in topics.items()}
     return dict.fromkeys(as_names(topics), 1)

@@ -1,4 +1,4 @@
-"""Which folders does `data=` name, the log directories of a node on this machine?"""
+"""Folders named by `data=`: the log directories of a node on this machine."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 Data = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
-"""One folder or several; None for logs in memory."""
+"""One or several folders; None for logs in memory."""
 
 
 def folders_of(data: Data) -> list[Path]:
-    """Return the folders that `data` names, none without it."""
+    """Return the folders that `data` names; an empty list for None."""
     if data is None:
         return []
     return [Path(each) for each in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
 def metadata_folder(configs: dict[str, str]) -> Path | None:
-    """Return what `metadata.log.dir` names, and have it say so with an absolute path, as log directories are known."""
+    """Return the folder of `metadata.log.dir`, or None, and make that config absolute: log directories are absolute."""
     named = configs.get("metadata.log.dir")
     if named is None:
         return None

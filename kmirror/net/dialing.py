@@ -1,8 +1,8 @@
-"""How does a node reach one in another process? A connection is begun by the first frame, which waits for it.
+"""Connections from a node to other processes, opened by the first frame, which waits for the connection.
 
-An encrypted one is begun by an order of its own, and frames wait until the TLS handshake is over as well. What waits is
-bounded by time, as in Kafka's client: a host that does not answer is given up after
-`socket.connection.setup.timeout.ms`, and a link of which a request has timed out is closed by the node.
+A TLS connection is opened by a separate effect, and frames also wait for the TLS handshake. Waiting is bounded by time,
+as in Kafka's client: an attempt fails after `socket.connection.setup.timeout.ms` without an answer, and the node closes
+a link when a request on it times out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OnLost = Callable[["Dialed", str], None]
 
 
 class Dialed:
-    """A link that this node opens over TCP; frames wait until it is connected."""
+    """Outgoing TCP link; frames wait until it is connected."""
 
     def __init__(
         self,
@@ -39,12 +39,12 @@ class Dialed:
         setup_max: Duration,
         tls: TlsSettings | None = None,
     ) -> None:
-        """`setup_max` is how long each address of the peer may take to answer."""
+        """Start to connect. `setup_max` is the connection timeout for each address of the peer."""
         self.process = process
         self.name = name
         self.is_open = True
         self.is_refused = False
-        """There was a connection, and no TLS handshake that succeeded."""
+        """True if the connection was made but the TLS handshake failed."""
         self._loop = loop
         self._on_connected = on_connected
         self._on_lost = on_lost
@@ -63,18 +63,18 @@ class Dialed:
 
     @property
     def waiting_bytes(self) -> int:
-        """Return the bytes that were given to `send` and not yet taken by the system."""
+        """Bytes passed to `send` that the system has not taken yet."""
         if self._link is not None:
             return self._link.waiting_bytes
         return sum(len(chunk) for chunks in self._waiting for chunk in chunks)
 
     def flush(self) -> None:
-        """Write what waits, if the link is connected."""
+        """Write the waiting frames if the link is connected."""
         if self._link is not None:
             self._link.flush()
 
     def close(self) -> None:
-        """Close the link, or give up connecting."""
+        """Close the link, or cancel the connection attempt."""
         self.is_open = False
         self._waiting.clear()
         self._task.cancel()
@@ -109,7 +109,7 @@ class Dialed:
             self._on_lost(self, why)
 
     async def _secured(self) -> tuple[socket.socket, TlsEnd | None]:
-        """Return a connected socket, and our end of TLS over it if that is wanted."""
+        """Return a connected socket, and the local end of TLS over it if the link uses TLS."""
         context = None if self._tls is None else client_context(self._tls)
         connected = await self._open()
         prepare(connected)
@@ -124,7 +124,7 @@ class Dialed:
         return connected, end
 
     async def _open(self) -> socket.socket:
-        """Return a connected socket, of the first of the peer's addresses that answers."""
+        """Return a socket connected to the first address of the peer that answers."""
         peer = self.name.peer
         addresses = await self._loop.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
         for index, (family, kind, protocol, _, address) in enumerate(addresses):
@@ -145,6 +145,6 @@ class Dialed:
             async with asyncio.timeout(self._setup_s):
                 await self._loop.sock_connect(opened, address)
         except TimeoutError as error:
-            if error.errno is not None:  # The system's own time was over first.
+            if error.errno is not None:  # The system's own timeout was shorter.
                 raise
             raise TimeoutError(f"no answer within {self._setup_s:g} s") from None

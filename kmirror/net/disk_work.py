@@ -1,4 +1,4 @@
-"""Who carries out a node's disk work? A thread for each log dir of a process, or for memory the loop itself."""
+"""Disk work of nodes: one thread per log dir, or the event loop itself for disks in memory."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from kmirror.errors import KmirrorError
 from kmirror.kernel.events import DiskDone, DiskWork
 
 OnDone = Callable[[DiskDone], None]
-"""Called on the loop's thread, and never from within `order`."""
+"""Called on the loop's thread, never from within `order`."""
 Soon = Callable[[Callable[[], None]], object]
 
 
 class Workers(Protocol):
-    """The disk workers of one process, from its start to its end."""
+    """Disk workers of one process, from its start to its end."""
 
     def order(self, work: DiskWork, on_done: OnDone) -> None:
-        """Carry out `work` after what was ordered before it for the same log dir."""
+        """Queue `work` after the earlier work for the same log dir."""
         ...
 
     def end(self) -> list[threading.Thread]:
-        """Begin no more jobs; return the threads that may still be within one, each ends after it."""
+        """Start no more jobs; return the threads that may still run one. Each thread ends after its job."""
         ...
 
 
 def carry_out(work: DiskWork) -> DiskDone:
-    """Do it; return what the node is told."""
+    """Run the job and return the event for the node."""
     try:
         return DiskDone(work.key, work.job.run())
     except (OSError, KmirrorError) as error:
         return DiskDone(work.key, None, error)
-    except Exception as error:  # A bug in a job must not end the thread: the node would wait for ever.
+    except Exception as error:  # A bug in a job must not end the thread: the node would wait forever.
         return DiskDone(work.key, None, error)
 
 
 class ThreadWorkers:
-    """One thread for each log dir, made at its first job."""
+    """One thread per log dir, created for its first job."""
 
     def __init__(self, name: str, soon_threadsafe: Soon) -> None:
         self._name = name
@@ -74,7 +74,7 @@ class ThreadWorkers:
 
 
 class LoopWorkers:
-    """Jobs on the loop's own thread, after the event that ordered them: for a disk in memory, which is at once."""
+    """Jobs on the loop's own thread, after the event that ordered them: disks in memory complete immediately."""
 
     def __init__(self, soon: Soon) -> None:
         self._soon = soon

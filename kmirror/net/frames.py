@@ -1,9 +1,9 @@
-"""How is a stream of bytes cut into frames? By length prefixes, each judged before any memory is asked for.
+"""Frames of a byte stream, cut at length prefixes, which are checked before memory is allocated.
 
-Every link of a host receives into one scratch buffer, so a link that says nothing holds none. Only a frame that is
-longer than what has come of it gets a buffer of its own, into which the rest is received: that is the buffer which a
-log's append reads. It grows with the bytes that come, not with those that were announced. Buffers of large frames are
-used again as soon as nothing refers to them: new memory costs a system more than to receive into it.
+All links of a host receive into one scratch buffer, so an idle link holds no buffer. Only a frame longer than the part
+received so far gets its own buffer, into which the rest is received and from which a log append reads. This buffer
+grows with the bytes that arrive, not with the announced length. Buffers of large frames are reused as soon as nothing
+refers to them, because allocating memory costs the system more than receiving into it.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from kmirror.kernel.events import Chunk
 
 PREFIX_BYTES = 4
 FIRST_BYTES = 1 << 20
-"""The largest buffer that a length prefix alone is worth."""
+"""Maximum bytes allocated for a frame on its length prefix alone."""
 KEPT_BYTES_MIN = 128 << 10
-"""Below that malloc itself keeps memory."""
+"""Smallest buffer that is kept for reuse; malloc itself keeps smaller blocks."""
 KEPT_BYTES_MAX = 16 << 20
 KEPT_MAX = 4
 KEPT_SWEEPS = 10
-"""So often a host looks whether buffers were used, before they go: records come in waves."""
+"""Calls of `sweep` without a use before the buffers are freed: records arrive in bursts."""
 
 
 class Scratch:
-    """What the links of a host receive into: `view`, for what comes at a time, and buffers for large frames."""
+    """Receive buffers shared by the links of a host: `view` for each read, and buffers for large frames."""
 
     __slots__ = ("_idle_sweeps", "_kept", "view")
 
     def __init__(self, size: int) -> None:
         self.view = memoryview(bytearray(size))
         self._kept: list[bytearray] = []
-        """Ascending by size, at most `KEPT_MAX`; some may be in use."""
+        """In ascending order of size, at most `KEPT_MAX`; some may be in use."""
         self._idle_sweeps = 0
 
     def take(self, size: int, at_least: int) -> memoryview:
-        """Return a buffer of up to `size` bytes, for the caller and whoever it hands views to.
+        """Return a buffer of up to `size` bytes, free for the caller to hand out views of.
 
-        It has fewer if none of so many is kept, but `at_least` so many.
+        It is smaller if no kept buffer has `size` bytes, but has at least `at_least` bytes.
         """
         if size < KEPT_BYTES_MIN:
             return memoryview(bytearray(at_least))
@@ -51,7 +51,7 @@ class Scratch:
                 fitting = kept
         if fitting is None:
             fitting = bytearray(at_least + 1)
-            del fitting[-1:]  # Room for the byte of `_is_free`.
+            del fitting[-1:]  # Reserves capacity for the byte appended by `_is_free`.
             self._keep(fitting)
         return memoryview(fitting)[:size]
 
@@ -66,14 +66,14 @@ class Scratch:
         insort(self._kept, buffer, key=len)
 
     def sweep(self) -> None:
-        """Let the buffers go if none was taken since this was called `KEPT_SWEEPS` times before."""
+        """Free the buffers if none was taken during the last `KEPT_SWEEPS` calls."""
         self._idle_sweeps += 1
         if self._idle_sweeps > KEPT_SWEEPS:
             self._kept.clear()
 
 
 def _is_free(buffer: bytearray) -> bool:
-    """Return whether no view of a buffer is left: such a one cannot change its size."""
+    """Return whether no view of a buffer exists: a buffer with views cannot be resized."""
     try:
         buffer.append(0)
     except BufferError:
@@ -83,9 +83,9 @@ def _is_free(buffer: bytearray) -> bool:
 
 
 class FrameReader:
-    """Cuts what one link receives into frames of 0 to `most` bytes; `scratch` may be shared by any number of links.
+    """Cuts the bytes of one link into frames of 0 to `most` bytes; any number of links may share `scratch`.
 
-    `into()` says where the next bytes belong, `received(count)` returns the frames that have become whole by them.
+    `into()` returns the buffers for the next bytes; `received(count)` returns the frames that these bytes completed.
     """
 
     __slots__ = ("_at", "_most", "_prefix", "_scratch", "_size", "_view", "fault")
@@ -94,17 +94,17 @@ class FrameReader:
         self._most = most
         self._scratch = scratch
         self._prefix = b""
-        """The first bytes of a length, 0 to 3."""
+        """The first 0 to 3 bytes of an incomplete length prefix."""
         self._view: memoryview | None = None
-        """The buffer of the frame that is under way."""
+        """Buffer of the incomplete frame."""
         self._size = 0
         self._at = 0
         self.fault = ""
-        """What is wrong with the stream; no frame comes any more then."""
+        """Error in the stream, or ""; after an error no more frames are returned."""
 
     @property
     def is_between(self) -> bool:
-        """Return whether no frame is begun."""
+        """Whether the stream is at a frame boundary."""
         return self._view is None and not self._prefix
 
     def into(self) -> Sequence[memoryview]:
@@ -113,11 +113,11 @@ class FrameReader:
             return (self._scratch.view,)
         rest = self._view[self._at :]
         if len(self._view) < self._size or len(rest) > len(self._scratch.view):
-            return (rest,)  # What comes after it may still be of this frame, or hardly comes as well.
+            return (rest,)  # The next bytes may also belong to this frame, or are unlikely to arrive in the same read.
         return rest, self._scratch.view
 
     def received(self, count: int) -> list[Chunk]:
-        """Take up `count` bytes that were written to `into()`; look at `fault` afterwards."""
+        """Process `count` bytes written to `into()` and return the completed frames; check `fault` afterwards."""
         frames: list[Chunk] = []
         view = self._view
         if view is not None:
@@ -163,7 +163,7 @@ class FrameReader:
                 return
 
     def _begin(self, size: int, first: memoryview) -> None:
-        """Keep the first bytes of a frame that has more of them."""
+        """Store the first bytes of an incomplete frame."""
         self._view = self._scratch.take(size, min(size, max(FIRST_BYTES, len(first))))
         self._size = size
         self._at = len(first)
@@ -172,7 +172,7 @@ class FrameReader:
             self._grow()
 
     def _grow(self) -> None:
-        """Double the buffer, up to the size of the frame: as much again has come of it."""
+        """Double the buffer, up to the size of the frame; it grows only when it is full."""
         assert self._view is not None, "a frame is under way"
         grown = self._scratch.take(self._size, min(self._size, 2 * self._at))
         grown[: self._at] = self._view

@@ -1,13 +1,13 @@
-"""What runs nodes for real? A `Host`: any number of them in one process, on one event loop.
+"""Runner of any number of nodes in one process, on one event loop.
 
-It gives each node its events and carries out its effects: frames over TCP, timers by the clock, disk work on threads.
-Nodes of one host are linked to each other without sockets, by the same rules.
+The host delivers events to each node and executes its effects: frames over TCP, timers by the clock, disk work on
+threads. Nodes of one host are linked without sockets, by the same rules.
 
-One event is handled after the other, and all effects of one are carried out before the next. Frames between nodes of
-the host wait in a queue for that, and are handed over in the same turn of the loop; what is to go out over TCP is
-written when the turn is over, so that answers to requests that came together leave together.
+Events are handled one at a time, and all effects of an event are executed before the next event. Frames between nodes
+of the host are queued and delivered in the same turn of the loop. Frames for TCP are written at the end of the turn, so
+that responses to requests that arrived together are sent together.
 
-Everything here is called on the loop's thread.
+All methods must be called on the loop's thread.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ from kmirror.net.timers import Timers
 from kmirror.net.tls_link import TlsEnd, TlsLink
 
 HANDLED_MAX = 256
-"""Events between nodes of the host, after which sockets are looked at again."""
+"""Events between nodes of the host that are handled before sockets are polled again."""
 SCRATCH_BYTES = 256 << 10
 SWEPT_EVERY_S = 1.0
 BACKLOG = 1024
 NO_ADDRESS = Endpoint("127.0.0.1", 0)
-"""Where links between nodes of one host come from."""
+"""Peer address of links between nodes of one host."""
 
 MakeNode = Callable[[], Node]
 Outbound = LocalEnd | Dialed
@@ -83,7 +83,7 @@ OnNote = Callable[[str, Note], None]
 
 @dataclass(slots=True, eq=False)
 class Process:
-    """A place where a node runs; it may be killed and started anew."""
+    """Slot in which a node runs; the node may be killed and started again."""
 
     name: str
     make: MakeNode
@@ -97,26 +97,26 @@ class Process:
     outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
     inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
     told: ToldByRunner = field(default_factory=ToldByRunner)
-    """What is counted for the node that runs."""
+    """Counters of the running node."""
     failed_dials: dict[Endpoint, int] = field(default_factory=dict)
-    """How often in a row a peer could not be connected to: the next attempt is waited for longer."""
+    """Consecutive failed connection attempts by peer; the connection timeout grows with them."""
     still_at_work: list[Thread] = field(default_factory=list)
-    """Threads that may be within a job of a node that was killed."""
+    """Threads that may still run a job of a killed node."""
 
 
 class Host:
-    """Runs nodes on `loop`. `add` places one, `start` brings it to life, `close` ends all of them at once."""
+    """Runs nodes on `loop`: `add` places a node, `start` starts it, `close` kills all nodes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock | None = None) -> None:
         self._loop = loop
         self._clock = clock or Clock()
         self.now = self._clock.now
-        """Return the time, as the nodes are told it."""
+        """Return the current time that is passed to nodes."""
         self.processes: dict[str, Process] = {}
         self.on_note: list[OnNote] = []
-        """Called with (process, note) for every `Note`, in the midst of its event."""
+        """Callbacks for every `Note`, called with (process, note) while its event is handled."""
         self.crashes: list[tuple[str, Exception]] = []
-        """What nodes raised; each ended the node's process."""
+        """Exceptions raised by nodes; each ended the node's process."""
         self._at: dict[Endpoint, tuple[Process, ListenerSpec]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._unflushed: dict[Outbound | Inbound, None] = {}
@@ -155,10 +155,10 @@ class Host:
         options: LinkOptions | None = None,
         on_disk: bool = False,
     ) -> None:
-        """Place a node; `start` brings it to life.
+        """Place a node; `start` starts it.
 
-        Nodes of this host reach its `local` listeners without a socket, all others those that have `ports`. With
-        `on_disk` its disk work is done by threads, else on the loop.
+        Nodes of this host reach its `local` listeners without a socket; other clients reach the listeners in `ports`.
+        With `on_disk`, threads do its disk work; otherwise the loop does.
         """
         assert name not in self.processes, f"{name} is there already"
         process = Process(name, make, ports, options or LinkOptions(), on_disk)
@@ -167,12 +167,12 @@ class Host:
             self._at[listener.advertised] = process, listener
 
     def start(self, name: str) -> None:
-        """Make the node, listen, and tell it that it began."""
+        """Make the node, listen on its ports, and send it `Started`."""
         process = self.processes[name]
         assert process.node is None, f"{name} runs already"
         process.node = process.make()
         process.told = ToldByRunner()
-        process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
+        process.timers.clear()  # Timers that were set after `Stopped` belong to no node.
         process.workers = self._make_workers(process)
         for listener, port in process.ports:
             self._listen(process, listener, port)
@@ -192,7 +192,7 @@ class Host:
             self._handle(process, Started())
 
     def stop(self, name: str) -> None:
-        """Ask a node to end; it runs until it has put everything in order."""
+        """Ask a node to stop; it runs until its shutdown is complete."""
         process = self.processes[name]
         assert process.node is not None, f"{name} does not run"
         self.soon(self._ask_to_stop, process)
@@ -202,22 +202,22 @@ class Host:
             self._handle(process, Stop())
 
     def kill(self, name: str) -> None:
-        """End a node at once; what is on its disk stays, everything else is gone."""
+        """Kill a node; its disk is kept, and all other state is lost."""
         self._end(self.processes[name])
 
     def runs(self, name: str) -> bool:
-        """Return whether a node runs."""
+        """Return whether a node is running."""
         return self.processes[name].node is not None
 
     async def disk_idle(self, name: str) -> None:
-        """Wait until no job of a node that ended is under way at its disk any more."""
+        """Wait until the disk jobs of a node that has ended are finished."""
         process = self.processes[name]
         threads, process.still_at_work = process.still_at_work, []
         for thread in threads:
             await self._loop.run_in_executor(None, thread.join)
 
     def close(self) -> None:
-        """Kill every node and let go of the loop; ports stay bound."""
+        """Kill every node and cancel the timers of the host; ports stay bound."""
         for process in self.processes.values():
             if process.node is not None:
                 self._end(process)
@@ -245,7 +245,7 @@ class Host:
     # -- turns --------------------------------------------------------------------------------
 
     def soon(self, call: Callable[[Any], None], argument: Any) -> None:
-        """Call when the present event has been carried out, after what was ordered so before."""
+        """Queue a call for after the current event, in the order of the `soon` calls."""
         self._queue.append((call, argument))
         if not self._is_in_turn and not self._is_planned:
             self._is_planned = True
@@ -256,7 +256,7 @@ class Host:
         self.turn_over()
 
     def turn_over(self) -> None:
-        """Do what follows inside the host from what came, then write what goes out, and look who waits for it."""
+        """Run the queued calls, then write the pending frames and check the conditions of `until`."""
         self._is_in_turn = True
         queue, left = self._queue, HANDLED_MAX
         while queue and left:
@@ -274,7 +274,7 @@ class Host:
             self._loop.call_soon(self._planned_turn)
 
     def until(self, condition: Callable[[], bool]) -> asyncio.Future[None]:
-        """Return what is done when `condition` holds at the end of a turn."""
+        """Return a future that is done when `condition` holds at the end of a turn."""
         future = self._loop.create_future()
         self._conditions.append((condition, future))
         self.soon(_call, _nothing)
@@ -292,14 +292,14 @@ class Host:
         self._conditions = waiting
 
     def perform(self, name: str, effects: list[Any]) -> None:
-        """Carry out what a process wants without an event: how a script acts through its client."""
+        """Execute effects of a process outside an event: this is how scripts act through their client."""
         process = self.processes[name]
         for effect in effects:
             self._carry_out[type(effect)](process, effect)
         self.soon(_call, _nothing)
 
     def _handle(self, process: Process, event: Event) -> None:
-        """Give an event to a node that runs, and carry out what it wants."""
+        """Deliver an event to a running node, and execute its effects."""
         assert process.node is not None, process.name
         self._is_in_turn = True
         try:
@@ -326,7 +326,7 @@ class Host:
     def _work_on_disk(self, process: Process, work: DiskWork) -> None:
         workers = process.workers
         if workers is None:
-            return  # Wanted after `Stopped`.
+            return  # The node has already stopped.
 
         def on_done(done: DiskDone) -> None:
             if process.workers is workers:
@@ -347,7 +347,7 @@ class Host:
     # -- links --------------------------------------------------------------------------------
 
     def frame_came(self, link: Inbound | Outbound, frame: Chunk) -> None:
-        """Give a frame to the node at this end of a link."""
+        """Deliver a frame to the node at this end of a link."""
         name = link.name
         process = self.processes[link.process]
         if isinstance(name, InboundLink):
@@ -356,7 +356,7 @@ class Host:
             self._handle(process, ResponseReceived(name, frame))
 
     def link_lost(self, link: Inbound | Outbound, why: str) -> None:
-        """Tell the node at this end that the link is gone."""
+        """Send `LinkClosed` to the node at this end."""
         process, name = self.processes[link.process], link.name
         if isinstance(name, InboundLink):
             known = process.inbound.pop(name, None) is not None
@@ -366,7 +366,7 @@ class Host:
             self._handle(process, LinkClosed(name, why if isinstance(name, OutboundLink) else ""))
 
     def _open_secured(self, process: Process, effect: OpenLink) -> None:
-        """Open a link with TLS, over TCP also to a node of this host: links within it have none."""
+        """Open a TLS link over TCP, even to a node of this host, as links within the host have no TLS."""
         before = process.outbound.pop(effect.link, None)
         if before is not None:
             before.close()
@@ -412,7 +412,7 @@ class Host:
         self.link_lost(link, "it carries frames and no bytes")
 
     def unsent(self, name: str, link: OutboundLink) -> int:
-        """Return the bytes that a process has sent on a link over TCP and the system has not taken yet."""
+        """Return the bytes that a process sent on a TCP link and the system has not taken yet."""
         found = self.processes[name].outbound.get(link)
         return found.waiting_bytes if isinstance(found, Dialed) else 0
 
@@ -420,7 +420,7 @@ class Host:
         name = effect.link
         link = process.outbound.pop(name, None) if isinstance(name, OutboundLink) else process.inbound.pop(name, None)
         if link is not None:
-            link.flush()  # What was said before the link is given up still goes out.
+            link.flush()  # Frames sent before the link is closed are still written.
             link.close()
 
     def _stop_reading(self, process: Process, effect: StopReading) -> None:
@@ -438,7 +438,7 @@ class Host:
         return InboundLink((*origin, self._links))
 
     def _open(self, process: Process, name: OutboundLink) -> Outbound | None:
-        """Open a link to another node; None if it is one of this host and does not run."""
+        """Open a link to another node; None if that node belongs to this host and is not running."""
         found = self._at.get(name.peer)
         if found is None:
             dialed = process.outbound[name] = self._dial(process, name)
@@ -487,7 +487,7 @@ class Host:
 
     def _on_connected(self, dialed: Dialed, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
         self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)
-        # `socket.request.max.bytes` bounds what others ask of us, not what we asked for.
+        # `socket.request.max.bytes` limits requests from others, not the responses to our requests.
         reader = FrameReader(INT_MAX, self._scratch)
         counts = self.processes[dialed.process].told.links.get(dialed.name)
         if end is None:
@@ -506,7 +506,7 @@ class Host:
         self.turn_over()
 
     def _sweep(self) -> None:
-        """Close the links that nobody has used for long, give memory back; follow the wall's clock."""
+        """Close idle links, free unused buffers, and follow the wall clock."""
         self._scratch.sweep()
         if self._clock.follow_wall():
             self._timers.again()

@@ -1,10 +1,10 @@
-"""What goes over one link? Frames in, cut from the stream; frames out, in one call of the system for all that waits.
+"""TCP links: incoming frames cut from the stream; outgoing frames written in one system call for all pending frames.
 
-`TcpLink` is one end of a connection. It has a socket of its own and no transport of asyncio's between: what is sent
-are the views that a node gave, gathered by the kernel (`sendmsg`), and what waits is counted here and nowhere else.
+`TcpLink` is one end of a connection. It uses its socket directly, without an asyncio transport: the kernel gathers the
+views that a node passed (`sendmsg`), and the pending bytes are counted only here.
 
-Back-pressure. A client that does not take its answers is not read: no request of it is handed over while an answer is
-not written out. So on a link wait at most the answers to the requests that were handed over before.
+Back-pressure: a link is not read while a response on it is not fully written, and no request is handed over meanwhile.
+So the pending responses are limited to those for requests that were handed over before.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from kmirror.kernel.told_by_runner import LinkCounts
 from kmirror.net.frames import FrameReader
 
 GATHERED_BYTES_MAX = 1 << 20
-"""Bytes of answers to requests that came together, above which they are written before the next one is handled."""
+"""Bytes of pending responses at which they are written before the next request is handled."""
 JOINED_MAX = 4 << 10
-"""Bytes of a frame up to which one copy is cheaper than many small views."""
+"""Frame size in bytes up to which one copy is cheaper than many small views."""
 LARGE_PIECE_BYTES = 64 << 10
-"""Who gives so many bytes at once has given more while they were copied: to try again is cheaper than to be woken."""
+"""After a read of this size more data is probably waiting; read again instead of returning to the event loop."""
 PIECES_MAX = 16
-"""Pieces of a frame that are received before other links have their turn."""
+"""Reads of one link before other links get their turn."""
 GATHERED_MAX = 256
-"""Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
+"""Buffers in one call of `sendmsg`; systems guarantee at least 16, Linux and macOS take 1024."""
 
 
 OnWritten = Callable[[Instant, Instant], None]
-"""(when a frame began to be written, when the system had all of it)"""
+"""(time of the first attempt to write the frame, time at which the system had taken all of it)"""
 
 
 @dataclass(slots=True)
 class _Timed:
     end: int
-    """How many bytes have been sent when its frame has."""
+    """Value of `sent` at which the frame is fully written."""
     on_written: OnWritten
     begun: Instant = 0
 
 
 class Owner(Protocol):
-    """What a link tells; every call may close it."""
+    """Callbacks of a link; each of them may close the link."""
 
     def now(self) -> Instant: ...
 
@@ -56,16 +56,16 @@ class Owner(Protocol):
     def link_lost(self, link: TcpLink, why: str) -> None: ...
 
     def turn_over(self) -> None:
-        """Everything that came at once was handed over."""
+        """Called after all frames of one read were handed over."""
         ...
 
     def soon(self, call: Callable[[Any], None], argument: Any) -> None:
-        """Call when the present event has been carried out."""
+        """Call `call` with `argument` after the current event."""
         ...
 
 
 class TcpLink:
-    """A connected socket as frames. `name` is the node's name for it."""
+    """Connected socket that carries frames. `name` is the node's name for the link."""
 
     __slots__ = (
         "_active_at",
@@ -108,28 +108,28 @@ class TcpLink:
         self.name = name
         self._socket = connected
         self._is_ours = isinstance(name, OutboundLink)
-        """A link that this node opened is always read: there it is the client."""
+        """True if this node opened the link: it is then the client, and always reads."""
         self._fd = connected.fileno()
-        """For the loop, which would make a text of a socket each time that it begins to watch one."""
+        """File descriptor for the loop, which formats a socket object as text each time it begins to watch one."""
         self._reader = reader
         self._out: deque[Chunk] = deque()
         self._held: deque[Chunk] = deque()
-        """Frames that came while none was wanted, at most as many as one scratch buffer held."""
+        """Frames received while the node wanted none; at most the content of one scratch buffer."""
         self.waiting_bytes = 0
-        """Bytes that were given to `send` and not yet taken by the system."""
+        """Bytes passed to `send` that the system has not taken yet."""
         self.received = 0
         self.sent = 0
         self.is_open = True
         self.on_closed: Callable[[], None] | None = None
         self.is_wanted = True
-        """Does the node want frames?"""
+        """Whether the node wants frames."""
         self._active_at = owner.now()
         self._counted = 0
-        """Bytes that had gone over the link when `idle_for` was called last."""
+        """Bytes transferred at the last call of `idle_for`."""
         self._is_reading = False
         self._is_waiting_to_write = False
         self._timed: list[_Timed] = []
-        """Frames of which it is told when they were written, in their order."""
+        """Frames with a callback for their write times, in order."""
         self._counts = counts
         if counts is not None:
             counts.opened.record(self._active_at)
@@ -139,18 +139,18 @@ class TcpLink:
 
     @property
     def _is_answered(self) -> bool:
-        """Does the client take its answers?"""
+        """Whether all responses to the client are written; always True for a link that this node opened."""
         return not self._is_waiting_to_write or self._is_ours
 
     def want(self, wanted: bool) -> None:
-        """Hand over frames, or none until they are wanted again."""
+        """Hand over frames, or hold them until they are wanted again."""
         self.is_wanted = wanted
         if wanted:
             self._owner.soon(self._hand_over, None)
         self._adjust()
 
     def _adjust(self) -> None:
-        """Read from the socket exactly as long as frames may be handed over."""
+        """Watch the socket for reading only while frames may be handed over."""
         should = self.is_open and self.is_wanted and self._is_answered and not self._held
         if should and not self._is_reading:
             self._loop.add_reader(self._fd, self._on_readable)
@@ -166,7 +166,7 @@ class TcpLink:
                 return
 
     def _receive(self) -> bool:
-        """Receive what is there; return whether it was a large piece of a long frame, so that more may be there now."""
+        """Receive once; return True after a large piece of an incomplete frame, as more data may be waiting."""
         reader = self._reader
         into = reader.into()
         try:
@@ -183,7 +183,7 @@ class TcpLink:
         if self._counts is not None:
             self._counts.operations.record(self._owner.now())
         frames = reader.received(count)
-        if not (frames or reader.fault):  # Nothing follows from a piece.
+        if not (frames or reader.fault):  # No frame is complete yet.
             return count >= LARGE_PIECE_BYTES
         self._held.extend(frames)
         self._hand_over(None)
@@ -191,7 +191,7 @@ class TcpLink:
         return False
 
     def _hand_over(self, _: None) -> None:
-        """Give the frames to the node, as long as it wants them."""
+        """Deliver the held frames while the node wants them."""
         held = self._held
         while held and self.is_open and self.is_wanted and self._is_answered:
             self._owner.frame_came(self, held.popleft())
@@ -204,7 +204,7 @@ class TcpLink:
     # -- sending ------------------------------------------------------------------------------
 
     def send(self, chunks: tuple[Chunk, ...]) -> None:
-        """Queue a frame; `flush` writes what the system takes at once, and the rest follows by itself."""
+        """Queue a frame; `flush` writes as much as the system takes now, and the rest follows automatically."""
         size = sum(map(len, chunks))
         self.waiting_bytes += PREFIX_BYTES + size
         if size <= JOINED_MAX:
@@ -214,21 +214,21 @@ class TcpLink:
             self._out.extend(chunk for chunk in chunks if len(chunk))
 
     def send_bytes(self, data: Chunk) -> None:
-        """Queue bytes that are no frame, or a part of one."""
+        """Queue bytes that are not a frame, or are a part of one."""
         if len(data):
             self.waiting_bytes += len(data)
             self._out.append(data)
 
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
-        """Queue a frame, and say later when the first attempt to write it was and when the system had all of it.
+        """Queue a frame, and call `on_written` when the system has taken all of it.
 
-        Nothing is said if the link is closed before.
+        `on_written` is not called if the link is closed before.
         """
         self.send(chunks)
         self._timed.append(_Timed(self.sent + self.waiting_bytes, on_written))
 
     def flush(self) -> None:
-        """Write what waits, as far as the system takes it."""
+        """Write pending bytes until the system takes no more."""
         if self.is_open and not self._is_waiting_to_write:
             self._write()
 
@@ -245,7 +245,7 @@ class TcpLink:
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                # Not now: an event may be about to be carried out, and the node is in the midst of another.
+                # Not immediately: the node may be handling an event, or its effects are being executed.
                 self._owner.soon(self.lose, str(error))
                 return
             self.sent += count
@@ -258,7 +258,7 @@ class TcpLink:
         self._wait_to_write(bool(out))
 
     def _tell_written(self, begun: Instant) -> None:
-        """Tell of the timed frames that the system has; the others were begun now, if they were not before."""
+        """Call `on_written` for the written timed frames; for the others, set `begun` if it is unset."""
         written = self._owner.now()
         for timed in self._timed:
             timed.begun = timed.begun or begun
@@ -267,7 +267,7 @@ class TcpLink:
             timed.on_written(timed.begun, written)
 
     def _wait_to_write(self, is_waiting: bool) -> None:
-        """Hear when the system takes more, or no longer; meanwhile a client is not read."""
+        """Watch the socket for writing, or stop watching it; meanwhile a client's link is not read."""
         if is_waiting == self._is_waiting_to_write:
             return
         self._is_waiting_to_write = is_waiting
@@ -286,9 +286,9 @@ class TcpLink:
         self._owner.turn_over()
 
     def idle_for(self, now: Instant) -> Duration:
-        """Return how long nothing has gone over the link; to be called every so often, and as exact as that is often.
+        """Return the time since the last transfer, with the precision of the interval between calls.
 
-        To note the time of every byte would cost an answer more than this.
+        It must be called periodically: recording the time of every transfer would cost more.
         """
         moved = self.received + self.sent
         if moved != self._counted:
@@ -302,13 +302,13 @@ class TcpLink:
         self._owner.turn_over()
 
     def lose(self, why: str) -> None:
-        """Close the link, and tell the node."""
+        """Close the link, and notify the node."""
         if self.is_open:
             self.close()
             self._owner.link_lost(self, why)
 
     def close(self) -> None:
-        """Close the link; what waits on it is dropped."""
+        """Close the link and drop its pending bytes."""
         if not self.is_open:
             return
         self.is_open = False
@@ -327,7 +327,7 @@ class TcpLink:
 
 
 def drop(out: deque[Chunk], count: int) -> None:
-    """Take the first `count` bytes off a queue."""
+    """Remove the first `count` bytes from a queue."""
     while count:
         first = out[0]
         if len(first) > count:

@@ -1,4 +1,4 @@
-"""Where does a node listen? A port that stays its own while the process behind it is down, and who may connect."""
+"""Listeners: ports that stay bound while the process behind them is down, and connection limits."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from kmirror.net.options import LinkOptions
 from kmirror.spec.wire_values import SecurityProtocol
 
 ACCEPTED_MAX = 64
-"""Connections that are accepted before other work has its turn."""
+"""Connections accepted before other work gets its turn."""
 OUT_OF_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 TRY_AGAIN_S = 0.1
 OnAccepted = Callable[[socket.socket, Endpoint], None]
 
 
 class Port:
-    """An address that is bound and not listened at: connections are refused, and nobody else is given the port."""
+    """Bound address without a listening socket: connections are refused, and no other process gets the port."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Bind; port 0 is a free one. UsageError if the address cannot be had."""
+        """Bind the address; port 0 binds a free port. UsageError if the address is not available."""
         self._family = family_of(host)
         self._socket = _bound(self._family, host, port)
         self.endpoint = Endpoint(host, self._socket.getsockname()[1])
 
     def listener(self, name: str, advertised_host: str | None = None) -> ListenerSpec:
-        """Return the listener without encryption and authentication at this port, as clients reach it."""
+        """Return the PLAINTEXT listener at this port, with the address advertised to clients."""
         advertised = Endpoint(advertised_host or self.endpoint.host, self.endpoint.port)
         return ListenerSpec(name, SecurityProtocol.PLAINTEXT, self.endpoint, advertised)
 
     def listen(self, backlog: int) -> socket.socket:
-        """Return a socket to which clients connect; close it to refuse them again."""
+        """Return a listening socket; close it to refuse connections again."""
         opened = _bound(self._family, self.endpoint.host, self.endpoint.port)
         try:
             opened.listen(backlog)
@@ -46,12 +46,12 @@ class Port:
         return opened
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self._socket.close()
 
 
 class Listener:
-    """Accepts connections within the bounds of `options`, as long as it is not closed."""
+    """Accepts connections within the limits of `options` until it is closed."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, opened: socket.socket, options: LinkOptions, on_accepted: OnAccepted
@@ -66,11 +66,11 @@ class Listener:
         self._is_open = True
         self._again: asyncio.TimerHandle | None = None
         self.refused = 0
-        """Connections that were closed at once, for there were too many from their address."""
+        """Connections closed immediately because their address had too many."""
         self._adjust()
 
     def gone(self, address: Endpoint) -> None:
-        """Count a link less."""
+        """Record that a link from `address` was closed."""
         self._count -= 1
         self._by_ip[address.host] -= 1
         if not self._by_ip[address.host]:
@@ -78,13 +78,13 @@ class Listener:
         self._adjust()
 
     def close(self) -> None:
-        """Accept no more; links that are open stay open."""
+        """Stop accepting; open links stay open."""
         self._is_open = False
         self._adjust()
         self._socket.close()
 
     def _adjust(self) -> None:
-        """Accept exactly as long as there may be more links; who connects meanwhile waits in the system's queue."""
+        """Accept only while more links are allowed; meanwhile new connections wait in the system's queue."""
         should = self._is_open and self._again is None and self._count < self._options.links_max
         if should and not self._is_accepting:
             self._loop.add_reader(self._socket, self._on_connections)
@@ -103,11 +103,11 @@ class Listener:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                if error.errno in OUT_OF_FILES:  # The queue stays readable: do not turn in circles.
+                if error.errno in OUT_OF_FILES:  # The socket stays readable: avoid a busy loop.
                     self._again = self._loop.call_later(TRY_AGAIN_S, self._try_again)
                     self._adjust()
                     return
-                continue  # The client went before it was accepted.
+                continue  # The client disconnected before it was accepted.
             self._accept(connected, Endpoint(name[0], name[1]))
 
     def _accept(self, connected: socket.socket, address: Endpoint) -> None:
@@ -127,14 +127,14 @@ class Listener:
 
 
 def prepare(connected: socket.socket) -> None:
-    """Set what every connection of ours has."""
+    """Set the socket options of every connection."""
     connected.setblocking(False)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def family_of(host: str) -> socket.AddressFamily:
-    """Return the address family of a host to listen at, IPv4 if it has both; UsageError for an unknown one."""
+    """Return the address family of a host to listen at, IPv4 if it has both; UsageError for an unknown host."""
     try:
         found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""How do nodes of one host speak to each other? Through two ends of a link without a socket.
+"""Links between nodes of one host, without sockets.
 
-Frames and the end of a link travel through the host's queue, so that they arrive in the order in which they were sent,
-each as an event of its own, after the event in which they were sent.
+Frames and link closes go through the host's queue. They arrive in the order in which they were sent, each as a separate
+event, after the event that sent them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kmirror.net.links import OnWritten
 
 
 class LocalOwner(Protocol):
-    """What an end tells; the calls about it may close it."""
+    """Callbacks of an end; `frame_came` and `link_lost` may close it."""
 
     def now(self) -> Instant: ...
 
@@ -26,12 +26,12 @@ class LocalOwner(Protocol):
     def link_lost(self, link: LocalEnd, why: str) -> None: ...
 
     def soon(self, call: Callable[[Any], None], argument: Any) -> None:
-        """Call when the present event has been carried out."""
+        """Call `call` with `argument` after the current event."""
         ...
 
 
 class LocalEnd:
-    """One end of a link between two nodes of the same host; `name` is the name that this end's node has for it."""
+    """One end of a link between two nodes of one host; `name` is the name that this end's node uses for the link."""
 
     __slots__ = ("_counts", "_held", "_other", "_owner", "is_open", "is_wanted", "name", "process")
 
@@ -46,22 +46,22 @@ class LocalEnd:
         self._counts: LinkCounts | None = None
 
     def count(self, counts: LinkCounts | None) -> None:
-        """Count from now on; the link has just been opened."""
+        """Start counting; must be called when the link has just been opened."""
         self._counts = counts
         if counts is not None:
             counts.opened.record(self._owner.now())
 
     def join(self, other: LocalEnd) -> None:
-        """Make two ends one link."""
+        """Connect two ends."""
         self._other, other._other = other, self
 
     def send(self, chunks: tuple[Chunk, ...]) -> None:
-        """Have a frame arrive at the other end."""
+        """Deliver a frame to the other end."""
         if self.is_open and self._other is not None:
             self._owner.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
 
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
-        """Have a frame arrive at the other end, and say then when that was: nothing takes time but the way there."""
+        """Deliver a frame to the other end, and report the time of its arrival as both write times."""
         self.send(chunks)
         self._owner.soon(self._tell_arrived, on_written)
 
@@ -70,16 +70,16 @@ class LocalEnd:
         on_written(now, now)
 
     def flush(self) -> None:
-        """Nothing waits at this end."""
+        """Do nothing: this end has no pending bytes."""
 
     def want(self, wanted: bool) -> None:
-        """Hand over frames, or none until they are wanted again."""
+        """Hand over frames, or hold them until they are wanted again."""
         self.is_wanted = wanted
         if wanted:
             self._owner.soon(self._hand_over, None)
 
     def close(self) -> None:
-        """Close the link; the other end learns it, and this one is told nothing more."""
+        """Close the link; the other end is notified, and this end makes no more callbacks."""
         if self.is_open:
             self._ended()
             if self._other is not None:
@@ -94,7 +94,7 @@ class LocalEnd:
             self._owner.frame_came(self, frame)
 
     def _hand_over(self, _: None) -> None:
-        """Give one frame that was held to the node, and the next one after it."""
+        """Deliver one held frame, and queue the delivery of the next."""
         if self.is_open and self.is_wanted and self._held:
             self._owner.frame_came(self, self._held.popleft())
             self._owner.soon(self._hand_over, None)

@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own, for callers that are not asynchronous."""
+"""Thread with its own event loop, for callers that do not use asyncio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop of uvloop where that is installed: a single request then takes a sixth less of a processor."""
+    """Return a uvloop loop if uvloop is installed: a single request then takes a sixth less CPU time."""
     try:
         library: Any = import_module("uvloop")
     except ImportError:
@@ -22,7 +22,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 class LoopThread:
-    """Runs an event loop from `start` to `stop`; may be started again after that."""
+    """Event loop on a thread, from `start` to `stop`; it can be started again."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -30,14 +30,14 @@ class LoopThread:
         self.loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
-        """Make the loop and run it."""
+        """Create the loop and run it."""
         assert self._thread is None, "it runs already"
         self.loop = new_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name=self._name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the loop, and what still runs on it."""
+        """Cancel all tasks of the loop, and end it."""
         if self.loop is None or self._thread is None:
             return
         self.wait(_cancel_all())
@@ -47,7 +47,7 @@ class LoopThread:
         self.loop = self._thread = None
 
     def call(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns on the loop's thread."""
+        """Call `call` on the loop's thread and return its result."""
 
         async def run() -> T:
             return call()
@@ -55,7 +55,7 @@ class LoopThread:
         return self.wait(run())
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop and return its outcome; given up if the caller is interrupted."""
+        """Run a coroutine on the loop and return its result; it is cancelled if the caller is interrupted."""
         assert self.loop is not None, "it does not run"
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -66,7 +66,7 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Is the caller on this thread?"""
+        """Whether the caller is on this thread."""
         return threading.current_thread() is self._thread
 
 

@@ -1,8 +1,8 @@
-"""May a host be broken without asking? Only loopback: what listens there, nobody on another machine depends on.
+"""Loopback check before faults are sent to a host: no other machine depends on a loopback address.
 
-What sends faults or broken frames asks before it connects, the proxy and the fuzzer alike. An address of this
-machine's that others reach is not enough: a broker that listens there may be theirs. And whether an address is this
-machine's cannot be told for certain: a system with `ip_nonlocal_bind` lets any be bound.
+The proxy and the fuzzer check a host before they connect to send faults or broken frames. An address of this machine
+that others can reach is not enough, because the broker there may be theirs. Also, it cannot be determined for certain
+that an address belongs to this machine: a system with `ip_nonlocal_bind` allows binding to any address.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kmirror.errors import UsageError
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host, a name or an address, has loopback addresses alone; False for a name that is not known."""
+    """Return whether a host (name or address) has only loopback addresses; False for an unknown name."""
     try:
         found = {str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):
@@ -29,7 +29,7 @@ def _is_loopback_address(text: str) -> bool:
 
 
 def check_own(host: str) -> None:
-    """Raise UsageError for a host that is not loopback: somebody else may depend on it."""
+    """Raise UsageError for a host that is not loopback: other people may depend on it."""
     if not is_loopback(host):
         raise UsageError(
             f"{host} is not loopback; if what listens there is yours to break, say --i-own-this-host, or own_host=True"

@@ -1,7 +1,7 @@
-"""Where do the bytes of a log in memory lie? In address space that is reserved whole, and filled page by page.
+"""Memory for logs without a disk: address space that is reserved at once and filled page by page.
 
-A segment's buffer is one piece, so one that has to grow is copied: for a segment of a gibibyte that is half a second in
-which nobody is served. What is reserved and not written to costs nothing.
+A segment's buffer is contiguous, so growing it would copy it: for a segment of 1 GiB that takes half a second, in which
+no request is served. Reserved pages that are not written cost nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from kmirror.log.disk import MemoryDisk
 from kmirror.logdir.format import random_uuid
 
 RESERVED: Final = 1 << 30
-"""Bytes for a segment that has come to be large: `log.segment.bytes` unless it is set."""
+"""Bytes reserved for a large segment: the default of `log.segment.bytes`."""
 LARGE: Final = 1 << 20
-"""Most logs of a test never come to this."""
+"""Minimum buffer size in bytes that is reserved; most logs in tests stay smaller."""
 MAP_NORESERVE: Final = 0x4000 if hasattr(mmap, "MADV_HUGEPAGE") else 0
-"""Linux's; Python has no name for it."""
+"""Flag of Linux, for which Python has no constant."""
 
 
 def allocate(size: int) -> bytearray | memoryview:
@@ -27,10 +27,10 @@ def allocate(size: int) -> bytearray | memoryview:
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
     try:
         return memoryview(mmap.mmap(-1, max(size, RESERVED), flags=flags))
-    except OSError:  # A system that counts what is reserved as used.
+    except OSError:  # The system counts reserved memory as used.
         return bytearray(size)
 
 
 def memory_disk() -> MemoryDisk:
-    """Return a disk in memory whose large segments are not copied as they grow."""
+    """Return a disk in memory; its large segments grow without copies up to `RESERVED` bytes."""
     return MemoryDisk(directory_id=random_uuid(), allocate=allocate)

@@ -1,7 +1,7 @@
-"""Where does Prometheus read the metrics? A page at /metrics, by as much of HTTP/1.1 as a scrape needs.
+"""Metrics page for Prometheus at /metrics, with the part of HTTP/1.1 that a scrape needs.
 
-Every connection has one request and one answer, and is closed. A peer that is slow, silent, or says what is no HTTP
-costs its connection and nothing else: heads, times and connections are bounded.
+A connection carries one request and one response, and is closed. Header sizes, times and connections are limited, so a
+slow, silent or malformed peer costs only its own connection.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kmirror.kernel.ids import Endpoint
 PATH = "/metrics"
 HEAD_BYTES_MAX = 16 << 10
 CONNECTIONS_MAX = 32
-"""Connections at once; one more is closed."""
+"""Maximum concurrent connections; further connections are closed."""
 WITHIN_S = 10.0
-"""How long a peer has for its request, and again for taking the answer."""
+"""Seconds that a peer has to send its request, and again to take the response."""
 LINGER_BYTES_MAX = 1 << 20
-"""What is read and dropped of a peer that sends on after its request, so that it gets to see the answer."""
+"""Maximum bytes read and dropped after the request, so that a peer that keeps sending can read the response."""
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 LANDING = f'<!DOCTYPE html>\n<title>kmirror</title>\n<p><a href="{PATH}">Metrics</a></p>\n'
-"""The page at /, as Prometheus recommends to exporters."""
+"""Page at /, as Prometheus recommends for exporters."""
 
 
 class MetricsPage:
-    """Serves the page from `start` to `close`; both are called on the loop."""
+    """HTTP server of the page, from `start` to `close`; both must be called on the loop."""
 
     def __init__(self, read: Callable[[], Metrics]) -> None:
         self._read = read
@@ -38,7 +38,7 @@ class MetricsPage:
         self._connections = 0
 
     async def start(self, host: str, port: int) -> Endpoint:
-        """Listen, and return where; port 0 is a free one. UsageError if the address cannot be had."""
+        """Listen and return the endpoint; port 0 uses a free port. UsageError if the address is not available."""
         try:
             self._server = await asyncio.start_server(self._on_connected, host, port, limit=HEAD_BYTES_MAX)
         except (OSError, OverflowError) as error:
@@ -48,7 +48,7 @@ class MetricsPage:
         return Endpoint(host, self._server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server is not None:
             self._server.close()
 
@@ -58,7 +58,7 @@ class MetricsPage:
             if self._connections <= CONNECTIONS_MAX:
                 await self._answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # It went, or is too slow: nobody is left to be told.
+            pass  # The peer disconnected or is too slow; no response is possible.
         finally:
             self._connections -= 1
             writer.transport.abort()
@@ -83,7 +83,7 @@ class MetricsPage:
         await asyncio.wait_for(_finish(reader, writer), WITHIN_S)
 
     def _page(self, head: bytes) -> tuple[HTTPStatus, str, str]:
-        """Return status, content type and text of the answer to a request's head."""
+        """Return status, content type and body of the response to a request head."""
         first, *fields = head.decode("latin-1").split("\r\n")
         words = first.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -102,7 +102,7 @@ class MetricsPage:
 
 
 async def _finish(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Say that no more comes, and wait until the peer has closed: else what it sent last would cost it the answer."""
+    """Close the write side and wait for the peer to close; otherwise unread data could reset the connection."""
     with suppress(OSError):
         writer.write_eof()
     left = LINGER_BYTES_MAX

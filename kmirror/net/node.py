@@ -1,12 +1,12 @@
-"""One node of a cluster whose nodes are processes of their own: a broker, a controller, or both, on TCP ports.
+"""Single node of a cluster whose nodes are separate processes: a broker, a controller or both, on TCP ports.
 
 listener = ListenerSpec.plain(Endpoint("localhost", 9092))
 plan = NodePlan(node_id=2, controller=Endpoint("localhost", 9093), listeners=(listener,))
 with TcpNode(plan, data="DIR", cluster_id="5L6g3nShT-eMCtK--X86sw") as node:
     node.wait()
 
-The nodes may be started in any order: a broker asks the controller until it is let in, and goes on serving while the
-controller is away.
+The nodes may be started in any order: a broker retries its registration until the controller accepts it, and continues
+to serve while the controller is down.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, MIRROR_VERSION
 
 LOOKED_EVERY_S = 0.5
-"""How soon a wait for the controller is given up when it is to be."""
+"""Interval in seconds at which a wait for the controller can be cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """Which node of a cluster runs here, and where it listens.
+    """Identity and listeners of the node that runs in this process.
 
-    A listener's port of 0 is a free one; if it advertises port 0, that is the port at which it listens.
+    A listener port of 0 is a free port; an advertised port of 0 is the port at which the listener listens.
     """
 
     node_id: int
     controller: Endpoint | None = None
-    """Where the cluster's controller is; None if it is this node."""
+    """Address of the cluster's controller; None if this node is the controller."""
     listeners: Listeners = ()
-    """Those of the broker; none for a node that is a controller alone."""
+    """Listeners of the broker; empty for a node that is only a controller."""
     controller_listener: ListenerSpec | None = None
-    """The controller's; None for a node that is a broker alone."""
+    """Listener of the controller; None for a node that is only a broker."""
 
     def __post_init__(self) -> None:
         arguments.whole_number("node_id", self.node_id, 0, (1 << 31) - 1)
@@ -77,18 +77,18 @@ class NodePlan:
 
     @property
     def roles(self) -> dict[str, Listeners]:
-        """Return what the node is, and the listeners that it has for it."""
+        """Roles of the node and the listeners of each."""
         controllers = () if self.controller_listener is None else (self.controller_listener,)
         return {role: found for role, found in (("broker", self.listeners), ("controller", controllers)) if found}
 
 
 class TcpNode(RunningNodes):
-    """The node of `plan`, from `start` to `close`; `stop` ends it in order before that.
+    """Node of `plan`, from `start` to `close`; call `stop` before `close` for a clean shutdown.
 
-    `data` is its log folder, or several, which are formatted if they are empty; without it logs are in memory. A
-    broker has to know the id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller
-    draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node
-    as it is made. `mirror_version` and `eligible_version` are as those of a `TcpCluster`.
+    `data` is one or several log folders, which are formatted if they are empty; without it logs are in memory. A broker
+    needs the id of the cluster that it joins, from its folder or as `cluster_id`; a new controller generates one.
+    `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node when it is
+    made. `mirror_version` and `eligible_version` have the same meaning as in `TcpCluster`.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class TcpNode(RunningNodes):
             raise UsageError(f"{self.what} has to know which cluster it joins: say --cluster-id, or where its logs are")
         self._data = folders_of(data)
         self.cluster_id = cluster_id or str(random_uuid())
-        """Under `data` known once the node was started."""
+        """Under `data`, known only after the node was started."""
         self._wanted_id = cluster_id
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
@@ -130,16 +130,16 @@ class TcpNode(RunningNodes):
     def __repr__(self) -> str:
         return f"<Node {self.plan.node_id}: {', '.join(self._processes)}>"
 
-    # -- what it is ---------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------
 
     @property
     def endpoint(self) -> Endpoint | None:
-        """Return how clients reach the broker, None if this node has none; UsageError before the start."""
+        """Address that clients use for the broker, or None if this node has no broker; UsageError before the start."""
         return self._listeners("broker")[0].advertised if self.plan.listeners else None
 
     @property
     def controller_endpoint(self) -> Endpoint:
-        """Return how brokers reach the cluster's controller; UsageError before the start."""
+        """Address that brokers use for the cluster's controller; UsageError before the start."""
         found = self.plan.controller
         if found is None:
             (here,) = self._listeners("controller")
@@ -147,11 +147,11 @@ class TcpNode(RunningNodes):
         return found
 
     def _specs(self) -> Listeners:
-        """Return the listeners of this node as planned."""
+        """Return the configured listeners of this node."""
         return tuple(each for listeners in self.plan.roles.values() for each in listeners)
 
     def _listeners(self, role: str) -> Listeners:
-        """Return the listeners of a role at their ports."""
+        """Return the listeners of a role with their bound ports."""
         if not self._ports:
             raise UsageError(f"{self.what} has no ports yet: use it in a `with` block, or call start()")
         found = []
@@ -161,23 +161,23 @@ class TcpNode(RunningNodes):
         return tuple(found)
 
     def living(self) -> list[int]:
-        """Return the id of the broker if it runs here, else nothing."""
+        """Return the id of the broker if it is running here, otherwise an empty list."""
         process = self._processes.get("broker")
         return [self.plan.node_id] if process is not None and self._runs(process) else []
 
     def broker(self, broker_id: int) -> Broker:
-        """Return the broker's node, which runs."""
+        """Return the broker, which must be running."""
         node = self._nodes["broker"]
         assert isinstance(node, Broker) and broker_id == self.plan.node_id, node
         return node
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the broker or the controller of this node has given up."""
+        """Whether the broker or the controller of this node has given up."""
         return bool(self.given_up)
 
     def metrics(self) -> Metrics:
-        """Return what this node tells of itself in numbers now; UsageError before the start."""
+        """Return the current metrics of this node; UsageError before the start."""
         host = self._running_host()
 
         def read() -> Metrics:
@@ -190,7 +190,7 @@ class TcpNode(RunningNodes):
         return self._on_loop(read)
 
     def is_ready(self) -> bool:
-        """Does the broker serve, let in by the controller? A controller alone is ready when its log is open."""
+        """Return whether the node serves: the controller has unfenced the broker, or the controller's log is open."""
         node = self._nodes.get("broker") or self._nodes.get("controller")
         if isinstance(node, Broker):
             return node.parts.lifecycle.recovered and not node.parts.lifecycle.fenced
@@ -198,7 +198,7 @@ class TcpNode(RunningNodes):
 
     @property
     def waits_for(self) -> str:
-        """Return what a node that is not ready waits for, for a message."""
+        """Description of the condition that a node which is not ready waits for, for a message."""
         if "broker" not in self._nodes:
             return "its metadata log"
         at = f"the controller at {self.controller_endpoint}"
@@ -207,12 +207,13 @@ class TcpNode(RunningNodes):
             return f"{at}, which refuses it: {lifecycle.refusal.name}: {lifecycle.refusal.text}"
         return at if lifecycle.epoch < 0 else f"its logs and {at}"
 
-    # -- its life -----------------------------------------------------------------------------
+    # -- lifecycle ----------------------------------------------------------------------------
 
     def start(self) -> None:
         """Bind the ports and start the node; `wait` waits until it serves.
 
-        UsageError if a port is taken, for a folder that is another node's or cluster's, or if it was started already.
+        Raises UsageError if a port is in use, if the folder belongs to another node or cluster, or if it was started
+        before.
         """
         if self._host is not None:
             raise UsageError(f"{self.what} was started already")
@@ -222,16 +223,17 @@ class TcpNode(RunningNodes):
             self._open_folder()
             self._thread.start()
             self._thread.call(self._place)
-            for process in reversed(self._processes.values()):  # The controller first.
+            for process in reversed(self._processes.values()):  # The controller starts first.
                 self._thread.wait(self._restart_process(process))
         except BaseException:
             self.close()
             raise
 
     def wait(self, is_over: Callable[[], bool] = lambda: False, told: Callable[[], None] = lambda: None) -> bool:
-        """Wait until the node serves, and return True; False if `is_over`, which is asked now and then, says so first.
+        """Wait until the node serves and return True; return False if `is_over`, called periodically, returns True
+        first.
 
-        `told` is called each time that it was asked. What the node was lost by is raised.
+        `told` is called after each call of `is_over`. Raises the error by which the node was lost.
         """
         self._check_may_wait()
         while not self._thread.wait(self._wait_a_little()):
@@ -251,12 +253,12 @@ class TcpNode(RunningNodes):
         return self.is_ready()
 
     def stop(self) -> None:
-        """Let the node end in order, the broker before the controller, and wait until it has."""
+        """Shut down the node cleanly, the broker before the controller, and wait until it has ended."""
         for process in self._processes.values():
             self._thread.wait(self._stop_process(process))
 
     def close(self) -> None:
-        """Kill what runs, and give back ports and folder; `stop` first is a clean end."""
+        """Kill the node and release its ports and folder; call `stop` first for a clean shutdown."""
         self._close_host(self._processes.values())
         for port in self._ports.values():
             port.close()

@@ -1,4 +1,4 @@
-"""What do the links of one process keep to? Kafka's keys for connections, as numbers."""
+"""Connection options of one process: Kafka's connection configs as numbers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ SETUP = Backoff(10_000, 30_000)
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """Bounds of what clients and peers may cost a process; the defaults are Kafka's."""
+    """Limits on the resources that clients and peers may use; the defaults are Kafka's."""
 
     request_bytes_max: int = 100 << 20
-    """`socket.request.max.bytes`: a longer frame closes its link before anything is allocated for it."""
+    """`socket.request.max.bytes`: a longer frame closes its link before memory is allocated for it."""
     idle_max: Duration = 600 * SECOND
-    """`connections.max.idle.ms`: a link over which nothing went for so long is closed."""
+    """`connections.max.idle.ms`: a link idle for longer is closed."""
     links_max: int = INT_MAX
-    """`max.connections`: with so many links open, no other is accepted until one is gone."""
+    """`max.connections`: at this number of open links, no link is accepted until one is closed."""
     links_per_ip_max: int = INT_MAX
-    """`max.connections.per.ip`: one more from the same address is closed at once."""
+    """`max.connections.per.ip`: further connections from the same address are closed immediately."""
     links_per_ip: Mapping[str, int] = field(default_factory=dict)
-    """`max.connections.per.ip.overrides`: the same bound for single addresses."""
+    """`max.connections.per.ip.overrides`: the same limit for individual addresses."""
     setup: Backoff = SETUP
-    """`socket.connection.setup.timeout.ms`, and its maximum: how long a peer may take to be connected to."""
+    """`socket.connection.setup.timeout.ms` and its maximum: the timeout for connecting to a peer."""
 
     @classmethod
     def of(cls, configs: Configs) -> Self:
-        """Return what a broker's configs say."""
+        """Return the options that a broker's configs set."""
         pairs = entries_of(configs.text("max.connections.per.ip.overrides"))
         overrides = (pair.rpartition(":") for pair in pairs)
         return cls(
@@ -50,5 +50,5 @@ class LinkOptions:
         )
 
     def most_from(self, address: str) -> int:
-        """Return how many links an address may have open."""
+        """Return the maximum number of open links from an address."""
         return self.links_per_ip.get(address, self.links_per_ip_max)

@@ -1,6 +1,6 @@
-"""What is set on the brokers that `kmirror serve` starts? What a freshly formatted Kafka 4.3.1 of one broker has.
+"""Configs of the brokers that `kmirror serve` starts: those of a freshly formatted single-broker Kafka 4.3.1.
 
-What its `config/server.properties` says besides its defaults; what it does not say has Kafka's default here as well.
+These are the settings in its `config/server.properties` that differ from Kafka's defaults; all others have the default.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ SERVED: Final = {
     "mirror.topic.num.partitions": "5",
     "group.initial.rebalance.delay.ms": "0",
 }
-"""Static configs of a served broker; a properties file goes before them."""
+"""Static configs of a served broker; a properties file overrides them."""

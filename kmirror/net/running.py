@@ -1,6 +1,6 @@
-"""How does a script that is not asynchronous hold nodes that run? On a thread of their own, and it waits for them.
+"""Running nodes for scripts that do not use asyncio: the nodes run on a separate thread, and the script waits for them.
 
-What a whole cluster in one process (`cluster.py`) and one node of a cluster of several (`node.py`) have in common.
+Base of a whole cluster in one process (`cluster.py`) and of one node of a larger cluster (`node.py`).
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STOP_WITHIN_S = 310.0
-"""A broker waits five minutes for a controller that does not answer."""
+"""A broker waits five minutes for a controller that does not respond."""
 WITHIN_S = 60.0
 FAILURES_KEPT = 100
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 class RunningNodes:
-    """Nodes on one host, with a loop on a thread of its own, from `start` to `close`. `what` names them in errors."""
+    """Nodes on one host, with a loop on its own thread, from `start` to `close`. `what` names them in errors."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        """Which nodes, for a message."""
+        """Name of the nodes in messages."""
         self.failures: list[HandlingFailed] = []
-        """Exceptions in the nodes that they went on after, the first hundred: each is a bug of kmirror's."""
+        """The first hundred exceptions in the nodes after which they continued; each is a bug in kmirror."""
         self.given_up: dict[str, str] = {}
-        """Processes whose node ended by itself, and why; one that is started anew is no longer among them."""
+        """Processes whose node ended by itself, with the reason; an entry is removed when the node is started again."""
         self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
-        """Called on the nodes' thread with the name of a process and each `Note` of its node."""
+        """Callbacks on the nodes' thread, called with the process name and each `Note` of its node."""
         self._thread = LoopThread(f"kmirror {what}")
         self._host: Host | None = None
         self._metrics_page: MetricsPage | None = None
@@ -53,13 +53,13 @@ class RunningNodes:
         raise NotImplementedError
 
     def metrics(self) -> Metrics:
-        """Return what the nodes tell of themselves in numbers now."""
+        """Return the current metrics of the nodes."""
         raise NotImplementedError
 
     def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> str:
-        """Serve the metrics to Prometheus until `close`, and return the page's address; port 0 is a free one.
+        """Serve the metrics to Prometheus until `close`, and return the URL of the page; port 0 uses a free port.
 
-        UsageError if the address cannot be had, or if the nodes were not started.
+        Raises UsageError if the address is not available, or if the nodes were not started.
         """
         self._running_host()
         if self._metrics_page is not None:
@@ -70,12 +70,12 @@ class RunningNodes:
         return f"http://{at}{PATH}"
 
     def close(self) -> None:
-        """Kill every node that runs, and give back what they held."""
+        """Kill every running node and release its resources."""
         raise NotImplementedError
 
     @property
     def is_lost(self) -> bool:
-        """Return whether so many nodes have given up that nothing is served any more."""
+        """Whether too few nodes are running to serve requests."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -110,7 +110,7 @@ class RunningNodes:
         host.start(process)
 
     def _close_host(self, processes: Iterable[str]) -> None:
-        """Kill what runs, wait until nothing of it is at work at a disk any more, and end the thread."""
+        """Kill the running nodes, wait until their disk jobs are finished, and end the thread."""
         if self._host is None:
             return
         if self._metrics_page is not None:
@@ -125,16 +125,16 @@ class RunningNodes:
     # -- waiting ------------------------------------------------------------------------------
 
     def until(self, condition: Callable[[], bool], *, within_s: float = WITHIN_S, what: str = "a condition") -> None:
-        """Wait until `condition` holds, which is called on the nodes' thread whenever something has happened.
+        """Wait until `condition` holds; it is called on the nodes' thread after every turn of the loop.
 
-        KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
+        Raises KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
         """
         arguments.callback("condition", condition)
         self._check_may_wait()
         self._thread.wait(self._until(condition, arguments.seconds("within_s", within_s), f"for {what}"))
 
     def look(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns on the nodes' thread, between two events: nothing moves while it looks."""
+        """Call `call` on the nodes' thread, between two events, and return its result."""
         return self._on_loop(call)
 
     async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
@@ -148,7 +148,7 @@ class RunningNodes:
             raise self.loss()
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
-        """Return what `work` comes to; raise what the nodes were lost by, or KafkaError if it takes too long."""
+        """Return the result of `work`; raise the error by which the nodes were lost, or KafkaError on a timeout."""
         host = self._running_host()
         task = asyncio.ensure_future(work)
         lost = host.until(lambda: bool(host.crashes) or self.is_lost)
@@ -164,7 +164,8 @@ class RunningNodes:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
 
     def _on_loop(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns on the loop's thread; before the start, and there, simply so."""
+        """Call `call` on the loop's thread and return its result; call it directly before the start and on that thread.
+        """
         if self._thread.loop is None or self._thread.is_current:
             return call()
         return self._thread.call(call)
@@ -177,7 +178,7 @@ class RunningNodes:
     # -- failures -----------------------------------------------------------------------------
 
     def loss(self) -> Exception:
-        """Return what a node raised, which is a bug, or the error about the nodes that gave up."""
+        """Return the exception that a node raised (a bug), or an error about the nodes that gave up."""
         if self._host is not None and self._host.crashes:
             return self._host.crashes[0][1]
         told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
@@ -191,7 +192,7 @@ class RunningNodes:
 
 
 def checked_advertised(host: str) -> str:
-    """Return the name by which clients reach this machine; UsageError for an address that only a listener has."""
+    """Return the host that clients use for this machine; UsageError for a wildcard address."""
     if host in ANY_ADDRESS:
         name = "by which name they reach this machine: advertised_host, or --advertised-host"
         raise UsageError(f"no client can connect to {host or 'an empty host'}: say {name}")
@@ -199,5 +200,5 @@ def checked_advertised(host: str) -> str:
 
 
 def new_rng() -> Rng:
-    """Return randomness for the life of a node that is no simulation's."""
+    """Return a generator seeded by the system, for a node outside a simulation."""
     return Rng(int.from_bytes(os.urandom(8), "big"))

@@ -1,6 +1,6 @@
-"""How does a script write, read and give orders on a host? Through a client whose node is one of the host's.
+"""Client operations for scripts (produce, read, admin requests), through a client node on the same host.
 
-Everything here runs on the loop's thread; `TcpCluster` waits for it in the caller's.
+All of it runs on the loop's thread; `TcpCluster` waits for it in the caller's thread.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 T = TypeVar("T")
 PLAIN = ProducerConfigs(enable_idempotence=False)
 PAUSE_S = 0.02
-"""Between two rounds of a reader that got nothing."""
+"""Seconds between two rounds of a reader that received nothing."""
 
 
 class ScriptClient:
-    """A client of the cluster at `servers`, placed on the host as `name`."""
+    """Client of the cluster at `servers`, placed on the host as `name`."""
 
     def __init__(self, host: Host, name: str, servers: tuple[Endpoint, ...]) -> None:
         self._host = host
@@ -47,7 +47,7 @@ class ScriptClient:
         return f"{kind}-{self._machines}"
 
     async def _answer(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
-        """Begin something now, and return the outcome that it calls back with."""
+        """Call `begin`, and return the outcome that it passes to its callback."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         def on_done(outcome: T) -> None:
@@ -59,7 +59,7 @@ class ScriptClient:
         return await future
 
     async def order(self, body: Message) -> Message:
-        """Have the cluster carry out a request, and return the answer; KafkaError if there is none."""
+        """Send a request to the cluster and return the response; KafkaError if there is none."""
         admin = Admin(self._new_name("admin"), self._node.requester, self._servers)
         self._node.timers[admin.name] = admin.on_timer
         answer: Message | ErrorCode = await self._answer(
@@ -71,7 +71,7 @@ class ScriptClient:
         return answer
 
     async def produce(self, tp: TopicPartition, records: Sequence[RecordData]) -> int:
-        """Write one batch with acks=all, and return its base offset; KafkaError if it is refused."""
+        """Write one batch with acks=all and return its base offset; KafkaError if it is rejected."""
         name = self._new_name("producer")
         writer = producer.Producer(name, self._node.requester, self._servers, PLAIN)
         self._node.timers[name] = writer.on_timer
@@ -85,9 +85,9 @@ class ScriptClient:
         return delivery.base_offset
 
     async def read(self, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
-        """Return all records of a partition up to where it ends now; KafkaError if there is no such partition.
+        """Return all records of a partition up to its current end; KafkaError if the partition does not exist.
 
-        A log that is cut meanwhile is read again from its start.
+        A log that is truncated meanwhile is read again from its start.
         """
         configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=OffsetSpec.EARLIEST)
         reader = consumer.Consumer(self._new_name("consumer"), self._node.requester, self._servers, configs)
@@ -97,7 +97,7 @@ class ScriptClient:
         return records
 
     async def _read_uncut(self, reader: consumer.Consumer, tp: TopicPartition) -> list[ConsumerRecord] | None:
-        """Return the records from start to end; None if the log turns out to have been cut."""
+        """Return the records from start to end; None if the log was truncated."""
         end = await self._offset(reader, tp, OffsetSpec.LATEST)
         at = reader.positions[tp] = Position(await self._offset(reader, tp, OffsetSpec.EARLIEST))
         records: list[ConsumerRecord] = []
@@ -105,7 +105,7 @@ class ScriptClient:
             found = await self._round(lambda now, done: reader.poll(now, [tp], done, max_wait_ms=0))
             fetched = found.fetched.get(tp)
             if reader.positions.get(tp) is not at:
-                return None  # It diverged from what was read, or begins above that.
+                return None  # The log diverged from the part already read, or now begins after it.
             if fetched is not None and fetched.after != at:
                 records += fetched.records
                 at = reader.positions[tp] = fetched.after

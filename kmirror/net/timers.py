@@ -1,7 +1,7 @@
-"""When does which timer fire? One heap for all nodes of a host, and one timer of the loop for the first of it.
+"""Timers of a host: one heap for all nodes, and one loop timer for the earliest entry.
 
-Most timers are cancelled: each request has one, in case that no answer comes. Such a timer stays in the heap until its
-time has come, or until the heap is mostly made of them.
+Most timers are cancelled: each request has one for the case that no response arrives. A cancelled timer stays in the
+heap until its time, or until most of the heap is cancelled timers.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from kmirror.kernel.events import TimerKey
 from kmirror.net.clock import Clock
 
 FIRED_MAX = 256
-"""Timers that fire before sockets are looked at again."""
+"""Timers fired before sockets are polled again."""
 SWEPT_FROM = 1024
 
 
 class HasTimers(Protocol):
-    """A process: its timers that are set, each with the number of its entry in the heap."""
+    """Process with its set timers, each mapped to the number of its entry in the heap."""
 
     timers: dict[TimerKey, int]
 
 
 class Timers:
-    """Fires timers of processes by calling `fire(process, key)`, then `turn_over()` once for those that were due."""
+    """Fires due timers of processes with `fire(process, key)`, then calls `turn_over()` once for all of them."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Timers:
         self._swept_at_size = SWEPT_FROM
 
     def set(self, process: HasTimers, key: TimerKey, at: Instant) -> None:
-        """Fire `key` at `at`, instead of when it was to fire before."""
+        """Set the timer `key` to fire at `at`; this replaces an earlier time."""
         self._number = number = self._number + 1
         process.timers[key] = number
         heapq.heappush(self._heap, (at, number, process, key))
@@ -57,16 +57,16 @@ class Timers:
             self._sweep()
 
     def cancel(self, process: HasTimers, key: TimerKey) -> None:
-        """Do not fire `key`; nothing happens if it is not set."""
+        """Cancel the timer `key`; do nothing if it is not set."""
         process.timers.pop(key, None)
 
     def again(self) -> None:
-        """Reckon anew how long it is until the first one."""
+        """Recompute the delay until the first timer."""
         if self._heap:
             self._wake_at(self._heap[0][0])
 
     def close(self) -> None:
-        """Fire no more."""
+        """Cancel all timers."""
         self._heap.clear()
         if self._handle is not None:
             self._handle.cancel()
@@ -76,7 +76,7 @@ class Timers:
         if self._handle is not None:
             self._handle.cancel()
         self._due_at = at
-        # In whole milliseconds, for uvloop knows no others: it would round down, and call again and again until `at`.
+        # uvloop knows only whole milliseconds: it would round down, and call repeatedly until `at`.
         wait_ms = -((self._clock.now() - at) // MILLISECOND)
         self._handle = self._loop.call_later(max(0, wait_ms) / 1_000, self._on_due)
 
@@ -84,10 +84,10 @@ class Timers:
         self._handle = None
         now = self._clock.now()
         fired = 0
-        while self._heap and fired < FIRED_MAX:  # Another list after a sweep: what fires sets timers.
+        while self._heap and fired < FIRED_MAX:  # A timer callback may set timers, and a sweep replaces the list.
             at, number, process, key = self._heap[0]
             if process.timers.get(key) != number:
-                heapq.heappop(self._heap)  # It was cancelled, or set anew.
+                heapq.heappop(self._heap)  # Cancelled or replaced.
                 continue
             if at > now:
                 break
@@ -95,12 +95,12 @@ class Timers:
             del process.timers[key]
             fired += 1
             self._fire(process, key)
-        # What fired may have set a timer, and so a time to wake, that is later than the first of those that were set.
+        # A callback may have set a timer that is later than the earliest one in the heap, and with it the time to wake.
         self.again()
         self._turn_over()
 
     def _sweep(self) -> None:
-        """Take out of the heap what was cancelled; the next time when it has doubled."""
+        """Remove the cancelled timers from the heap; the next sweep is when it has doubled."""
         self._heap = [entry for entry in self._heap if entry[2].timers.get(entry[3]) == entry[1]]
         heapq.heapify(self._heap)
         self._swept_at_size = max(SWEPT_FROM, 2 * len(self._heap))

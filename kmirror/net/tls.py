@@ -1,8 +1,8 @@
-"""How do Kafka's trust and key stores become Python's TLS? Files in PEM or PKCS12, or PEM text; read for each link.
+"""TLS contexts from Kafka's trust and key stores (PEM or PKCS12 files, or PEM text), read again for each link.
 
-So a certificate that was renewed in its file counts from the next connection on. Python loads private keys from files
-alone: keys that come as text, or out of a PKCS12 file, pass through a file in memory where the system has such files,
-else through a temporary one that only we may read, and that is gone before anything is sent.
+A certificate renewed in its file is therefore used from the next connection on. Python loads private keys only from
+files. Keys given as text or in a PKCS12 file pass through a file in memory where the system supports it, otherwise
+through a temporary file that only the process's user can read; it is deleted before the handshake.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CERTIFICATES = ("CERTIFICATE", "X509 CERTIFICATE")
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Return what connects to a server by these settings; UsageError names the store and what to do about it."""
+    """Return a client context for these settings; UsageError names the faulty store and the correction."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_host
     chosen = [VERSIONS[name] for name in settings.protocols]
@@ -61,7 +61,7 @@ def _trust(context: ssl.SSLContext, store: Store) -> None:
     certificates = "".join(block for kind, block in _blocks(text) if kind in CERTIFICATES)
     if not certificates:
         raise UsageError(f"{_place(store, 'ssl.truststore')} holds no trusted certificate")
-    # As in Java, whatever lies in the store is trusted by itself: an intermediate authority, or one broker.
+    # As in Java, each certificate in the store is itself trusted: an intermediate authority, or a single broker.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=certificates)
@@ -86,7 +86,7 @@ def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None
     where = _place(store, "ssl.keystore")
 
     def secret() -> str:
-        # Without this, OpenSSL would ask on the terminal.
+        # Without this callback, OpenSSL would prompt on the terminal.
         if password is None:
             raise UsageError(f"the private key of {where} is encrypted: set ssl.key.password")
         return password
@@ -101,7 +101,7 @@ def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """Give the path of a file with this text for the length of the block."""
+    """Yield the path of a file with this text; the file exists until the block ends."""
     if hasattr(os, "memfd_create"):
         held = os.memfd_create("kmirror")
         try:
@@ -118,7 +118,7 @@ def _as_file(text: str) -> Iterator[str]:
 
 
 def _checked_pem(text: str, store: Store) -> str:
-    """Return private key and certificate chain as OpenSSL reads them."""
+    """Return private key and certificate chain in the form that OpenSSL reads."""
     blocks = _blocks(text)
     keys = sum(kind.endswith("PRIVATE KEY") for kind, _ in blocks)
     if keys != 1:
@@ -130,9 +130,9 @@ def _checked_pem(text: str, store: Store) -> str:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """Return kind and text of each PEM block, its base64 cut into lines.
+    """Return kind and text of each PEM block, with its base64 split into lines.
 
-    OpenSSL needs the lines; a value of a properties file, which Kafka takes as well, often is one line with blanks.
+    OpenSSL needs the lines. Kafka also accepts the value of a properties file, which is often one line with spaces.
     """
     found = []
     for kind, body in _BLOCK.findall(text):
@@ -145,7 +145,7 @@ def _blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _pem_of_pkcs12(store: Store) -> tuple[str, str]:
-    """Return private key and certificate chain in PEM, and the password with which the key is encrypted there."""
+    """Return private key and certificate chain in PEM, and the password that encrypts the key there."""
     opened = _pkcs12(store, "ssl.keystore", store.password)
     if opened.key is None or opened.cert is None:
         raise UsageError(f"{_place(store, 'ssl.keystore')} holds no private key with a certificate")
@@ -200,7 +200,7 @@ def _place(store: Store, key: str) -> str:
 
 
 def told(error: ssl.SSLError) -> str:
-    """Return what went wrong with a handshake, in words without OpenSSL's places in its sources."""
+    """Return the reason for a failed handshake, without the source locations in OpenSSL's text."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not taken: {error.verify_message}"
     reason = (error.reason or str(error)).replace("_", " ").lower()

@@ -1,7 +1,7 @@
-"""How is a link encrypted? The socket stays our own; between it and the frames stands OpenSSL, fed from memory.
+"""Encrypted links: OpenSSL works on memory buffers between the frames and the link's own socket.
 
-So nothing waits inside OpenSSL that the loop does not know of: what was received is taken out of it whole, and what it
-wants written is in `_cipher` until the system takes it.
+So no data is hidden in OpenSSL: received data is decrypted completely, and outgoing data is in `_cipher` until the
+system takes it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from kmirror.net.tls import told
 
 RECEIVED_BYTES = 256 << 10
 SEALED_BYTES = 256 << 10
-"""Bytes that are encrypted before they are given to the system."""
+"""Encrypted bytes after which they are passed to the system."""
 
 
 class TlsEnd:
-    """Our end of TLS over one connection: bytes in, bytes out."""
+    """Local end of TLS over one connection: bytes in, bytes out."""
 
     def __init__(self, context: ssl.SSLContext, host: str) -> None:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=host)
 
     async def shake_hands(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
-        """Do the handshake; ssl.SSLError if the two do not agree, any other OSError if the connection is lost."""
+        """Perform the handshake; ssl.SSLError if it fails, any other OSError if the connection is lost."""
         try:
             await self._exchange(loop, connected)
         except ssl.SSLError:
@@ -51,7 +51,7 @@ class TlsEnd:
                     raise ConnectionError("the other end closed it") from None
                 self.incoming.write(data)
             except ssl.SSLError:
-                await self._write(loop, connected)  # The alert tells the server what we do not like.
+                await self._write(loop, connected)  # Send the alert that explains the failure to the server.
                 raise
             else:
                 await self._write(loop, connected)
@@ -63,7 +63,7 @@ class TlsEnd:
 
 
 class TlsLink(TcpLink):
-    """A connected socket as frames, encrypted."""
+    """Connected socket that carries encrypted frames."""
 
     __slots__ = ("_cipher", "_end")
 
@@ -81,9 +81,9 @@ class TlsLink(TcpLink):
         super().__init__(loop, owner, process, name, connected, reader, counts)
         self._end = end
         self._cipher = memoryview(b"")
-        """Encrypted, and not taken by the system yet."""
+        """Encrypted bytes that the system has not taken yet."""
         if end.incoming.pending or end.tls.pending():
-            # What came with the end of the handshake makes no socket readable any more.
+            # Data received with the end of the handshake does not make the socket readable again.
             owner.soon(self._take_early, None)
 
     def _take_early(self, _: Any) -> None:
@@ -113,7 +113,7 @@ class TlsLink(TcpLink):
         self._owner.turn_over()
 
     def _open_sealed(self) -> None:
-        """Decrypt all that came, and hand its frames over."""
+        """Decrypt all received data and deliver its frames."""
         why, read = "", cast("Callable[[int, memoryview], int]", self._end.tls.read)
         while True:
             into = self._reader.into()[0]
@@ -134,7 +134,7 @@ class TlsLink(TcpLink):
         if why:
             self.lose(why)
         elif self.is_open and self._end.outgoing.pending:
-            self._write()  # Such as the answer to a change of keys.
+            self._write()  # For example the response to a key update.
 
     # -- sending ------------------------------------------------------------------------------
 
@@ -158,10 +158,10 @@ class TlsLink(TcpLink):
         self._wait_to_write(bool(self._cipher))
 
     def _seal(self) -> None:
-        """Encrypt some of what waits."""
+        """Encrypt part of the pending data."""
         out, tls = self._out, self._end.tls
         while out and self._end.outgoing.pending < SEALED_BYTES:
-            # Small chunks share a record of TLS: each has a header and a checksum of its own.
+            # Small chunks share a TLS record, as each record has its own header and checksum.
             chunk = b"".join(islice(out, GATHERED_MAX)) if len(out[0]) < RECEIVED_BYTES else out[0]
             count = tls.write(chunk)
             self.waiting_bytes -= count
