@@ -230,10 +230,9 @@ class TcpNode(RunningNodes):
             raise
 
     def wait(self, is_over: Callable[[], bool] = lambda: False, told: Callable[[], None] = lambda: None) -> bool:
-        """Wait until the node serves and return True; return False if `is_over`, called periodically, returns True
-        first.
+        """Wait until the node serves, and return True; return False if `is_over` returns True first.
 
-        `told` is called after each call of `is_over`. Raises the error by which the node was lost.
+        `is_over` is called periodically, and `told` after each call of it. Raises the error by which the node was lost.
         """
         self._check_may_wait()
         while not self._thread.wait(self._wait_a_little()):

@@ -164,8 +164,7 @@ class RunningNodes:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
 
     def _on_loop(self, call: Callable[[], T]) -> T:
-        """Call `call` on the loop's thread and return its result; call it directly before the start and on that thread.
-        """
+        """Call `call` on the loop's thread and return its result; before the start, call it on the caller's thread."""
         if self._thread.loop is None or self._thread.is_current:
             return call()
         return self._thread.call(call)

@@ -1,1 +1,1 @@
-"""The deterministic runner: nodes, a network and virtual time, all from one seed."""
+"""Deterministic runner: nodes, a network and virtual time, all determined by one seed."""

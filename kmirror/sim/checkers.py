@@ -1,4 +1,4 @@
-"""Named comparisons of logs: what must be equal, and in words where it is not."""
+"""Comparisons of logs that return the first difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kmirror.sim.cluster import Cluster
 
 @dataclass(slots=True)
 class Compared:
-    """How much was found equal."""
+    """Amount of data that was equal."""
 
     partitions: int = 0
     batches: int = 0
@@ -29,7 +29,7 @@ def first_difference(
 ) -> Difference | None:
     """Compare two logs batch by batch from their log start up to offset `until` (exclusive).
 
-    Where batches differ in a compacted topic, records are compared: they may differ by what cleaners took (D46).
+    Batches that differ in a compacted topic are compared by record: cleaners may have removed different records (D46).
     """
     if expected.log_start_offset != found.log_start_offset:
         return Difference(tp, until, "log start offset", expected.log_start_offset, found.log_start_offset)
@@ -46,7 +46,7 @@ def _difference(
     offsets: tuple[int, int],
     compared: Compared | None = None,
 ) -> Difference | None:
-    """Compare the batches from the one that holds the first of `offsets` to the last that ends below the other."""
+    """Compare the batches from the one that contains the first of `offsets` to the last that ends below the second."""
     result = compare(_below(expected, *offsets), _below(found, *offsets))
     if compared is not None:
         compared.batches += result.batches
@@ -68,7 +68,7 @@ def _below(log: PartitionLog, start: int, until: int) -> Iterator[AnyBatch]:
 
 
 def replicas_agree(cluster: Cluster, partitions: Iterable[TopicPartition]) -> Difference | None:
-    """Compare every living replica with its leader, up to what both call committed."""
+    """Compare the replicas on running brokers with their leader, up to the lower of the two high watermarks."""
     for tp in partitions:
         leader = cluster.leader(tp)
         if leader is None:
@@ -89,7 +89,7 @@ def mirror_agrees(
 ) -> tuple[Difference | None, Compared]:
     """Compare every replica of the destination with the source's leader, up to the source's last stable offset.
 
-    UsageError if there are no partitions: two clusters do not agree because nothing was compared.
+    Raises UsageError if `partitions` is empty: an empty comparison must not count as agreement.
     """
     compared = Compared()
     wanted = list(partitions)

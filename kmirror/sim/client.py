@@ -1,8 +1,8 @@
-"""A client inside the simulation: scripts speak to brokers through it, in encoded frames.
+"""Client in the simulation, through which scripts send encoded requests to brokers.
 
-`call` and `order` run the world until the answer is there, so a script reads from top to bottom although everything
-between question and answer happens in virtual time. A script does not ask for versions: it takes the newest one that
-the node would name if it were asked, so that one call is one message. Tests name the version that they test.
+`call` and `order` run the world until the response arrives, so a script reads from top to bottom although everything
+happens in virtual time. A script sends no ApiVersions request: it uses the newest version that the node would return in
+that response, so that one call is one message. Tests pass the version that they test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class Client:
-    """One client process at a site of the world."""
+    """Client process at a site of the world."""
 
     def __init__(self, world: World, name: str, site: str) -> None:
         self._world = world
@@ -44,26 +44,26 @@ class Client:
 
     @property
     def requester(self) -> Requester:
-        """Return what a machine of this client sends with; `perform` carries out what it wants."""
+        """Requester for the state machines of this client; `perform` executes the resulting effects."""
         return self._node.requester
 
     def perform(self) -> None:
-        """Carry out what the machines of this client want, after a script has spoken to one of them."""
+        """Execute the effects of this client's state machines, after a script has called one of them."""
         self._world.perform(self.name, self._node.outbox.drain())
 
     def on_timer(self, name: str, on_timer: OnTimer) -> None:
-        """Have timers whose key begins with `name` given to `on_timer`."""
+        """Pass timers whose key begins with `name` to `on_timer`."""
         self._node.timers[name] = on_timer
 
     def new_name(self, kind: str) -> str:
-        """Return a name that no other machine of this client has."""
+        """Return a name that is unique among the state machines of this client."""
         self._machines += 1
         return f"{kind}-{self._machines}"
 
     # -- versions -----------------------------------------------------------------------------
 
     def _served(self, endpoint: Endpoint, row: ApiRow) -> Range | None:
-        """Return what the node there would answer to ApiVersions of one API; of one that does not run, all we speak."""
+        """Return the versions of an API that the node there supports; all known versions if the node is not running."""
         address = self._world.network.addresses.get(endpoint)
         process = None if address is None else self._world.processes[address.server]
         if process is None or not isinstance(process.inside, Broker | Controller):
@@ -73,9 +73,10 @@ class Client:
         return node.cap(row.key, served) if served is not None and isinstance(node, Wrapper) else served
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:
-        """Return the newest version that the node there serves, up to the last one in which `body` makes sense.
+        """Return the newest version that the node there supports, up to the last version in which `body` is valid.
 
-        Where there is none it is that last one: the node itself says that it does not serve it, or will do so soon.
+        If the node supports none, return that last version: the node then returns the error, or supports the version
+        soon.
         """
         row = BY_KEY[key_of(type(body))]
         last = row.last if version_max is None else version_max
@@ -94,7 +95,7 @@ class Client:
         version_max: int | None = None,
         timeout_ms: int = 30_000,
     ) -> None:
-        """Send and go on; `on_reply` gets the answer, or None if there will be none."""
+        """Send a request without waiting; `on_reply` receives the response, or None if there is none."""
         self._node.requester.send(
             self._world.now,
             endpoint,
@@ -107,7 +108,7 @@ class Client:
         self.perform()
 
     def tell(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> None:
-        """Send what is not answered, such as a batch with acks=0."""
+        """Send a request that has no response, such as a Produce request with acks=0."""
         version = self.version(endpoint, body, version_max=version_max)
         number = self._node.requester.next_correlation_id()
         chunks = encode_request_chunks(body, version, correlation_id=number, client_id=self.name)
@@ -122,7 +123,7 @@ class Client:
         version_max: int | None = None,
         timeout_ms: int = 30_000,
     ) -> Message | None:
-        """Send, run the world until the answer is there, and return it; None if there will be none."""
+        """Send a request, run the world until the response arrives, and return it; None if there is no response."""
         box: list[Message | None] = []
         self.send(endpoint, body, box.append, version=version, version_max=version_max, timeout_ms=timeout_ms)
         within_us = (timeout_ms + 1000) * 1000
@@ -130,20 +131,21 @@ class Client:
         return box[0]
 
     def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
-        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer.
+        """Send an admin request to a cluster, run the world until it is executed or rejected, and return the response.
 
-        KafkaError, with REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, if there is none; UsageError for what is no order.
+        Raises KafkaError with REQUEST_TIMED_OUT or UNSUPPORTED_VERSION if there is no response, and UsageError if
+        `body` is not an admin request.
         """
         return self.begin_order(endpoints, body).result()
 
     def begin_order(self, endpoints: Sequence[Endpoint], body: Message) -> Pending[Message]:
-        """Give an order to a cluster, and go on."""
+        """Send an admin request to a cluster without waiting."""
         instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
         check_is_order(body)
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
     async def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
-        """Give an order to a cluster, as a part of what takes longer."""
+        """Send an admin request to a cluster; the coroutine form, for use in longer scripts."""
         admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
@@ -160,7 +162,7 @@ class Client:
                 self.perform()
 
         answer = await Wait(ask)
-        del self._node.timers[admin.name]  # An order that is answered has no timer any more.
+        del self._node.timers[admin.name]  # An answered request has no timer any more.
         self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):
             text = f"{body.NAME} was not carried out: {answer.name}: {answer.text}"

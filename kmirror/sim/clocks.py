@@ -1,7 +1,8 @@
-"""Wrong clocks: what a node takes for the time, where that is not the world's.
+"""Clock errors of simulated nodes: offset and drift against the world's time.
 
-A node has one clock, as in the asyncio runner: it dates records with it and measures time with it. It never goes back
-while the node runs; one that is set ahead leaps, and timers that were set before go off when they would have.
+As in the asyncio runner, a node has one clock, for the timestamps of records and for measuring time. The clock never
+goes back while the node runs. A clock that is set ahead jumps; timers set before then fire when they would have fired
+without the jump.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class WrongClock:
-    """A clock that is `ahead` of the world's (below 0: behind), and gains `ppm` microseconds in each second."""
+    """Clock that is `ahead` of the world's time (negative: behind), and gains `ppm` microseconds per second."""
 
     ahead: Duration
     ppm: int
     since: Instant
-    """When it was set."""
+    """Time at which it was set."""
 
     def local(self, now: Instant) -> Instant:
-        """Return what the clock shows at an instant of the world."""
+        """Return the time on this clock at an instant of the world."""
         return now + self.ahead + (now - self.since) * self.ppm // MILLION
 
     def instant(self, local: Instant) -> Instant:
-        """Return the instant of the world from which on the clock shows `local` or more."""
+        """Return the first instant of the world at which this clock shows `local` or more."""
         span = local - self.since - self.ahead
         return self.since - (-span * MILLION) // (MILLION + self.ppm)

@@ -1,6 +1,6 @@
-"""A simulated cluster as scripts and tests hold it: one controller, some brokers, and their disks.
+"""Simulated cluster for scripts and tests: a controller, brokers and their disks.
 
-with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in the end
+with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it at the end
     a.create_topic("orders")
     a.produce("orders", 0, [b"one", b"two"])
 """
@@ -55,19 +55,18 @@ CLOCK_PPM_MAX = 100_000
 
 
 class Cluster(ClusterInside):
-    """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
+    """Cluster in a simulation; brokers are numbered from 1 to `brokers`, the controller is 100.
 
-    `logs` are laid down on the disks, however old they are: a cluster that gets some deletes no log for its age
-    (`log.retention.ms` is -1) unless `configs` says otherwise. One without `logs` has Kafka's default of seven days
-    of the simulated clock. Three replicas are made of each partition, or as many as there are brokers, unless
-    `replication_factor` says how many. Each broker has `log_dirs` log directories
-    in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
-    `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
-    is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id. `listeners` are the names of
-    each broker's listeners: scripts ask at the first, and brokers each other at `inter.broker.listener.name`.
-    `mirror_version`, `transaction_version` and `eligible_version` are the levels of `mirror.version`,
-    `transaction.version` and `eligible.leader.replicas.version`. UsageError for arguments that cannot make a
-    cluster.
+    `logs` are placed on the disks, regardless of their age. A cluster with `logs` deletes no log because of its age
+    (`log.retention.ms` is -1) unless `configs` sets another value; a cluster without `logs` has Kafka's default of
+    seven days of simulated time. Each partition has `replication_factor` replicas, by default three, or one per broker
+    if there are fewer. Each broker has `log_dirs` log directories in memory; `disks` instead opens the log directories
+    of a node, by its id, each time the node starts, for example as a list of `LogFolder`. `interpose` is called with
+    the process name and the node at each start, and returns the node to run instead; `Hooks` is such a function.
+    `racks` maps broker ids to `broker.rack`. `listeners` are the listener names of each broker: scripts connect to the
+    first, and brokers connect to each other at `inter.broker.listener.name`. `mirror_version`, `transaction_version`
+    and `eligible_version` are the levels of `mirror.version`, `transaction.version` and
+    `eligible.leader.replicas.version`. Raises UsageError for invalid arguments.
     """
 
     def __init__(
@@ -106,7 +105,8 @@ class Cluster(ClusterInside):
             raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
         self._check_free(f"{name}-client")
-        # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
+        # Logs from elsewhere are years older than the simulated clock: Kafka would delete them at the first retention
+        # check.
         kept = {} if logs is None else {"log.retention.ms": "-1"}
         set_here = {} if configs is None else checked_configs(configs)
         self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
@@ -117,7 +117,7 @@ class Cluster(ClusterInside):
         arguments.whole_number("log_dirs", log_dirs, 1)
         in_memory = self.node_ids if disks is None else ()
         self.log_dirs = {node_id: self._in_memory(node_id, log_dirs) for node_id in in_memory}
-        """Those in memory, by the id of their node; a controller has one."""
+        """Log directories in memory, by node id; a controller has one."""
         self._open_disks: Callable[[int], Disks] = self.log_dirs.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
         self._assembly = Assembly(
@@ -151,7 +151,7 @@ class Cluster(ClusterInside):
     # -- nodes --------------------------------------------------------------------------------
 
     def _check_free(self, client: str) -> None:
-        """Raise UsageError if another cluster or process of this simulation has one of this cluster's names."""
+        """Raise UsageError if a name of this cluster is already used in this simulation."""
         taken = {*self.simulation.cluster_names, *self.simulation.world.processes}
         for name in (self.name, *self._processes.values(), client):
             if name in taken:
@@ -160,18 +160,18 @@ class Cluster(ClusterInside):
 
     @property
     def client(self) -> Client:
-        """Return the client through which scripts speak to the cluster; UsageError before the first `start`."""
+        """Client through which scripts access the cluster; UsageError before the first `start`."""
         if not self._starts:
             raise UsageError(f"cluster {self.name} was not started: use it in a `with` block, or call start()")
         return self._client
 
     def listeners(self, node_id: int) -> Listeners:
-        """Return the listeners of a node: the first of brokers is on port 9092, the controller's on 9093."""
+        """Return the listeners of a node; a broker's first listener is on port 9092, the controller's on 9093."""
         self.process(node_id)
         return self._listeners[node_id]
 
     def _listeners_of(self, node_id: int, names: Sequence[str]) -> Listeners:
-        """Return the listeners of a node; those of brokers have `names`, and all but the first begin at port 9094."""
+        """Return the listeners of a node; those of brokers have `names`, and all but the first start at port 9094."""
         host = self.process(node_id)
         if node_id == self.controller_id:
             return (ListenerSpec.plain(Endpoint(host, 9093), CONTROLLER_NAME),)
@@ -179,7 +179,7 @@ class Cluster(ClusterInside):
         return tuple(ListenerSpec.plain(Endpoint(host, port), name) for port, name in zip(ports, names, strict=True))
 
     def _node_rng(self, node_id: int) -> Rng:
-        # A restarted process must not draw the numbers of the one before it.
+        # A restarted process must not draw the same random numbers again.
         start = self._starts[node_id] = self._starts.get(node_id, 0) + 1
         return self.rng.split(f"node {node_id} start {start}")
 
@@ -192,7 +192,7 @@ class Cluster(ClusterInside):
         return make
 
     def _lay_down(self, logs: Logs) -> list[Message]:
-        """Put real segment files on the disks; returns the records that make their topics known."""
+        """Put real segment files on the disks; return the metadata records that create their topics."""
         records, placed = existing_topics(
             logs,
             self.broker_ids,
@@ -207,12 +207,12 @@ class Cluster(ClusterInside):
         return records
 
     def _directory_for(self, tp: TopicPartition, broker_id: int) -> MemoryDisk:
-        """Return in which log directory of a broker a partition is laid down: they take turns."""
+        """Return the log directory of a broker for a partition; directories are used in turn."""
         disks = self.log_dirs[broker_id]
         return disks[tp.partition % len(disks)]
 
     def _in_memory(self, node_id: int, count: int) -> list[MemoryDisk]:
-        """Return the empty log directories of a node; their files are dated by its clock."""
+        """Return the empty log directories of a node; their file times come from the node's clock."""
         world, name = self.simulation.world, self.process(node_id)
 
         def clock() -> int:
@@ -226,9 +226,10 @@ class Cluster(ClusterInside):
         return disks
 
     def fail_log_dir(self, broker_id: int, number: int, error: OSError | None = None) -> None:
-        """Have all that is written to a broker's log directory fail from now on; it is `log_dirs[broker_id][number]`.
+        """Make all writes to a broker's log directory `log_dirs[broker_id][number]` fail from now on.
 
-        The broker takes it offline when it notices, and so do its next lives until `mend_log_dir`.
+        The broker takes the directory offline when it notices the failure, and again after each restart until
+        `mend_log_dir`.
         """
         disk = self._memory_disk(broker_id, number)
         error = error or OSError(errno.EIO, "Input/output error", disk.log_dir)
@@ -236,7 +237,7 @@ class Cluster(ClusterInside):
         disk.fail(error)
 
     def mend_log_dir(self, broker_id: int, number: int) -> None:
-        """End what `fail_log_dir` began; what was written before is there. A broker takes it back when it starts."""
+        """Repair a directory after `fail_log_dir`, with its earlier data; the broker uses it from its next start."""
         self._memory_disk(broker_id, number).mend()
 
     def _memory_disk(self, broker_id: int, number: int) -> MemoryDisk:
@@ -249,7 +250,8 @@ class Cluster(ClusterInside):
     def start(self) -> None:
         """Start every node and wait until each partition has a leader and a full ISR.
 
-        UsageError if one runs already: `stop` and the end of a `with` block end all, `restart` starts one.
+        Raises UsageError if a node is already running: `stop` and the end of a `with` block end all nodes, `restart`
+        starts a single one.
         """
         world = self.simulation.world
         self._check_may_start()
@@ -259,16 +261,16 @@ class Cluster(ClusterInside):
         world.run_until(self.is_settled, within_us=60 * SECOND, what=f"cluster {self.name} to come up")
 
     def stop(self, node_id: int | None = None) -> None:
-        """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
+        """Shut down a node cleanly and wait for it; without an id, all running nodes, the controller last.
 
-        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them. UsageError if the
-        node that is named does not run.
+        A broker first hands over its leaderships. The disks are kept, and `start` uses them again. Raises UsageError if
+        the given node is not running.
         """
-        # A broker waits five minutes for a controller that does not answer.
+        # A broker waits five minutes for a controller that does not respond.
         self.begin_stop(node_id).result(within_s=STOP_WITHIN_S * len(self.broker_ids))
 
     def begin_stop(self, node_id: int | None = None) -> Pending[None]:
-        """Have a node, or all that run, end in order, and go on; UsageError if the node that is named does not run."""
+        """Begin a clean shutdown of a node, or of all running nodes; UsageError if the given node is not running."""
         if node_id is not None:
             self._check_runs(node_id)
         nodes = [n for n in (*self.broker_ids, self.controller_id) if self.runs(n)] if node_id is None else [node_id]
@@ -276,7 +278,7 @@ class Cluster(ClusterInside):
 
         async def stop() -> None:
             for each in nodes:
-                if self.runs(each):  # Else it has died meanwhile.
+                if self.runs(each):  # Otherwise it was killed meanwhile.
                     world.stop(self.process(each))
                 await until(world, lambda each=each: not self.runs(each))  # type: ignore[misc]
 
@@ -286,15 +288,15 @@ class Cluster(ClusterInside):
         return Pending(world, f"a clean stop in {self.name}", stop(), left)
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
-        """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`.
+        """Kill a node's process; its disk is kept, except for unflushed data at a `power_cut`.
 
-        UsageError if it does not run.
+        Raises UsageError if it is not running.
         """
         self._check_runs(node_id)
         if power_cut and not self.log_dirs:
             raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
         world, name = self.simulation.world, self.process(node_id)
-        with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
+        with world.one_event():  # A watcher that restarts the killed node must find the disk as it is after the loss.
             world.kill(name)
             if power_cut:
                 rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
@@ -303,19 +305,20 @@ class Cluster(ClusterInside):
                 world.tell(name, PowerLost(lost))
 
     def set_clock(self, node_id: int, *, ahead_ms: int = 0, ppm: int = 0) -> None:
-        """Have a node's clock be wrong from now on: so far ahead (below 0: behind), and gaining `ppm` us a second.
+        """Set the clock error of a node: `ahead_ms` ahead (negative: behind), gaining `ppm` microseconds per second.
 
-        Without arguments it is right again. A clock never goes back while its node runs: that waits for the next start.
-        A node has one clock: it dates records by it, and counts all time by it. The controller counts the sessions of
-        brokers so: a leap past `broker.session.timeout.ms` ends all of them, and fences every broker at once, until
-        its next heartbeat. Kafka counts them by a monotonic clock, which does not leap with the computer's.
+        Without arguments the clock is right again. A clock never goes back while its node runs: such a change takes
+        effect at the next start. A node has one clock, for record timestamps and for measuring time. The controller
+        measures broker sessions with it, so a jump of more than `broker.session.timeout.ms` ends all sessions and
+        fences every broker at once, until its next heartbeat. Kafka uses a monotonic clock for sessions, which does not
+        jump with the system clock.
         """
         world = self.simulation.world
         arguments.whole_number("ppm", ppm, -CLOCK_PPM_MAX, CLOCK_PPM_MAX)
         world.set_clock(self.process(node_id), ahead=ahead_ms * MILLISECOND, ppm=ppm)
 
     def restart(self, node_id: int) -> None:
-        """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
+        """Start a killed or stopped node with its disk; UsageError if it is running, or was never started."""
         self._check_may_restart(node_id)
         self.simulation.world.start(self.process(node_id))
 
@@ -326,13 +329,13 @@ class Cluster(ClusterInside):
         return self.simulation.world.processes[self.process(node_id)].told
 
     def runs(self, node_id: int) -> bool:
-        """Return whether a node's process runs."""
+        """Return whether a node is running."""
         return self.simulation.world.runs(self.process(node_id))
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
-        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused.
+        """Write `values` as one batch with acks=all and return the offset of the first; KafkaError if rejected.
 
-        A value of None is a null; keys and headers go with `Producer.send`.
+        A value of None is a null value; use `Producer.send` for keys and headers.
         """
         tp = TopicPartition(arguments.text("topic", topic), partition)
         return Producer(self).send(
@@ -342,20 +345,20 @@ class Cluster(ClusterInside):
     def read(
         self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> list[ConsumerRecord]:
-        """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
+        """Return all records that a consumer can read from a partition now; KafkaError if it does not exist."""
         return read(self, tp, isolation)
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic and wait until each partition has a leader; KafkaError if refused.
+        """Create a topic and wait until each partition has a leader; KafkaError if rejected.
 
-        -1 partitions are as many as `num.partitions` says.
+        With -1 `partitions`, the partition count is `num.partitions`.
         """
         self.begin_create_topic(topic, partitions, configs=configs).result()
 
     def begin_create_topic(
         self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
     ) -> Pending[None]:
-        """Have a topic created, and go on; it is done when each partition has a leader."""
+        """Begin to create a topic; done when each partition has a leader."""
         set_here = {} if configs is None else arguments.configs(configs)
         request = CreateTopicsRequest(
             topics=[
@@ -387,41 +390,42 @@ class Cluster(ClusterInside):
         )
 
     def order(self, request: Message) -> Message:
-        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says.
+        """Send `request`, such as CreateTopics, to the cluster and return the response, even if it is an error.
 
-        KafkaError with REQUEST_TIMED_OUT if nobody can, as while the controller is down; UsageError for a request
-        that the controller does not decide: `client.call` sends any other to one broker.
+        Raises KafkaError with REQUEST_TIMED_OUT if there is no response, for example while the controller is down, and
+        UsageError for a request that is not decided by the controller: `client.call` sends any other request to one
+        broker.
         """
         return self.client.order(self._servers(), request)
 
     def begin_order(self, request: Message) -> Pending[Message]:
-        """Have the cluster carry out `request`, and go on; its result is the answer, whatever it says."""
+        """Begin to send `request` to the cluster; the result is the response, even if it is an error."""
         return self.client.begin_order(self._servers(), request)
 
     def ordering(self, request: Message) -> Script[Message]:
-        """Have the cluster carry out `request`, as a part of what takes longer."""
+        """Send `request` to the cluster; the coroutine form, for use in longer scripts."""
         return self.client.ordering(self._servers(), request)
 
     def _servers(self) -> list[Endpoint]:
         return self.endpoints() or [self.endpoint(broker_id) for broker_id in self.broker_ids]
 
-    # -- looking inside -----------------------------------------------------------------------
+    # -- inspection ---------------------------------------------------------------------------
 
     def files(
         self, *, brokers: Collection[int] | None = None, partitions: Collection[TopicPartition] | None = None
     ) -> ClusterFiles:
-        """Return what the brokers' log folders would hold if all were shut down now; the cluster runs on.
+        """Return the contents that the brokers' log folders would have after a shutdown now; the cluster keeps running.
 
-        `brokers` and `partitions` pick; UsageError for one that is not there, and for lists that name none.
-        `kmirror.write_log_dirs` writes it to folders that Kafka's brokers and tools open.
+        `brokers` and `partitions` select a part; UsageError for an unknown one, and for an empty selection.
+        `kmirror.write_log_dirs` writes the result to folders that Kafka's brokers and tools can open.
         """
         return files_of(self, brokers, partitions)
 
     def session_ends_s(self, broker_id: int) -> float | None:
-        """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
+        """Return when a broker's session ends without a further heartbeat, in seconds since the run began.
 
-        Until then a broker that was killed counts as alive: it leads, and is waited for. None while no controller runs.
-        UsageError if there is no such broker.
+        Until then a killed broker counts as alive: it remains a leader, and others wait for it. None if the broker is
+        fenced, or while the controller is not running. Raises UsageError if there is no such broker.
         """
         self._check_is_broker(broker_id)
         if not self.runs(self.controller_id):
@@ -430,10 +434,10 @@ class Cluster(ClusterInside):
         return None if ends_at is None else (ends_at - START) / SECOND
 
     def awaited_sessions(self) -> list[str]:
-        """Say when the session ends of each broker that counts as alive and does not run, or is not heard from.
+        """Describe the session end of each broker that counts as alive but is not running or sends no heartbeats.
 
-        A broker that was killed and started again is not heard from until its former session has ended. While the
-        controller does not run, which is all that is said then, no session ends, and no order is carried out.
+        A broker that was killed and restarted sends no heartbeats until its former session has ended. While the
+        controller is not running, the only text says so: then no session ends, and no admin request is executed.
         """
         if not self.runs(self.controller_id):
             return [f"the controller of {self.name} does not run"]
@@ -452,12 +456,12 @@ class Cluster(ClusterInside):
         return found
 
     def refusal(self, code: ErrorCode, text: str) -> KafkaError:
-        """Return the error about an answer with `code`; its text names the moment of the run."""
+        """Return the error for a response with `code`; its text contains seed and virtual time."""
         return self.simulation.refusal(code, text)
 
 
 def checked_name(name: object) -> str:
-    """Return a cluster's name; UsageError for one that cannot be part of its brokers' addresses."""
+    """Return the name of a cluster; UsageError if it cannot be part of its brokers' addresses."""
     if not NAME.fullmatch(arguments.text("name", name)):
         raise UsageError(f"a cluster's name is part of its brokers' addresses: letters, digits, ., _, -; not {name!r}")
     return str(name)

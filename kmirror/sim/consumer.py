@@ -1,11 +1,4 @@
-"""A consumer inside the simulation: what an application is given of a log, with the words of kafka-python.
-
-    for record in Consumer(cluster, "orders", isolation=IsolationLevel.READ_COMMITTED):
-        ...                                  # ends when nothing came for `consumer_timeout_ms` of virtual time
-
-`client.Consumer` does the reading; here every call runs the world until its rounds have brought what is wanted. It
-belongs to no group and commits nothing.
-"""
+"""Consumer in the simulation, with the interface of kafka-python; it reads a log as an application would."""
 
 from __future__ import annotations
 
@@ -28,7 +21,7 @@ OFFSET_MAX = (1 << 63) - 1
 
 
 class Consumer:
-    """Reads whole topics, or the partitions that `assign` names; every call runs the world until it is answered."""
+    """Consumer of whole topics, or of the partitions passed to `assign`; each call runs the world until it is done."""
 
     def __init__(
         self,
@@ -39,7 +32,7 @@ class Consumer:
         consumer_timeout_ms: int = 1_000,
         client_rack: str = "",
     ) -> None:
-        """Raise UsageError for topics that are not texts, and for settings of the wrong type or out of bounds."""
+        """Raise UsageError for topic names that are not strings, and for settings with a wrong type or value."""
         check_target(cluster)
         for topic in topics:
             arguments.text("a topic", topic)
@@ -70,14 +63,14 @@ class Consumer:
     # -- positions ----------------------------------------------------------------------------
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions and no others; each from where it was read before, or where the reset says."""
+        """Read only these partitions, each from its current position, or as the reset policy decides."""
         self._assigned = tuple(arguments.partitions(partitions))
         self._topics = ()
         for tp in [tp for tp in self._positions if tp not in self._assigned]:
             del self._positions[tp]
 
     def assignment(self) -> tuple[TopicPartition, ...]:
-        """Return the partitions that are read: those assigned, or all of the topics."""
+        """Return the partitions that are read: the assigned ones, or all of the topics."""
         if self._topics and not self._assigned:
 
             def is_known(_: Round) -> bool:
@@ -88,16 +81,16 @@ class Consumer:
         return self._assigned
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Read on from `offset`, 0 or more; out of range there, the reset decides. UsageError if `tp` is not read."""
+        """Continue at `offset` (>= 0); out of range, the reset policy decides. UsageError if `tp` is not read."""
         self._check(tp)
         self._positions[tp] = Position(arguments.whole_number("offset", offset, 0, OFFSET_MAX))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read these partitions, or all, from the log start offset on; UsageError for one that is not read."""
+        """Read these partitions, or all, from the log start offset; UsageError for a partition that is not read."""
         self._seek_to(partitions or self.assignment(), OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read these partitions, or all, from the end that this isolation level sees now; UsageError as above."""
+        """Read these partitions, or all, from the current end for this isolation level; UsageError as above."""
         self._seek_to(partitions or self.assignment(), OffsetSpec.LATEST)
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> None:
@@ -108,14 +101,14 @@ class Consumer:
             self.seek(tp, offset)
 
     def position(self, tp: TopicPartition) -> int:
-        """Return the offset of the next record to be read; UsageError if `tp` is not read."""
+        """Return the offset of the next record to read; UsageError if `tp` is not read."""
         self._check(tp)
         if tp not in self._positions:
             self._seek_to([tp], self._client.configs.auto_offset_reset)
         return self._positions[tp].offset
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return where each log ends for this isolation level: the last stable offset, or the high watermark."""
+        """Return the end of each log for this isolation level: the last stable offset or the high watermark."""
         return self._offsets_of(partitions, OffsetSpec.LATEST)
 
     def _check(self, tp: TopicPartition) -> None:
@@ -139,9 +132,9 @@ class Consumer:
     # -- records ------------------------------------------------------------------------------
 
     def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Return what there is, at most `max_records`; waits for it up to `timeout_ms` of virtual time.
+        """Return the available records, at most `max_records`; wait up to `timeout_ms` of virtual time for them.
 
-        KafkaError for a partition that does not exist; UsageError without a topic or an assignment.
+        Raises KafkaError for a partition that does not exist, and UsageError without a topic or an assignment.
         """
         arguments.whole_number("timeout_ms", timeout_ms, 0)
         if max_records is not None:
@@ -162,7 +155,7 @@ class Consumer:
         return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield records until none came for `consumer_timeout_ms`; a `seek` meanwhile counts from the next one on."""
+        """Yield records until none arrives for `consumer_timeout_ms`; a `seek` meanwhile affects the next record."""
         while True:
             fetched = self._fetch_within(self._timeout_ms)
             if not any(part.records for part in fetched.values()):
@@ -171,7 +164,7 @@ class Consumer:
                 yield from self._handed_out(tp, part)
 
     def _handed_out(self, tp: TopicPartition, part: FetchedRecords) -> Iterator[ConsumerRecord]:
-        """Yield the records of one partition, moving its position one by one, until somebody else moves it."""
+        """Yield the records of one partition and advance its position with each, until other code changes it."""
         expected = part.before
         for record in part.records:
             if self._positions.get(tp) is not expected:
@@ -182,7 +175,7 @@ class Consumer:
             self._positions[tp] = part.after
 
     def _fetch_within(self, timeout_ms: int) -> dict[TopicPartition, FetchedRecords]:
-        """Fetch again and again until there are records or the time is up; no position has moved past a record."""
+        """Fetch until there are records or the time is up; positions are not moved past any record."""
         world = self._cluster.simulation.world
         deadline = world.now + timeout_ms * MILLISECOND
         partitions = self.assignment()
@@ -199,7 +192,7 @@ class Consumer:
     # -- rounds -------------------------------------------------------------------------------
 
     def _round(self, start: Callable[[Instant, OnRound], None]) -> Round:
-        """Run the world until a round is over; KafkaError if something is refused for good."""
+        """Run the world until a round is over; KafkaError for an error that cannot be retried."""
         world = self._cluster.simulation.world
         box: list[Round] = []
         start(world.now, lambda _now, answer: box.append(answer))
@@ -212,7 +205,7 @@ class Consumer:
         return box[0]
 
     def _until(self, start: Callable[[Instant, OnRound], None], is_enough: Callable[[Round], bool], what: str) -> None:
-        """Make rounds until one is enough; SimulationFailure after a minute."""
+        """Run rounds until one satisfies `is_enough`; SimulationFailure after a minute."""
         world = self._cluster.simulation.world
         deadline = world.now + READ_TIMEOUT_MS * MILLISECOND
         while not is_enough(self._round(start)):
@@ -222,9 +215,9 @@ class Consumer:
 
 
 def read(cluster: Target, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
-    """Return all records of a partition up to where it ends now.
+    """Return all records of a partition up to its current end.
 
-    KafkaError if the cluster has no such partition; SimulationFailure if that takes over a minute.
+    Raises KafkaError if the cluster has no such partition, and SimulationFailure if it takes more than a minute.
     """
     world = cluster.simulation.world
     consumer = Consumer(cluster, isolation=isolation)

@@ -1,7 +1,7 @@
-"""The simulated disks: when is work done, and what goes wrong with it?
+"""Simulated disks: completion times of disk work, and injected faults.
 
-A job happens at one instant, at its end: whoever dies before that has not done it. Jobs of one log dir follow each
-other, those of several go on at the same time.
+A job takes effect at a single instant, its end: if the process dies before, the job was not done. Jobs of one log dir
+run one after the other; different log dirs work in parallel.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from kmirror.kernel.rng import Rng
 
 @dataclass(frozen=True, slots=True)
 class DiskOptions:
-    """How long a job takes, in microseconds, inclusive bounds."""
+    """Duration of a job in microseconds, inclusive bounds."""
 
     job_min_us: Duration = 0
     job_max_us: Duration = 0
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a time that is no whole number, below 0, or the wrong way round."""
+        """Raise UsageError for a negative or non-integer time, and for a maximum below the minimum."""
         whole_number("job_max_us", self.job_max_us, whole_number("job_min_us", self.job_min_us, 0))
 
 
 class DiskWorkers:
-    """One worker for each log dir of each process."""
+    """One worker per log dir of each process."""
 
     def __init__(self, rng: Rng, options: DiskOptions) -> None:
         self._rng = rng
         self._options = options
         self._free_at: dict[tuple[str, int, str], Instant] = {}
         self.slow: dict[str, Duration] = {}
-        """Process to how much longer each of its jobs takes."""
+        """Extra time of each job, by process."""
         self._faults: list[tuple[str, Callable[[DiskWork], bool], OSError]] = []
 
     def done_at(self, now: Instant, process: str, incarnation: int, work: DiskWork) -> Instant:
-        """Return when work that is ordered now is done."""
+        """Return when work that is ordered now will be done."""
         worker = (process, incarnation, work.log_dir)
         options = self._options
         span = self._rng.between(options.job_min_us, options.job_max_us) if options.job_max_us else 0
@@ -49,11 +49,11 @@ class DiskWorkers:
         return done
 
     def fail_next(self, process: str, error: OSError, wanted: Callable[[DiskWork], bool] = lambda _: True) -> None:
-        """Let the next job of `process` that is `wanted` end with `error`, undone."""
+        """Let the next job of `process` that satisfies `wanted` fail with `error`, without being executed."""
         self._faults.append((process, wanted, error))
 
     def carry_out(self, process: str, work: DiskWork) -> DiskDone:
-        """Do it; return what the node is told."""
+        """Run the job and return the event for the node."""
         for fault in self._faults:
             name, wanted, error = fault
             if name == process and wanted(work):

@@ -1,10 +1,11 @@
-"""What can a script watch for? The kinds of facts that a simulation tells, each with when and where it was seen.
+"""Facts that a script can watch, each with time and place.
 
     simulation.on(NodeKilled, lambda seen: print(seen.at_ms, seen.node))
     simulation.on(StateEntered, lambda seen: print(seen.cluster, seen.fact.tp, seen.fact.state.name))
     [seen.fact.offset for seen in simulation.facts(LogCut)]
 
-Nodes tell what they did, the world tells what was done to them, and a cluster's client tells which orders it gave.
+Nodes report their own actions, the world reports starts, kills and faults, and a cluster's client reports its admin
+requests.
 """
 
 from __future__ import annotations
@@ -41,63 +42,63 @@ __all__ = [
 
 
 Directions = tuple[tuple[str, str], ...]
-"""(sender, receiver) of each direction, clusters or nodes."""
+"""(sender, receiver) of each direction: clusters or nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStarted:
-    """A node's process began: a broker's or a controller's."""
+    """A broker or controller process started."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeKilled:
-    """A broker's or a controller's process ended without warning; a broker's session at the controller lasts on."""
+    """A broker or controller process was killed; a broker's session at the controller continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerLost:
-    """A node was killed by a power cut: so many bytes that it had not flushed are not on its disk."""
+    """A node was killed by a power cut; `lost_bytes` unflushed bytes are not on its disk."""
 
     lost_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStopped:
-    """A broker's or a controller's process ended in order."""
+    """A broker or controller process was shut down cleanly."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineDown:
-    """What one cluster or node sends to another is lost from now on."""
+    """Data from one cluster or node to another is lost from now on."""
 
     line: str
-    """`a|b`, or one way `a>b`."""
+    """`a|b`, or `a>b` for one direction."""
     directions: Directions
-    """Those of the line that were not down before."""
+    """Directions of the line that were not down before."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
-    """Nothing is lost on this line any more."""
+    """No more data is lost on this line."""
 
     line: str
     directions: Directions
-    """Those of the line that were down before."""
+    """Directions of the line that were down before."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChanged:
-    """A line was given other properties, or with empty settings all those back that it was built with."""
+    """Properties of a line were changed; with empty settings, all were reset to the original ones."""
 
     line: str
     directions: Directions
     settings: LineSettings
-    """What was set now; what was set before and is not named here stays as it was."""
+    """Properties set by this change; the others keep their earlier values."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSent:
-    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts those of its client."""
+    """A cluster's client sent an admin request, such as RemoveTopicsFromMirror; `number` counts its requests."""
 
     number: int
     request: Message
@@ -105,7 +106,7 @@ class OrderSent:
 
 @dataclass(frozen=True, slots=True)
 class OrderAnswered:
-    """The answer to an order came, or an error code in its place: nobody answered in time."""
+    """An admin request got its response, or an error code if no response arrived in time."""
 
     number: int
     answer: Message | ErrorCode

@@ -1,4 +1,4 @@
-"""Faults that a script plans ahead: brokers that die and come back."""
+"""Planned faults: brokers that are killed and restarted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kmirror.sim.cluster import Cluster
 
 
 class FaultPlan:
-    """Kills a broker of a cluster soon, and restarts it some seconds later; one at a time."""
+    """Kills a random broker of a cluster after a short delay and restarts it some seconds later, one at a time."""
 
     def __init__(self, cluster: Cluster, rng: Rng) -> None:
         self._cluster = cluster
@@ -16,7 +16,7 @@ class FaultPlan:
         self.busy = False
 
     def strike(self) -> None:
-        """Plan a kill, unless one is planned or a broker is down already."""
+        """Plan a kill, unless one is planned or a broker is already down."""
         if self.busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
             return
         self.busy = True

@@ -1,12 +1,13 @@
-"""What would lie in the log folders of a cluster's brokers if all of them were shut down now?
+"""Contents that the log folders of a cluster's brokers would have if all brokers were shut down now.
 
-Copies, as values: each partition's log closed as a broker closes it, and a `__cluster_metadata` from which a real one
-serves them by itself. The cluster runs on and does not notice. `kmirror.write_log_dirs` writes them.
+The result is a copy: each partition's log, closed as a broker closes it, and a `__cluster_metadata` log from which a
+real broker serves these partitions alone. The cluster keeps running unchanged. `kmirror.write_log_dirs` writes the
+copy.
 
-The metadata are written anew for each broker. A real controller does not know what KIP-1279 adds, its feature and its
-configs; and a leader whose followers are not there serves nothing, so each broker is the only replica of what it holds.
-No partition has a leader, as after a shutdown, and no broker is registered. Such a broker counts as one that ended
-uncleanly where eligible leader replicas are kept, and nothing could lead: the copies are without (D71).
+The metadata log is generated for each broker. A real controller does not know the feature and the configs of KIP-1279,
+and a leader without its followers serves nothing, so each broker is the only replica of its partitions. As after a
+shutdown, no partition has a leader and no broker is registered. With eligible leader replicas, such a broker would
+count as uncleanly shut down and could not become leader, so the copies do not use them (D71).
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ from kmirror.spec.wire_values import ResourceType
 
 T = TypeVar("T")
 METADATA_EPOCH = 1
-_MIRRORING = "mirror."  # How the names of KIP-1279's topic configs begin.
-_BATCH_RECORDS = 500  # A real controller reads at most 8 MiB at a time.
+_MIRRORING = "mirror."  # Prefix of KIP-1279's topic configs.
+_BATCH_RECORDS = 500  # A real controller reads at most 8 MiB at once.
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaFiles:
-    """One closed log, and the last leader epoch that it speaks of."""
+    """Closed log, and the last leader epoch in it."""
 
     store: MemoryStore
     latest_epoch: int
@@ -63,26 +64,26 @@ class ReplicaFiles:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFiles:
-    """What the log folder of one broker holds; of one that has several, what is in any of them."""
+    """Contents of the log folder of one broker; for several folders, the contents of all of them."""
 
     broker_id: int
     directory_id: Uuid
     partitions: Mapping[TopicPartition, ReplicaFiles]
     metadata: MemoryStore
-    """The closed log that tells a controller of these partitions."""
+    """Closed metadata log with these partitions."""
     metadata_epoch: int = METADATA_EPOCH
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFiles:
-    """The log folders of some brokers of one cluster."""
+    """Log folders of some brokers of one cluster."""
 
     cluster_id: str
     brokers: tuple[BrokerFiles, ...]
 
 
 class Copied(Target, Protocol):
-    """A cluster with its disks; `Cluster` is one."""
+    """Cluster with its disks; implemented by `Cluster`."""
 
     cluster_id: str
     configs: dict[str, str]
@@ -97,7 +98,7 @@ class Copied(Target, Protocol):
 def files_of(
     cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
 ) -> ClusterFiles:
-    """Return copies of the replicas that these brokers have of these partitions; see `Cluster.files`."""
+    """Return copies of these partitions' replicas on these brokers; see `Cluster.files`."""
     if not cluster.log_dirs:
         raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, and they are complete")
     brokers = None if brokers is None else _some("brokers", arguments.items("brokers", brokers, "broker ids"))
@@ -147,9 +148,10 @@ def _who_has(cluster: Copied, tp: TopicPartition) -> str:
 
 
 def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFiles | None:
-    """Return a closed copy of a broker's replica, None if it has none.
+    """Return a closed copy of a broker's replica, or None if it has none.
 
-    A broker that does not run left its logs as it did; the copy is repaired as the broker would repair them.
+    The logs of a broker that is not running are copied as it left them, with the repairs that it would make at its
+    start.
     """
     image, topic = cluster.image, cluster.image.topics[tp.topic]
     disk = next((disk for disk in cluster.log_dirs[broker_id] if disk.is_open(tp)), None)
@@ -157,7 +159,7 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
         return None
     store = disk.open(tp).fork()
     if is_of_topic(store, topic.topic_id) is False:
-        return None  # Of an earlier topic of this name.
+        return None  # The log belongs to an earlier topic with this name.
     live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
     if live is None:
         config = log_config(
@@ -176,14 +178,14 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
 def _records(
     image: MetadataImage, broker_id: int, directory_id: Uuid, replicas: Mapping[TopicPartition, ReplicaFiles]
 ) -> Iterator[tuple[Message, int]]:
-    """Yield what the controller's log says, each record with its version."""
+    """Yield the records of the controller's log, each with its version."""
     yield BeginTransactionRecord(name="What kmirror wrote"), 0
     for name, level in image.features.items():
         if name not in (MIRROR_VERSION, ELIGIBLE_VERSION):
             yield FeatureLevelRecord(name=name, feature_level=level), 0
     for topic in dict.fromkeys(tp.topic for tp in replicas):
         yield TopicRecord(name=topic, topic_id=image.topics[topic].topic_id), 0
-        # The simulated clock is not the machine's: a broker would delete what it takes for old.
+        # The simulated clock is not the machine's: a broker would delete records that appear old.
         for name, value in {"retention.ms": "-1", **image.configs.topic(topic)}.items():
             if not name.startswith(_MIRRORING):
                 yield ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic, name=name, value=value), 0
@@ -208,7 +210,7 @@ def _records(
 
 
 def _metadata_log(records: Iterable[tuple[Message, int]], now_ms: int) -> MemoryStore:
-    """Return the closed log of `__cluster_metadata`, written in one leader epoch."""
+    """Return a closed `__cluster_metadata` log with these records, written in one leader epoch."""
     store = MemoryStore()
     log = PartitionLog.open(TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=now_ms)
     data = [RecordData(None, encode_metadata_record(record, version), (), now_ms) for record, version in records]

@@ -1,12 +1,12 @@
-"""What lies between two clusters or two nodes, and what may a script do to it while a run goes on?
+"""Network lines between clusters or nodes, which scripts can change during a run.
 
-    simulation.line(a, b).take_down()                               # clusters, both ways
-    simulation.line("a-1", "a-controller", one_way=True).take_down()  # what broker 1 sends to the controller is lost
+    simulation.line(a, b).take_down()                               # clusters, both directions
+    simulation.line("a-1", "a-controller", one_way=True).take_down()  # drops data from broker 1 to the controller
     simulation.line(a, b).bring_up()
     simulation.line(a, b).set(latency_ms=100, jitter_ms=5, bandwidth_kbps=2_000, loss_ppm=1_000)
     simulation.line("b-1", "b-2").set(latency_ms=50)
 
-A line is not a link: a link is what one node opened to another, and many links share a line.
+A line is not a link: a link is a connection that one node opened to another, and many links share a line.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kmirror.sim.network import LineSettings
 from kmirror.sim.world import World
 
 NETWORK = "network"
-"""Who tells of lines, in the trace and as the node of their facts."""
+"""Name of the network in the trace and as the node of facts about lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What clusters or nodes send to each other, or with `one_way` only what `one` sends to `other`."""
+    """Line between two clusters or nodes; with `one_way`, only the direction from `one` to `other`."""
 
     world: World
     one: str
@@ -35,17 +35,17 @@ class Line:
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """Return (sender, receiver) of each direction."""
+        """(sender, receiver) of each direction."""
         there = (self.one, self.other)
         return (there,) if self.one_way or self.one == self.other else (there, there[::-1])
 
     @property
     def is_down(self) -> bool:
-        """Return whether this line was taken down, in every direction that it has."""
+        """Whether this line was taken down, in all of its directions."""
         return all(self.world.network.was_taken_down(*ends) for ends in self.directions)
 
     def take_down(self) -> None:
-        """Lose everything that is sent from now on, without a word to anybody, as a firewall does."""
+        """Lose all data sent from now on, without notifying either end, like a firewall."""
         changed = tuple(ends for ends in self.directions if not self.world.network.was_taken_down(*ends))
         for ends in changed:
             self.world.network.take_down(*ends)
@@ -53,7 +53,7 @@ class Line:
             self._tell(f"line {self} down", LineDown(str(self), changed))
 
     def bring_up(self) -> None:
-        """Lose nothing any more; what was lost stays lost."""
+        """Stop losing data; lost data stays lost."""
         changed = tuple(ends for ends in self.directions if self.world.network.was_taken_down(*ends))
         for ends in changed:
             self.world.network.bring_up(*ends)
@@ -69,11 +69,12 @@ class Line:
         loss_ppm: int | None = None,
         reorder_ppm: int | None = None,
     ) -> None:
-        """Change these properties for what is sent from now on, in each direction; what is not named stays as it is.
+        """Change the given properties, in each direction, for data sent from now on; the others keep their values.
 
-        A frame takes `latency_ms`, up to `jitter_ms` less or more; `bandwidth_kbps` is shared by all links on the line,
-        and 0 is no limit; `loss_ppm` packets of a million are lost and sent again, `reorder_ppm` frames of a million
-        held up. What is set for two nodes counts before what is set for their clusters. UsageError for other values.
+        A frame takes `latency_ms`, plus or minus up to `jitter_ms`. `bandwidth_kbps` is shared by all links on the
+        line; 0 is no limit. Of a million packets, `loss_ppm` are lost and sent again; of a million frames,
+        `reorder_ppm` are delayed. Settings for two nodes take precedence over those for their clusters. Raises
+        UsageError for invalid values.
         """
         given = LineSettings(
             latency_ms=latency_ms,
@@ -89,7 +90,7 @@ class Line:
         self._tell(f"line {self} set: {given}", LineChanged(str(self), self.directions, given))
 
     def reset(self) -> None:
-        """Give the line the properties back that it has without `set`."""
+        """Reset the properties of the line to those before any `set`."""
         for ends in self.directions:
             self.world.network.set(*ends, LineSettings())
         self._tell(f"line {self} reset", LineChanged(str(self), self.directions, LineSettings()))

@@ -1,4 +1,4 @@
-"""A mirror between two simulated clusters, as scripts and tests hold it: requests, answers, tables."""
+"""Mirror between two simulated clusters, for scripts and tests: admin requests, waiting and status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mirror(BlockingMirror):
     """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
-        """Raise UsageError for two clusters that are the same, or of two simulations: no line lies between those."""
+        """Raise UsageError if both clusters are the same, or from different simulations: no line connects those."""
         arguments.text("name", name)
         for which, cluster in (("source", source), ("destination", destination)):
             arguments.instance(which, cluster, Cluster)
@@ -46,37 +46,37 @@ class Mirror(BlockingMirror):
         return f"<Mirror {self.name}: {self.source.name} to {self.destination.name}>"
 
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
-        """Have the mirror created, and go on."""
+        """Begin to create the mirror."""
         return self._begin(mirrors.CREATED, lambda mirror: mirror.create(configs))
 
     def begin_add_topics(self, topics: Iterable[str]) -> Pending[None]:
-        """Have topics added, and go on; it is done when that is decided, and mirroring begins."""
+        """Begin to add topics; done when the controller has decided it and mirroring begins."""
         return self._begin(mirrors.ADDED, lambda mirror: mirror.add_topics(topics))
 
     def begin_remove_topics(self, topics: Iterable[str]) -> Pending[None]:
-        """Have topics removed, and go on; it is done when that is decided, and failover begins."""
+        """Begin to remove topics; done when the controller has decided it and failover begins."""
         return self._begin(mirrors.REMOVED, lambda mirror: mirror.remove_topics(topics))
 
     def begin_pause(self, topics: Iterable[str]) -> Pending[None]:
-        """Have topics paused, and go on."""
+        """Begin to pause topics."""
         return self._begin(mirrors.PAUSED, lambda mirror: mirror.pause(topics))
 
     def begin_resume(self, topics: Iterable[str]) -> Pending[None]:
-        """Have paused topics resumed, and go on."""
+        """Begin to resume paused topics."""
         return self._begin(mirrors.RESUMED, lambda mirror: mirror.resume(topics))
 
     def begin_delete(self) -> Pending[None]:
-        """Have the mirror deleted, and go on."""
+        """Begin to delete the mirror."""
         return self._begin(mirrors.DELETED, lambda mirror: mirror.delete())
 
     def begin_alter(self, configs: Mapping[str, str | None]) -> Pending[None]:
-        """Have configs of the mirror altered, and go on."""
+        """Begin to alter configs of the mirror."""
         return self._begin(mirrors.ALTERED, lambda mirror: mirror.alter(configs))
 
     def begin_fail_over(self) -> Pending[list[MirrorRow]]:
-        """Have every topic removed, and go on; it is done when all partitions are STOPPED.
+        """Begin to remove every topic; done when all partitions are STOPPED.
 
-        `waits_for` names partitions with their states and reasons, and brokers whose session has to end first.
+        `waits_for` names partitions with their states and reasons, and brokers whose sessions must end first.
         """
         return self._begin(mirrors.FAILOVER, lambda mirror: mirror.fail_over())
 
@@ -92,7 +92,7 @@ class Mirror(BlockingMirror):
         arguments.seconds("within_s", within_s)
         return self._begin(what, call).result(within_s=within_s)
 
-    @staticmethod  # The last one: above it `list` is still the type.
+    @staticmethod  # Last in the class: above this method, `list` still means the type.
     def list(cluster: Cluster) -> list[MirrorListing]:
         """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
         arguments.instance("cluster", cluster, Cluster)
@@ -102,7 +102,7 @@ class Mirror(BlockingMirror):
 
 
 class _Scripts(MirrorScripts):
-    """Asks brokers of the destination, and looks at images and logs."""
+    """Sends requests to brokers of the destination, and reads images and logs directly."""
 
     def __init__(self, name: str, source: Cluster, destination: Cluster) -> None:
         self._world = destination.simulation.world
@@ -159,7 +159,7 @@ class _Scripts(MirrorScripts):
         return [tp for tp, a, b in led if a and b and b.log.high_watermark == a.log.last_stable_offset]
 
     def _timer(self, within_s: float) -> Callable[[], bool]:
-        return lambda: False  # `Pending.result` looks at the time.
+        return lambda: False  # `Pending.result` checks the time.
 
     async def _sleep(self, span_s: float, waits_for: str = "") -> None:
         self.waits_for = waits_for or self.waits_for

@@ -1,18 +1,18 @@
-"""The simulated network: ordered links, seeded delays, lines that are down; between sites also bandwidth and loss.
+"""Simulated network: ordered links, seeded delays and lines that can be down; between sites also bandwidth and loss.
 
-A link belongs to the node that opened it and to one channel. Frames on a link arrive in the order
-in which they were sent, each after the delay drawn for it. A line that is down loses whatever is
-sent over it, without a word, as a firewall does; a node that dies closes its links, and the other
-end is told.
+A link belongs to the node that opened it and to one channel. Frames on a link arrive in the order in which they were
+sent, each after a delay drawn for it. A line that is down loses all data sent over it without notice, like a firewall.
+A node that ends closes its links, and the other end is notified.
 
-Between two sites lies one line in each direction, which all links share:
-- bandwidth: frames leave one after the other, each taking its size over the line's rate;
-- loss: a link is what TCP makes of the line, so a lost packet costs time and not data. Each lost
-  packet holds its frame, and what follows on that link, for a retransmission;
-- reordering: a frame is held up, so that frames of other links overtake it.
+Between two sites there is one line in each direction, which all links share:
+- bandwidth: frames leave one after the other, each taking its size divided by the line's rate;
+- loss: links behave like TCP, so a lost packet costs time but no data: it delays its frame, and the frames after it
+  on that link, by a retransmission;
+- reordering: a frame is delayed, so that frames of other links overtake it.
 
-While a run goes on the line between any two sites or nodes may be taken down, both ways or one way, be given other
-properties, or be disturbed on top of these; a line that nobody touched draws the numbers it always drew.
+During a run, the line between any two sites or nodes may be taken down (in one or both directions), given other
+properties, or be disturbed in addition. A line that was not changed draws the same random numbers as in a run without
+changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PORT_MIN = 32768
 PORTS = 28232
 PACKET_BYTES = 1460
 RETRANSMIT_MIN: Duration = 200 * MILLISECOND
-"""The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
+"""Minimum retransmission timeout in Linux; the loss of a packet with others behind it is noticed after a round trip."""
 DOUBLINGS_MAX = 6
 P = TypeVar("P", int, float)
 
@@ -53,14 +53,14 @@ class Passing(Enum):
 
 
 LinkKey = tuple[str, OutboundLink]
-"""The node that opened it, and what that node calls it."""
+"""(node that opened the link, name of the link at that node)"""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkOptions:
-    """One-way delays in microseconds, inclusive bounds; the rest is about lines between sites.
+    """One-way delays in microseconds, inclusive bounds; the other options apply to lines between sites.
 
-    Chances are in parts per million, of a packet to be lost and of a frame to be held up.
+    Probabilities are in parts per million: of losing a packet, and of delaying a frame.
     """
 
     local_min_us: Duration = MILLISECOND // 10
@@ -68,13 +68,13 @@ class NetworkOptions:
     remote_min_us: Duration = 20 * MILLISECOND
     remote_max_us: Duration = 30 * MILLISECOND
     bytes_per_second: int = 0
-    """Of a line, in each direction; 0 stands for no limit."""
+    """Bandwidth of a line in each direction; 0 for no limit."""
     loss_ppm: int = 0
     reorder_ppm: int = 0
     reorder_max_us: Duration = 50 * MILLISECOND
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a value out of bounds, and for a minimum delay above the maximum."""
+        """Raise UsageError for a value out of range, and for a minimum delay above the maximum."""
         for each in fields(self):
             most = MILLION if each.name.endswith("_ppm") else None
             whole_number(each.name, getattr(self, each.name), 0, most)
@@ -84,18 +84,18 @@ class NetworkOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSettings:
-    """What was set of a line between two sites or nodes, one way; None leaves the property unset."""
+    """Settings of a line between two sites or nodes, in one direction; None leaves a property unset."""
 
     latency_ms: float | None = None
-    """Of a frame, one way."""
+    """One-way delay of a frame."""
     jitter_ms: float | None = None
-    """A frame takes up to this much less or more; a delay is never negative."""
+    """Maximum deviation from the latency in either direction; a delay is never negative."""
     bandwidth_kbps: int | None = None
-    """In kilobits per second, shared by all links on the line; 0 stands for no limit."""
+    """Kilobits per second, shared by all links on the line; 0 for no limit."""
     loss_ppm: int | None = None
-    """Packets lost, per million; TCP sends them again."""
+    """Lost packets per million; TCP sends them again."""
     reorder_ppm: int | None = None
-    """Frames held up, per million, so that those of other links overtake them."""
+    """Delayed frames per million, so that frames of other links overtake them."""
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
@@ -105,12 +105,12 @@ class LineSettings:
                 whole_number(name, value, 0, MILLION if name.endswith("_ppm") else None)
 
     def given(self) -> dict[str, float]:
-        """Return the properties that were set, by name."""
+        """Return the properties that are set, by name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
     def changed(self, others: LineSettings) -> LineSettings:
-        """Return these settings with those of `others` that were given in their place."""
+        """Return these settings, overridden by those that are set in `others`."""
 
         def newest(old: P | None, new: P | None) -> P | None:
             return old if new is None else new
@@ -129,7 +129,7 @@ class LineSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Quality:
-    """What a frame between two nodes is to expect."""
+    """Effective properties for frames between two nodes."""
 
     min_us: Duration
     max_us: Duration
@@ -137,7 +137,7 @@ class _Quality:
     loss_ppm: int = 0
     reorder_ppm: int = 0
     shared_by: tuple[str, str] = ("", "")
-    """The ends of the line whose bandwidth it is."""
+    """Ends of the line whose bandwidth is shared."""
 
     def changed(self, settings: LineSettings, ends: tuple[str, str]) -> _Quality:
         latency, jitter = (self.min_us + self.max_us) // 2, (self.max_us - self.min_us) // 2
@@ -159,7 +159,7 @@ class _Quality:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """What lies between two nodes, one way."""
+    """Effective route between two nodes, in one direction."""
 
     sites: tuple[str, str]
     is_remote: bool
@@ -167,41 +167,41 @@ class _Route:
 
 
 class Address(NamedTuple):
-    """What an endpoint leads to."""
+    """Node and listener at an endpoint."""
 
     server: str
-    """The node that listens."""
+    """Node that listens."""
     listener: ListenerSpec
 
 
 @dataclass(slots=True)
 class Link:
-    """What one node opened to another; frames on it arrive in order."""
+    """Connection that one node opened to another; frames on it arrive in order."""
 
     key: LinkKey
     number: int
-    """Counts the links of the world; a link that is opened again is another one."""
+    """Number of the link in the world; a link that is opened again gets a new number."""
     client: str
     server: str
     listener: ListenerSpec
-    """Which of the server's it was opened to."""
+    """Listener of the server to which the link was opened."""
     there_at: Instant = 0
     back_at: Instant = 0
     open: bool = True
     is_told: bool = False
-    """Does the server know of it yet? It learns of it with the first frame."""
+    """Whether the server knows of the link; it is notified with the first frame."""
 
     is_read: bool = True
-    """Does the server want frames? Those that it does not want yet are held."""
+    """Whether the server wants frames; frames that it does not want yet are held."""
     held: deque[bytes] = field(default_factory=deque)
     counts: LinkCounts | None = None
-    """Where the client wants it counted what goes over the link."""
+    """Counters of the link, if the client requested them."""
     inbound: InboundLink = field(init=False)
-    """What the server calls it."""
+    """Server's name for the link."""
     outbound: OutboundLink = field(init=False)
-    """What the client calls it."""
+    """Client's name for the link."""
     request_text: str = field(init=False)
-    """How the trace begins to tell of a frame that arrived at the server, and below of one that came back."""
+    """Start of the trace text for a frame that arrives at the server; `response_text` is for one that returns."""
     response_text: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -213,16 +213,16 @@ class Link:
 
     @property
     def port(self) -> int:
-        """Return the port on the client's side, one of the range that Linux takes them from."""
+        """Port on the client's side, from the ephemeral port range of Linux."""
         return PORT_MIN + self.number % PORTS
 
 
 class Network:
-    """Says when a frame arrives, or that it does not."""
+    """Computes when frames arrive, and whether they are lost."""
 
     def __init__(self, rng: Rng, options: NetworkOptions) -> None:
         self._rng = rng
-        # A stream of its own: a run without loss draws the numbers it always drew.
+        # A separate stream: a run without loss draws the same numbers as before.
         self._faults = rng.split("loss")
         self._reorder_max_us = options.reorder_max_us
         self._local = _Quality(options.local_min_us, options.local_max_us)
@@ -236,10 +236,10 @@ class Network:
         self._settings: dict[tuple[str, str], LineSettings] = {}
         """(sender, receiver), sites or nodes."""
         self._routes: dict[tuple[str, str], _Route] = {}
-        """(sender, receiver), nodes: what follows from the settings."""
+        """By (sender, receiver), nodes: cache of the properties that follow from the settings."""
         self._free_at: dict[tuple[str, str], Instant] = {}
         self.crossed: dict[tuple[str, str], int] = {}
-        """Bytes that were sent from one site to another."""
+        """Bytes sent from one site to another."""
         self._sites: dict[str, str] = {}
         self.down: dict[tuple[str, str], None] = {}
         """(sender, receiver), sites or nodes."""
@@ -248,7 +248,7 @@ class Network:
         self.addresses: dict[Endpoint, Address] = {}
 
     def add(self, name: str, site: str, listeners: Sequence[ListenerSpec] = ()) -> None:
-        """Put a node at a site; delays within a site are local, between sites remote."""
+        """Place a node at a site; delays are local within a site, and remote between sites."""
         self._sites[name] = site
         for listener in listeners:
             self.addresses[listener.advertised] = Address(name, listener)
@@ -262,28 +262,28 @@ class Network:
         return list(names)
 
     def take_down(self, sender: str, receiver: str) -> None:
-        """Lose what one site or node sends to another from now on; what comes back arrives."""
+        """Lose all data from one site or node to another from now on; the other direction is not affected."""
         self.down[sender, receiver] = None
 
     def bring_up(self, sender: str, receiver: str) -> None:
-        """Lose nothing any more of what one site or node sends to another."""
+        """Stop losing data from one site or node to another."""
         self.down.pop((sender, receiver), None)
 
     def was_taken_down(self, sender: str, receiver: str) -> bool:
-        """Return whether `take_down` was called for exactly these two, and `bring_up` not since."""
+        """Return whether `take_down` was called for exactly these two, without `bring_up` since."""
         return (sender, receiver) in self.down
 
     def set(self, sender: str, receiver: str, settings: LineSettings) -> None:
-        """Give what one site or node sends to another these properties, in place of those set before.
+        """Replace the settings of the line from one site or node to another.
 
-        Of several that concern two nodes, the nodes' own come before those of a node and a site, and last come the
-        sites'; each property by itself.
+        If several settings apply to two nodes, those of the two nodes take precedence, then those of a node and a site,
+        and then those of the sites; this applies to each property separately.
         """
         self._settings[sender, receiver] = settings
         self._routes.clear()
 
     def settings(self, sender: str, receiver: str) -> LineSettings:
-        """Return what was set for exactly these two."""
+        """Return the settings for exactly these two."""
         return self._settings.get((sender, receiver), LineSettings())
 
     def _route(self, sender: str, receiver: str) -> _Route:
@@ -296,24 +296,24 @@ class Network:
         return route
 
     def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
-        """Let every frame between two sites or nodes take `extra_us` longer; 0 ends it."""
+        """Delay every frame between two sites or nodes by `extra_us`; 0 ends the delay."""
         _set(self._slow, frozenset((one, other)), extra_us)
 
     def lose(self, one: str, other: str, loss_ppm: int) -> None:
-        """Lose packets between two sites or nodes, which are then sent again; 0 ends it."""
+        """Lose packets between two sites or nodes, which are then sent again; 0 ends the loss."""
         _set(self._lossy, frozenset((one, other)), loss_ppm)
 
     def is_down(self, sender: str, receiver: str) -> bool:
-        """Is what one node sends to another lost, whether their own line is down or that of a site?"""
+        """Return whether data from one node to another is lost because their line or a line of a site is down."""
         return not self.down.keys().isdisjoint(self._ends(sender, receiver))
 
     def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
-        """Return every pair of node or site that a line between two nodes belongs to."""
+        """Return all pairs of nodes or sites whose lines connect these two nodes."""
         here, there = self._sites[one], self._sites[other]
         return ((one, other), (here, there), (one, there), (here, other))
 
     def _disturbed(self, sender: str, receiver: str, size: int, quality: _Quality) -> Duration:
-        """Return how much longer than drawn a frame takes on a line that was made slow or lossy."""
+        """Return the additional delay of a frame on a line that was made slow or lossy."""
         extra = 0
         for pair in self._ends(sender, receiver):
             ends = frozenset(pair)
@@ -323,7 +323,7 @@ class Network:
         return extra
 
     def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
-        """Return when a frame of `size` bytes sent now arrives; never before the one sent ahead of it."""
+        """Return when a frame of `size` bytes sent now arrives; never before the one sent before it."""
         route = self._routes.get((sender, receiver)) or self._route(sender, receiver)
         quality = route.quality
         extra = self._disturbed(sender, receiver, size, quality) if self._slow or self._lossy else 0
@@ -342,10 +342,10 @@ class Network:
         return max(sent + delay + extra, not_before)
 
     def _retransmissions(self, size: int, loss_ppm: int, quality: _Quality) -> Duration:
-        """Return how long lost packets of a frame hold it up.
+        """Return the delay of a frame because of lost packets.
 
-        Packets lost in one round are asked for together. The last one has nobody behind it to show
-        that it is missing, so it waits for the timeout, which doubles each time.
+        Packets lost in one round are requested together. Loss of the last packet is not noticed through later packets,
+        so it waits for the timeout, which doubles each time.
         """
         left = 1 + size // PACKET_BYTES
         has_tail = True
@@ -362,7 +362,7 @@ class Network:
 
 
 def _set(values: dict[frozenset[str], int], key: frozenset[str], value: int) -> None:
-    """Remember a value, or forget it if it is 0."""
+    """Store a value, or remove it if it is 0."""
     if value:
         values[key] = value
     else:

@@ -1,12 +1,12 @@
-"""`Pending`: an order that was given and is looked at later, while the run goes on.
+"""`Pending`: an operation that was started and completes later, while the run continues.
 
     failover = mirror.begin_fail_over()
-    simulation.at(simulation.elapsed_s + 1, lambda: b.kill(2))     # in the midst of it
+    simulation.at(simulation.elapsed_s + 1, lambda: b.kill(2))     # during the failover
     simulation.run_for(span_s=3)
     failover.is_done, failover.waits_for                           # False, 'orders-0 (STOPPING, ...: ...)'
-    rows = failover.result()                                       # runs on until it is done
+    rows = failover.result()                                       # runs until it is done
 
-What is called by `Simulation.on` or `at` cannot wait, and can begin any of these.
+Callbacks of `Simulation.on` and `at` cannot wait, but can start any of these.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kmirror.sim.world import World
 
 T = TypeVar("T")
 Script = Coroutine[Any, Any, T]
-"""Awaits one `Wait` after the other, and returns its result."""
+"""Coroutine that awaits `Wait` objects one after the other and returns its result."""
 WITHIN_S = 120.0
 
 
 class Wait(Generic[T]):
-    """What a script awaits: `begin` begins something, and calls its argument with the outcome."""
+    """Awaitable of a script: `begin` starts an operation, and calls its argument with the outcome."""
 
     def __init__(self, begin: Callable[[Callable[[T], None]], object]) -> None:
         self.begin = begin
@@ -36,7 +36,7 @@ class Wait(Generic[T]):
 
 
 class Pending(Generic[T]):
-    """The outcome of an order, as soon as there is one."""
+    """Outcome of an operation, available once it is done."""
 
     def __init__(self, world: World, what: str, script: Script[T], waits_for: Callable[[], str] = str) -> None:
         self._world = world
@@ -48,7 +48,7 @@ class Pending(Generic[T]):
         self._is_cancelled = False
         self._on_done: list[Callable[[Pending[T]], None]] = []
         self._go_on(None)
-        if isinstance(self._error, UsageError):  # The caller learns at once what it gave wrong.
+        if isinstance(self._error, UsageError):  # Invalid arguments are reported to the caller immediately.
             raise self._error
 
     def __repr__(self) -> str:
@@ -62,25 +62,25 @@ class Pending(Generic[T]):
 
     @property
     def is_done(self) -> bool:
-        """Return whether there is a result or an error."""
+        """Whether there is a result or an error."""
         return bool(self._result) or self._error is not None
 
     @property
     def error(self) -> KmirrorError | None:
-        """Return what `result` would raise, such as a KafkaError; None if there is none, or not yet."""
+        """Error that `result` would raise, such as a KafkaError; None if there is none, or not yet."""
         return self._error
 
     @property
     def waits_for(self) -> str:
-        """Return what it still waits for, in words; empty if it is done or was given up."""
+        """Description of the condition it waits for; empty if it is done or cancelled."""
         if self.is_done or self._is_cancelled:
             return ""
         return self._waits_for() or "an answer"
 
     def result(self, *, within_s: float = WITHIN_S) -> T:
-        """Run until it is done and return its result, or raise its error.
+        """Run the world until the operation is done and return its result, or raise its error.
 
-        SimulationFailure if that takes longer than `within_s` virtual seconds; it is given up then.
+        Raises SimulationFailure after `within_s` virtual seconds, and cancels the operation then.
         """
         if self._is_cancelled:
             raise UsageError(f"{self._what} was given up: begin it anew")
@@ -99,11 +99,11 @@ class Pending(Generic[T]):
         return self._result[0]
 
     def cancel(self) -> None:
-        """Stop following the order; requests that were sent are not taken back. Does nothing if it is done."""
+        """Stop following the operation; requests already sent are not revoked. Does nothing if it is done."""
         self._is_cancelled = not self.is_done
 
     def on_done(self, call: Callable[[Pending[T]], None]) -> None:
-        """Have `call` called with this once it is done; at once if it is."""
+        """Call `call` with this object once it is done, or immediately if it is done already."""
         if self.is_done:
             call(self)
         else:
@@ -126,10 +126,10 @@ class Pending(Generic[T]):
 
 
 def pause(world: World, span_s: float) -> Wait[None]:
-    """Return what waits for a while."""
+    """Return a `Wait` that ends after `span_s` virtual seconds."""
     return Wait(lambda go_on: world.at(world.now + round(span_s * SECOND), lambda: go_on(None)))
 
 
 def until(world: World, condition: Callable[[], bool]) -> Wait[None]:
-    """Return what waits for a condition."""
+    """Return a `Wait` that ends when `condition` holds."""
     return Wait(lambda go_on: world.watchers.once(condition, lambda: go_on(None)))

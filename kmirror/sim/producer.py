@@ -1,6 +1,6 @@
-"""A producer inside the simulation: plain, idempotent or transactional, with the retries of a real one.
+"""Producer in the simulation: plain, idempotent or transactional, with the retries of a real producer.
 
-with Producer(cluster, transactional_id="t") as producer:    # what is open in the end is aborted, as by `close`
+with Producer(cluster, transactional_id="t") as producer:    # an open transaction is aborted at the end, as by `close`
     producer.begin_transaction()
     producer.send({tp: [RecordData(value=b"one")]})
     producer.commit_transaction()
@@ -34,7 +34,7 @@ OPEN = (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
 
 
 class Producer:
-    """Writes batches; every call runs the world until it is answered. `client.Producer` does the writing."""
+    """Producer of batches, on top of `client.Producer`; each call runs the world until it is done."""
 
     def __init__(
         self,
@@ -76,16 +76,16 @@ class Producer:
 
     @property
     def producer_id(self) -> int:
-        """Return the producer id; -1 for a plain producer."""
+        """Producer id; -1 for a plain producer."""
         return self._client.transactions.producer_id
 
     @property
     def producer_epoch(self) -> int:
-        """Return the producer epoch; -1 for a plain producer."""
+        """Producer epoch; -1 for a plain producer."""
         return self._client.transactions.epoch
 
     def close(self) -> None:
-        """Abort the transaction that is open, if there is one; the producer is not used after that."""
+        """Abort the open transaction, if any; the producer must not be used afterwards."""
         if self._client.transactions.state in OPEN:
             self.abort_transaction()
         self._is_closed = True
@@ -93,11 +93,11 @@ class Producer:
     # -- writing ------------------------------------------------------------------------------
 
     def send(self, records: Mapping[TopicPartition, Sequence[RecordData]]) -> dict[TopicPartition, int]:
-        """Write one batch to each partition with acks=all; returns base offsets.
+        """Write one batch to each partition with acks=all and return the base offsets.
 
-        KafkaError if one is refused, and at once for a partition that the cluster does not have; UsageError for records
-        that no batch can hold, if a transactional producer has begun no transaction, or after `close`. Then nothing is
-        written.
+        Raises KafkaError if a batch is rejected, and immediately for a partition that the cluster does not have. Raises
+        UsageError for records that do not fit in a batch, for a transactional producer without a transaction, and after
+        `close`; then nothing is written.
         """
         self._check_usable()
         if not isinstance(records, Mapping):
@@ -130,9 +130,9 @@ class Producer:
         return {tp: found[tp].base_offset for tp in batches}
 
     def try_send(self, batches: Mapping[TopicPartition, bytes]) -> dict[TopicPartition, tuple[int, int, str | None]]:
-        """Send each batch, in bytes, once to its leader; returns (error code, base offset, message) of those answered.
+        """Send each encoded batch once to its leader; return (error code, base offset, message) per response.
 
-        A partition without a leader gives no answer. KafkaError for one that the cluster does not have.
+        A partition without a leader has no entry. Raises KafkaError for a partition that the cluster does not have.
         """
         self._check_usable()
         self._check_there([arguments.partition(tp) for tp in batches])
@@ -168,7 +168,7 @@ class Producer:
     # -- transactions -------------------------------------------------------------------------
 
     def begin_transaction(self) -> None:
-        """Begin a transaction; nobody is asked before the first `send`. UsageError if one is open."""
+        """Begin a transaction; no request is sent before the first `send`. UsageError if one is open."""
         self._check_usable()
         if self._transactional_id is None:
             raise UsageError("a producer without a transactional_id has no transactions")
@@ -177,15 +177,15 @@ class Producer:
         self._client.begin()
 
     def commit_transaction(self) -> None:
-        """Commit what was sent since `begin_transaction`; markers follow on their own. KafkaError if refused."""
+        """Commit the records sent since `begin_transaction`; markers are written later. KafkaError if rejected."""
         self._end(commit=True)
 
     def abort_transaction(self) -> None:
-        """Abort what was sent since `begin_transaction`; markers follow on their own. KafkaError if refused."""
+        """Abort the records sent since `begin_transaction`; markers are written later. KafkaError if rejected."""
         self._end(commit=False)
 
     def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell the coordinator which partitions the transaction is about to write to; `send` does so by itself."""
+        """Add partitions to the transaction at the coordinator; `send` does so itself."""
         self._check_begun()
         wanted = arguments.partitions(partitions)
         self._check_there(wanted)
@@ -196,7 +196,7 @@ class Producer:
         self._do("EndTxn", lambda now, done: self._client.end(now, done, commit=commit))
 
     def _check_usable(self) -> None:
-        """Raise UsageError after `close`, and what a transactional producer failed with for good once more."""
+        """Raise UsageError after `close`, and raise the fatal error of a transactional producer again."""
         if self._is_closed:
             raise UsageError(f"{self!r} is closed: make another one")
         manager = self._client.transactions
@@ -215,7 +215,7 @@ class Producer:
             raise UsageError(f"{self!r} is in no transaction: begin_transaction comes first")
 
     def _do(self, what: str, start: Callable[[Instant, OnDone], None]) -> None:
-        """Run the world until something is done; KafkaError if it is refused, or if nobody does it in time."""
+        """Run the world until an operation is done; KafkaError if it is rejected or times out."""
         world = self._cluster.simulation.world
         box: list[ErrorCode] = []
         start(world.now, lambda _now, error: box.append(error))

@@ -1,4 +1,4 @@
-"""`Simulation`: the root of everything simulated, and what scripts steer it with.
+"""`Simulation`: the root object of a simulated run, and the means to control it from scripts.
 
     with Simulation(seed=7) as simulation, Cluster(simulation, "a") as a:
         a.create_topic("orders")
@@ -7,7 +7,7 @@
     simulation.at(5.0, lambda: a.kill(2))                                              # five seconds into the run
     simulation.at(lambda: not a.runs(2), simulation.line(a, b).take_down)              # once this holds
 
-Whatever exception leaves the `with` block of a simulation bears a note with seed and virtual time.
+Every exception that leaves the `with` block of a simulation has a note with seed and virtual time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ F = TypeVar("F")
 
 
 class Site(Protocol):
-    """A part of the network, such as a cluster."""
+    """Part of the network, such as a cluster."""
 
     @property
     def name(self) -> str: ...
@@ -46,7 +46,7 @@ class Simulation:
     def __init__(
         self, seed: int = 0, *, network: NetworkOptions | None = None, disk: DiskOptions | None = None
     ) -> None:
-        """Raise UsageError for a seed that is no whole number from 0 to 2**64 - 1."""
+        """Raise UsageError for a seed that is not an integer from 0 to 2**64 - 1."""
         if network is not None:
             instance("network", network, NetworkOptions)
         if disk is not None:
@@ -69,24 +69,24 @@ class Simulation:
 
     @property
     def digest(self) -> str:
-        """Return 64 hex digits that name everything that happened so far."""
+        """Hash (64 hex digits) of all events so far."""
         return self.world.trace.digest()
 
     @property
     def now_ms(self) -> int:
-        """Return the milliseconds since 1970 on the simulated clock, which begins at the start of 2027."""
+        """Simulated time in milliseconds since 1970; it starts at the beginning of 2027."""
         return self.world.now // 1000
 
     def failure(self, message: str) -> SimulationFailure:
-        """Return an exception that names this run's seed and the present instant."""
+        """Return an exception that contains this run's seed and the current virtual time."""
         return self.world.failure(message)
 
     def refusal(self, code: ErrorCode, message: str) -> KafkaError:
-        """Return an exception for an answer with `code`; its text names this run's seed and the present instant."""
+        """Return the error for a response with `code`; its text contains seed and virtual time."""
         return KafkaError(code, f"{message} ({self.world.moment})")
 
     def run_for(self, *, span_s: float) -> None:
-        """Let `span_s` seconds of virtual time pass."""
+        """Run for `span_s` seconds of virtual time."""
         self.world.run_for(span_us=round(seconds("span_s", span_s) * SECOND))
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 60, what: str = "a condition") -> None:
@@ -95,34 +95,34 @@ class Simulation:
         within_us: Duration = round(seconds("within_s", within_s) * SECOND)
         self.world.run_until(condition, within_us=within_us, what=what)
 
-    # -- watching and steering ----------------------------------------------------------------
+    # -- watching and control -----------------------------------------------------------------
 
     @property
     def elapsed_s(self) -> float:
-        """Return the seconds of virtual time since the run began."""
+        """Seconds of virtual time since the run began."""
         return self.world.elapsed_us / SECOND
 
     def on(self, kind: type[F], call: Callable[[Seen[F]], None]) -> Planned:
-        """Call `call` with every fact of `kind` from now on, once the event that brought it is over.
+        """Call `call` with every fact of `kind` from now on, after the event that caused it.
 
-        `kmirror.sim.facts` has the kinds; `object` is all of them. What is called may act, but not wait: it begins
-        orders, kills nodes, takes lines down. What it raises, an AssertionError for instance, ends the call that runs
-        the world.
+        The kinds are in `kmirror.sim.facts`; `object` matches all. The callback may act but not wait: it can start
+        admin requests, kill nodes and take lines down. An exception it raises, such as an AssertionError, ends the call
+        that runs the world.
         """
         _check_kind(kind)
         callback("call", call)
         return self.world.watchers.on(kind, call)
 
     def facts(self, kind: type[F]) -> list[Seen[F]]:
-        """Return the facts of `kind` since the run began, in the order in which they happened."""
+        """Return the facts of `kind` since the run began, in order."""
         _check_kind(kind)
         return [cast("Seen[F]", seen) for seen in self.world.watchers.facts if isinstance(seen.fact, kind)]
 
     def at(self, when: float | Callable[[], bool], action: Callable[[], None]) -> Planned:
-        """Plan `action` for an instant, or for the first event after which a condition holds.
+        """Schedule `action` for an instant, or for the first event after which a condition holds.
 
         An instant is in seconds since the run began: `simulation.at(simulation.elapsed_s + 2, action)` is two seconds
-        from now. UsageError if it is over. As with `on`, the action may not wait.
+        from now. Raises UsageError for an instant in the past. As with `on`, the action may not wait.
         """
         callback("action", action)
         if callable(when):
@@ -135,15 +135,15 @@ class Simulation:
         return planned
 
     def step(self) -> bool:
-        """Carry out the next event alone, such as one arrival of a request; False if there is none."""
+        """Execute only the next event, such as the arrival of a request; return False if there is none."""
         return self.world.step()
 
     def line(self, one: Site | str, other: Site | str, *, one_way: bool = False) -> Line:
-        """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
+        """Return the line between two clusters or nodes; with `one_way`, only the direction from `one` to `other`.
 
-        A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
-        nothing in this simulation bears the name, and for a node and itself; between a cluster and itself lie the lines
-        of all its nodes to each other.
+        A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. A line from a
+        cluster to itself contains the lines between all its nodes. Raises UsageError for an unknown name, and for a
+        node and itself.
         """
         for place in (one, other):
             if not isinstance(place, str) and getattr(place, "simulation", None) is not self:

@@ -1,4 +1,4 @@
-"""`Target`: what a producer or a consumer inside the simulation has to know of the cluster that it speaks to."""
+"""`Target`: the interface of a cluster that producers and consumers in the simulation need."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kmirror.sim.simulation import Simulation
 
 
 def check_target(cluster: Target) -> None:
-    """Raise UsageError for what is no cluster."""
+    """Raise UsageError if `cluster` is not a cluster."""
     if not hasattr(cluster, "broker_ids"):
         raise UsageError(f"a client speaks to a Cluster, not to {shown(cluster)}")
 
 
 class Target(Protocol):
-    """A cluster by its brokers' addresses. `Cluster` is one, and makes producers and consumers of itself."""
+    """Cluster with the addresses of its brokers; implemented by `Cluster`."""
 
     simulation: Simulation
     name: str
@@ -36,4 +36,4 @@ class Target(Protocol):
     def endpoint(self, node_id: int) -> Endpoint: ...
 
     def living(self) -> list[int]:
-        """Return the ids of brokers whose process runs."""
+        """Return the ids of the running brokers."""

@@ -1,7 +1,7 @@
-"""Who is called when something happens? Facts with when and where they were seen, and what a script plans to do then.
+"""Watchers of a run: facts with time and place, callbacks for facts, and actions scheduled on conditions.
 
-Whoever watches is called once the event that brought the fact is over, and so may act: kill a node, take a line down,
-give an order. A watcher that only looks leaves the run as it is.
+Callbacks run after the event that caused the fact, so they may act: kill a node, take a line down, send an admin
+request. A watcher that only observes does not change the run.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ F_co = TypeVar("F_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[F_co]):
-    """A fact, and when and where it was seen."""
+    """A fact with the time and place where it was observed."""
 
     at_us: Duration
-    """Since the run began."""
+    """Microseconds since the run began."""
     cluster: str
-    """Empty for what belongs to no cluster, such as a line."""
+    """Name of the cluster; empty for a fact without a cluster, such as one about a line."""
     node: str
-    """As in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller, `a-client` gives it orders."""
+    """Name as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller, `a-client` its client."""
     fact: F_co
 
     @property
     def at_ms(self) -> int:
-        """Return the milliseconds from the beginning of the run to this fact."""
+        """Milliseconds since the run began."""
         return self.at_us // MILLISECOND
 
 
 class Planned:
-    """Something that a script wants to be done later, or whenever something happens; `cancel` ends it."""
+    """Scheduled action or callback of a script; `cancel` ends it."""
 
     def __init__(self) -> None:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Do not do it (again). Does nothing if it was done or cancelled before."""
+        """Cancel it; does nothing if it was executed or cancelled before."""
         self.is_cancelled = True
 
 
@@ -61,18 +61,18 @@ class _Awaited:
 
 
 class Watchers:
-    """All facts of a run, and who is called for them."""
+    """All facts of a run, and the callbacks and conditions that wait for them."""
 
     def __init__(self) -> None:
         self.facts: list[Seen[object]] = []
         self.is_needed = False
-        """Is there news for those who watch, or does somebody wait for a condition? Then `call` has something to do."""
+        """Whether there are new facts for watchers, or pending conditions, so that `call` must run."""
         self._news: deque[Seen[object]] = deque()
         self._watches: list[_Watch] = []
         self._awaited: list[_Awaited] = []
 
     def tell(self, seen: Seen[object]) -> None:
-        """Keep a fact; who watches is called by the next `call`."""
+        """Store a fact; the next `call` passes it to the watchers."""
         self.facts.append(seen)
         if self._watches:
             self._news.append(seen)
@@ -85,14 +85,14 @@ class Watchers:
         return watch.planned
 
     def once(self, condition: Callable[[], bool], action: Callable[[], None]) -> Planned:
-        """Carry `action` out once, after the first event after which `condition` holds."""
+        """Execute `action` once, after the first event after which `condition` holds."""
         awaited = _Awaited(Planned(), condition, action)
         self._awaited.append(awaited)
         self.is_needed = True
         return awaited.planned
 
     def call(self) -> None:
-        """Call who watches for what was told, in order, and carry out what waited for a condition that holds now."""
+        """Pass new facts to the watchers in order, and execute the actions whose conditions now hold."""
         while self._news or self._awaited:
             while self._news:
                 self._tell_all(self._news.popleft())
@@ -107,7 +107,7 @@ class Watchers:
                 watch.call(seen)
 
     def _carry_out_awaited(self) -> bool:
-        """Return whether a condition held; its action may have brought facts."""
+        """Execute the first action whose condition holds, and return whether there was one; it may cause facts."""
         self._awaited = [awaited for awaited in self._awaited if not awaited.planned.is_cancelled]
         for awaited in self._awaited:
             if awaited.condition():

@@ -1,13 +1,12 @@
-"""A steady stream of batches to a cluster, open loop: what the producers of a site do while things happen.
+"""Open-loop load on a cluster: producers that write batches at a steady rate.
 
-Several producers write, each a batch whenever its turn comes, to one partition after the other, whether the batch
-before was answered or not. Some may be transactional: such a producer has one transaction after another, each open for
-the same time. What is refused is written again, what a transaction that failed held comes with the next one, until the
-load is stopped. What was acknowledged is remembered with a key that no other batch has, so that a run can be asked
-later what became of it.
+Each producer writes a batch at fixed intervals, to each partition in turn, without waiting for earlier responses.
+Producers may be transactional: they run one transaction after another, each open for the same time. Rejected batches
+are written again, and the batches of a failed transaction are written in the next one, until the load is stopped.
+Acknowledged batches are recorded with a unique key, so that later checks can look for them.
 
-When the producers begin, and how far the first transaction of each has come by then, is drawn from the seed: otherwise
-all runs would show the same instant of every cycle.
+The start times of the producers, and the length of each one's first transaction, are drawn from the seed; otherwise all
+runs would show the same point of every cycle.
 """
 
 from __future__ import annotations
@@ -29,39 +28,39 @@ from kmirror.spec.error_codes import ErrorCode
 
 RETRY_MS = 50
 TRANSACTION_TIMEOUT_MS = 60_000
-"""Kafka's default; added to how long a transaction stays open, it is when the coordinator aborts it."""
+"""Kafka's default. The coordinator aborts a transaction after this time plus the configured open time."""
 
 
 @dataclass(frozen=True, slots=True)
 class AckedBatch:
-    """A batch that a cluster acknowledged: the batch itself or, in a transaction, the commit."""
+    """Batch acknowledged by a cluster; in a transaction, the commit was acknowledged."""
 
     tp: TopicPartition
     base_offset: int
     count: int
     key: bytes
-    """Of all its records, and of no other batch."""
+    """Key of all its records, and of no other batch."""
     acked_at: Instant
     transaction: str | None = None
-    """Names the transaction that it is part of."""
+    """Name of its transaction, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
-    """What is written: the rate is of all producers together, the first `transactional` of them use transactions."""
+    """Options of a load: the rate is the total of all producers; the first `transactional` of them use transactions."""
 
     producers: int
     transactional: int
     transaction_ms: int
     batch_records: int
     record_bytes: int
-    """Key and value of a record."""
+    """Bytes of key and value of a record."""
     records_per_second: int
     compression: Compression
 
 
 class Load:
-    """The producers at a cluster's site: `prepare` them, `start` them, and `stop` them or let them `crash`."""
+    """Producers at a cluster's site: `prepare` them, `start` them, and `stop` them or let them `crash`."""
 
     def __init__(
         self, cluster: Cluster, name: str, partitions: Sequence[TopicPartition], rng: Rng, options: LoadOptions
@@ -72,20 +71,20 @@ class Load:
         self.options = options
         self.runs = False
         self.client = Client(cluster.simulation.world, f"{cluster.name}-load", cluster.name)
-        # Half of a value is noise and half is not, so that a codec has something to do.
+        # Half of a value is random and half is not, so that a codec can compress it.
         noise = rng.octets(max(options.record_bytes // 2, 1)).hex().encode()
         self.filler = noise[: options.record_bytes].ljust(options.record_bytes, b".")
         self._writers = [_Writer(self, number, rng.split(f"writer {number}")) for number in range(options.producers)]
         self.acked: list[AckedBatch] = []
         self.first_ack: dict[TopicPartition, Instant] = {}
-        """When each partition took its first batch; of a transactional producer it may be undecided yet."""
+        """Time of the first accepted batch by partition; a transactional batch may not be committed yet."""
         self.uncommitted: dict[bytes, None] = {}
-        """The keys of batches in transactions of which nobody asked for the commit."""
+        """Keys of batches in transactions for which no commit was requested."""
         self.refused = 0
-        """Batches that were answered with an error."""
+        """Number of batches that failed with an error."""
 
     def prepare(self, *, within_s: float) -> None:
-        """Give every producer its id and epoch, and run until all have them."""
+        """Initialise the id and epoch of every producer, and run until all have them."""
         for writer in self._writers:
             writer.open()
         what = f"producer ids from {self.cluster.name}"
@@ -97,24 +96,24 @@ class Load:
             writer.start()
 
     def stop(self) -> None:
-        """Close the producers: open transactions are aborted, answers on their way still count."""
+        """Stop the producers: open transactions are aborted, responses that arrive later still count."""
         self.runs = False
         for writer in self._writers:
             writer.stop()
 
     def crash(self) -> None:
-        """Let the producers die with their site: whatever is open stays open."""
+        """Kill the producers with their site: open transactions stay open."""
         self.runs = False
         self.cluster.simulation.world.kill(self.client.name)
 
     def settle(self, *, within_s: float) -> None:
-        """Run until every request has been answered or given up."""
+        """Run until every request has been answered or has timed out."""
         simulation = self.cluster.simulation
         if simulation.world.runs(self.client.name):
             simulation.run_until(lambda: self._is_idle, within_s=within_s, what="answers to a load")
 
     def open_since(self) -> Instant | None:
-        """Return when the oldest of the open transactions began, or None."""
+        """Return the start time of the oldest open transaction, or None."""
         return min((writer.began for writer in self._writers if writer.began is not None), default=None)
 
     @property
@@ -123,7 +122,7 @@ class Load:
 
 
 class _Writer:
-    """One producer of a load."""
+    """Single producer of a load."""
 
     def __init__(self, load: Load, number: int, rng: Rng) -> None:
         self._load = load
@@ -138,28 +137,28 @@ class _Writer:
         self._turn = rng.split("partitions").below(len(load.partitions))
         self._made = 0
         self._due: deque[TopicPartition] = deque()
-        """Where the batches go whose turn has come, and that were not sent yet or were refused."""
+        """Partitions of batches that are due: not sent yet, or rejected."""
         self._under_way: Counter[TopicPartition] = Counter()
         self._takes: dict[TopicPartition, None] = {}
-        """The partitions that took the last batch of which anything was heard."""
+        """Partitions whose most recent result was a success."""
         self._again_at: dict[TopicPartition, Instant] = {}
         self._is_ready = False
         self._transactions = 0
         self._written: list[AckedBatch] = []
-        """Of the open transaction, what was answered."""
+        """Acknowledged batches of the open transaction."""
         self._sent: dict[bytes, TopicPartition] = {}
-        """Of the open transaction, all batches."""
+        """All batches of the open transaction."""
         self._is_ending = False
         self._is_aborting = False
         self.began: Instant | None = None
-        """When the transaction that is open began."""
+        """Start time of the open transaction."""
 
     @property
     def is_idle(self) -> bool:
         return self._is_ready and not self._under_way.total() and self.began is None
 
     def open(self) -> None:
-        """Ask for a producer id; of the transactional id's producer before this one nothing stays open."""
+        """Initialise the producer; this ends an open transaction of an earlier producer with the transactional id."""
         self._is_ready = False
         client, cluster = self._load.client, self._load.cluster
         name = client.new_name("writer")
@@ -190,7 +189,7 @@ class _Writer:
             self._abort()
 
     def _later(self, span: Duration, action: Callable[[], None]) -> None:
-        """Do something after a pause, outside of the producer's own work, if its site still lives by then."""
+        """Execute `action` after a pause, outside the producer's own calls, if the site is still running."""
         world, client = self._world, self._load.client
         world.at(world.now + span, lambda: action() if world.runs(client.name) else None)
 
@@ -206,7 +205,7 @@ class _Writer:
         self._later(self._pause, self._tick)
 
     def _go_on(self) -> None:
-        """Send what is due, in a transaction if the producer has them; while one is ended everything waits."""
+        """Send the due batches, in a transaction if the producer is transactional, but none while one is ending."""
         if not self._load.runs or not self._is_ready or self._is_ending:
             return
         for _ in range(len(self._due)):
@@ -218,10 +217,10 @@ class _Writer:
         self._load.client.perform()
 
     def _may_send(self, tp: TopicPartition) -> bool:
-        """Is `tp` known to take batches, or is there no other batch that finds out?
+        """Return whether a batch may be sent: `tp` accepts batches, or no other batch is probing it.
 
-        While a partition is read-only one batch at a time finds that out. Otherwise every batch whose turn comes would
-        be refused, counted, and take the producer to another epoch.
+        While a partition is read-only, one batch at a time probes it. Otherwise every due batch would be rejected and
+        counted, and would make the producer change its epoch.
         """
         return tp in self._takes or (not self._under_way[tp] and self._again_at.get(tp, 0) <= self._world.now)
 
@@ -256,7 +255,7 @@ class _Writer:
 
     def _on_refused(self, now: Instant, tp: TopicPartition) -> None:
         if self._is_aborting:
-            return  # The producer itself gives up what it has not sent.
+            return  # The producer drops its unsent batches itself.
         self._load.refused += 1
         self._takes.pop(tp, None)
         self._again_at[tp] = now + RETRY_MS * MILLISECOND
@@ -295,7 +294,10 @@ class _Writer:
             self._give_up()
 
     def _abort(self) -> None:
-        """Abort the transaction in which a batch failed, or which `stop` found open; its batches come again."""
+        """Abort the transaction after a failed batch or at `stop`.
+
+        Its batches are due again unless the load is stopped.
+        """
         if self.began is None or self._is_aborting:
             return
         self._is_ending = self._is_aborting = True
@@ -315,7 +317,7 @@ class _Writer:
             self._end(RETRY_MS * MILLISECOND)
 
     def _give_up(self) -> None:
-        """Go on as another producer with the same transactional id; the coordinator ends what this one left open."""
+        """Continue with a new producer for the same transactional id; the coordinator ends the open transaction."""
         self._end(RETRY_MS * MILLISECOND)
         self._is_ready = False
         self._later(RETRY_MS * MILLISECOND, self.open)

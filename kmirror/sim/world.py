@@ -1,11 +1,11 @@
-"""The world: a heap of events in virtual time, the nodes they go to, and the trace of it all.
+"""Simulated world: a heap of events in virtual time, the nodes that handle them, and the trace.
 
-Events at the same instant happen in the order in which they were planned. A node that dies takes
-its timers and links with it; what it wrote to its disk stays. One seed is one run: nothing here
-reads a clock, iterates a set, or depends on the address of an object.
+Events at the same instant happen in the order in which they were scheduled. A node that ends loses its timers and
+links, but its disk is kept. One seed is one run: no code here reads a clock, iterates over a set, or depends on an
+object's address.
 
-Most timers are cancelled: each request has one, in case that no answer comes. Such a timer is dropped when its time
-comes near, and is no event.
+Most timers are cancelled: each request has one for the case that no response arrives. A cancelled timer is dropped near
+its time, and does not count as an event.
 """
 
 from __future__ import annotations
@@ -60,54 +60,54 @@ from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions, Passing
 from kmirror.sim.watching import Seen, Watchers
 
 START: Instant = 1_798_761_600 * 1_000_000
-"""2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
+"""2027-01-01T00:00:00Z: virtual time begins after the timestamps in all existing logs."""
 
 END_OF_TIME: Instant = 1 << 63
 
 FAR: Duration = 2 * SECOND
-"""A timer that is set for so much later waits outside of the heap, until its step of time begins; steps are as long."""
+"""Timers set this far ahead wait outside the heap until their time step begins; a step has the same length."""
 NEARER = 0
-"""The number of the plan that begins a step of time: lower than any other, so it comes before what is due then."""
+"""Plan number that begins a time step: the lowest, so that it precedes the plans due at that time."""
 
 LOOPBACK = "127.0.0.1"
-"""The simulated nodes live on one host, on which each link has a port of its own."""
+"""The simulated nodes share one host; each link has its own port."""
 
 MakeNode = Callable[[], Node]
 Plan = tuple[Instant, int, Callable[[Any, Any], None] | None, Any, Any]
-"""When, the number of the plan, and what is called with which two arguments; of a timer None, its process and its key.
+"""(time, plan number, function, and its two arguments); for a timer: None, its process and its key.
 
-No two plans have the same number, so nothing after it is ever compared. For a frame that is half the cost of a closure.
+Plan numbers are unique, so the later elements are never compared. For a frame, this costs half of a closure.
 """
 
 
 @dataclass(slots=True)
 class Process:
-    """A place where a node runs; it may die and be started anew."""
+    """Slot in which a node runs; the node may be killed and started again."""
 
     name: str
     site: str
     is_server: bool
-    """It listens: a broker or a controller, and no client."""
+    """Whether it listens: True for brokers and controllers, False for clients."""
     make: MakeNode
     interpose: Interpose | None = None
     node: Node | None = None
-    """What is given the events."""
+    """Node that receives the events."""
     inside: Node | None = None
-    """What `make` returned: the same, or what is in the midst of `node`."""
+    """Node that `make` returned: `node` itself, or the node wrapped by it."""
     incarnation: int = 0
     events: int = 0
-    """Number of events that its nodes have handled; a node's state changes only with it."""
+    """Number of events handled by its nodes; a node's state changes only when this changes."""
     timers: dict[TimerKey, int] = field(default_factory=dict)
-    """Those that are set, each with the number of its plan."""
+    """Timers that are set, each with its plan number."""
     told: ToldByRunner = field(default_factory=ToldByRunner)
-    """What is counted for the node that runs."""
+    """Counters of the running node."""
     clock: WrongClock | None = None
-    """The clock of the node that runs; None for one that is right."""
+    """Clock of the running node; None if it is correct."""
     next_clock: WrongClock | None = None
-    """That of the next node that is started here."""
+    """Clock of the next node started here."""
 
     def local(self, now: Instant) -> Instant:
-        """Return the time that the node's clock shows."""
+        """Return the time on the node's clock."""
         return now if self.clock is None else self.clock.local(now)
 
 
@@ -123,25 +123,25 @@ class World:
         self.disk_workers = DiskWorkers(self.rng.split("disk"), disk or DiskOptions())
         self.processes: dict[str, Process] = {}
         self.after_event: list[Callable[[Instant], None]] = []
-        """Called after every event: checkers of invariants."""
+        """Callbacks after every event: checkers of invariants."""
         self.on_fact: list[Callable[[str, object], None]] = []
-        """Called with (process, fact) for every `Note` that carries a fact, in the midst of its event."""
+        """Callbacks for every `Note` with a fact, called with (process, fact) while its event is handled."""
         self.on_frame: list[Callable[[Passing, Link, bytes], None]] = []
-        """Called for every frame before its receiver is given it, and when an answer is sent."""
+        """Callbacks for every frame, before its receiver handles it, and when a response is sent."""
         self.on_disk_work: list[Callable[[Process, DiskWork, bool], None]] = []
-        """Called with (process, work, whether it is done) when disk work is scheduled, and when it is done, before its
-        node handles that."""
+        """Callbacks (process, work, is done) for disk work: when scheduled, and when done before its node handles it.
+        """
         self.on_late_timer: list[Callable[[Process, TimerKey, Duration], None]] = []
-        """Called with (process, key, how late) when a node sets a timer in the past."""
+        """Callbacks for timers set in the past, called with (process, key, how late)."""
         self.watchers = Watchers()
-        """Keep every fact, and are called when its event is over."""
+        """Store every fact, and are called after its event."""
         self.events = 0
         self.handled_by: Process | None = None
-        """Process that handled the last event of the present plan; None if no process has."""
+        """Process that handled the last event of the current plan; None if no process did."""
         self._heap: list[Plan] = []
         self._sequence = 0
         self._far: dict[int, list[Plan]] = {}
-        """Timers that were set for far later, by the step of time: most are cancelled, and never reach the heap."""
+        """Far timers by time step: most are cancelled and never reach the heap."""
         self._links: dict[LinkKey, Link] = {}
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
@@ -161,20 +161,20 @@ class World:
             Note: self._note,
         }
         self._is_busy = False
-        """An event is being carried out, or those are called who watch."""
+        """Whether an event is being executed or watchers are being called."""
 
     def failure(self, message: str) -> SimulationFailure:
-        """Return an exception that names this run's seed and the time since it began."""
+        """Return an exception that contains this run's seed and the elapsed virtual time."""
         return SimulationFailure(message, seed=self.seed, elapsed_us=self.elapsed_us)
 
     @property
     def elapsed_us(self) -> Duration:
-        """Return the virtual time since the run began."""
+        """Virtual time in microseconds since the run began."""
         return self.now - START
 
     @property
     def moment(self) -> str:
-        """Return this run's seed and the time since it began, as text for an error."""
+        """This run's seed and elapsed virtual time, as text for an error."""
         return moment_of_run(self.seed, self.elapsed_us)
 
     # -- processes ----------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class World:
         listeners: Sequence[ListenerSpec] = (),
         interpose: Interpose | None = None,
     ) -> None:
-        """Place a process; `start` brings it to life, with what `interpose` puts around its node."""
+        """Place a process; `start` starts its node, wrapped by `interpose`."""
         assert name not in self.processes, f"{name} is there already"
         self.processes[name] = Process(name, site, bool(listeners), make, interpose)
         self.network.add(name, site, listeners)
@@ -201,7 +201,7 @@ class World:
         process.incarnation += 1
         process.clock = process.next_clock
         process.told = ToldByRunner()
-        process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
+        process.timers.clear()  # Timers that were set after `Stopped` belong to no node.
         self.trace.add(self.now, name, "started")
         with self.one_event():
             if process.is_server:
@@ -209,7 +209,7 @@ class World:
             self._deliver(process, process.incarnation, Started())
 
     def kill(self, name: str) -> None:
-        """End a process at once; what is on its disk stays, everything else is gone."""
+        """Kill a process; its disk is kept, and all other state is lost."""
         with self.one_event():
             process = self.processes[name]
             self._end(process, "killed")
@@ -217,14 +217,14 @@ class World:
                 self.tell(name, NodeKilled())
 
     def stop(self, name: str) -> None:
-        """Ask a process to end; it runs until it has put everything in order."""
+        """Ask a process to stop; it runs until its shutdown is complete."""
         process = self.processes[name]
         assert process.node is not None, f"{name} does not run"
         with self.one_event():
             self._deliver(process, process.incarnation, Stop())
 
     def set_clock(self, name: str, *, ahead: Duration, ppm: int) -> None:
-        """Have a process's clock be wrong; 0 and 0 are right. One that would go back does so at the next start."""
+        """Set the clock error of a process (0 and 0: correct). A clock that would go back changes at the next start."""
         process = self.processes[name]
         wrong = process.next_clock = WrongClock(ahead, ppm, self.now) if ahead or ppm else None
         self.trace.add(self.now, name, f"clock {ahead} us ahead, {ppm} ppm")
@@ -247,7 +247,7 @@ class World:
     # -- facts --------------------------------------------------------------------------------
 
     def tell(self, node: str, fact: object) -> None:
-        """Keep a fact about a node, or about the `network`; who watches is called when the present event is over."""
+        """Store a fact about a node or about `network`; watchers are called after the current event."""
         process = self.processes.get(node)
         self.watchers.tell(Seen(self.now - START, "" if process is None else process.site, node, fact))
         if not self._is_busy:
@@ -256,7 +256,7 @@ class World:
 
     @contextmanager
     def one_event(self) -> Iterator[None]:
-        """Call who watches when what is done inside is over, and only then; inside an event that is its end."""
+        """Call watchers only after the code inside; within an event, after that event."""
         if self._is_busy:
             yield
             return
@@ -277,7 +277,7 @@ class World:
     # -- time ---------------------------------------------------------------------------------
 
     def at(self, when: Instant, action: Callable[[], None]) -> None:
-        """Plan `action`; plans for the same instant are carried out in the order they were made."""
+        """Schedule `action`; plans for the same instant are executed in the order in which they were made."""
         assert when >= self.now, "the past is over"
         self._plan(when, _call, action, None)
 
@@ -287,7 +287,7 @@ class World:
         return number
 
     def _advance(self, until: Instant, *, once: bool = True) -> bool:
-        """Carry out the next plan, or all, that are due by `until`; return whether there was one when `once` is set."""
+        """Execute the next plan due by `until`, or all if `once` is unset; return whether a single one was executed."""
         heap, watchers, checks = self._heap, self.watchers, self.after_event
         while heap and heap[0][0] <= until:
             when, number, call, subject, detail = heappop(heap)
@@ -296,7 +296,7 @@ class World:
                     self._bring_near(detail)
                     continue
                 if subject.timers.get(detail) != number:
-                    continue  # A timer that was cancelled, or set anew.
+                    continue  # A cancelled or replaced timer.
             self.now = when
             self.events += 1
             self.handled_by = None
@@ -317,12 +317,12 @@ class World:
         return False
 
     def step(self) -> bool:
-        """Carry out the next plan; False if there is none."""
+        """Execute the next plan; return False if there is none."""
         self._may_run()
         return self._advance(END_OF_TIME)
 
     def run_for(self, *, span_us: Duration) -> None:
-        """Let `span_us` microseconds pass."""
+        """Run for `span_us` microseconds."""
         self.run_to(self.now + span_us)
 
     def run_to(self, until: Instant) -> None:
@@ -331,17 +331,17 @@ class World:
         self.now = max(self.now, until)
 
     def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:
-        """Run until `condition` holds; SimulationFailure if it does not within `within_us` microseconds."""
+        """Run until `condition` holds; SimulationFailure if it does not hold within `within_us` microseconds."""
         deadline = self.now + within_us
         while not condition():
             self._may_run()
             if not self._advance(deadline):
-                self.now = deadline  # Nothing that is planned could still bring it about in time.
+                self.now = deadline  # No remaining plan can satisfy it in time.
                 told = what if isinstance(what, str) else what()
                 raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
 
     def perform(self, name: str, effects: list[Effect]) -> None:
-        """Carry out what a process wants without an event: how a script acts through its client."""
+        """Execute effects of a process outside an event: this is how scripts act through their client."""
         with self.one_event():
             process = self.processes[name]
             for effect in effects:
@@ -350,7 +350,7 @@ class World:
     # -- events -------------------------------------------------------------------------------
 
     def _handle(self, process: Process, event: Event) -> None:
-        """Give an event to a node that runs, and carry out what it wants."""
+        """Deliver an event to a running node, and execute its effects."""
         assert process.node is not None, process.name
         process.events += 1
         self.handled_by = process
@@ -360,7 +360,7 @@ class World:
             carry_out[type(effect)](process, effect)
 
     def _deliver(self, process: Process, incarnation: int, event: Event) -> None:
-        """Give an event that is neither a frame nor a timer to a node, if it is the one for which it was meant."""
+        """Deliver an event that is neither a frame nor a timer, if the node it was meant for is still running."""
         if process.node is None or process.incarnation != incarnation:
             return
         match event:
@@ -402,7 +402,7 @@ class World:
         far.append((at, number, None, process, key))
 
     def _bring_near(self, step: int) -> None:
-        """Put the far timers of a step of time into the heap, without those that are not set any more."""
+        """Move the far timers of a time step that are still set into the heap."""
         for plan in self._far.pop(step):
             _, number, _, process, key = plan
             if process.timers.get(key) == number:
@@ -472,7 +472,7 @@ class World:
             link.is_read = False
 
     def _resume_reading(self, _: Process, effect: ResumeReading) -> None:
-        """Give the frames that were held to the server, one after the other, as long as it wants them."""
+        """Deliver the held frames to the server one by one while it wants them."""
         if (link := self._served.get(effect.link)) is not None:
             link.is_read = True
             self._plan(self.now, self._take_held, link, None)
@@ -483,16 +483,16 @@ class World:
             self._plan(self.now, self._take_held, link, None)
 
     def _on_frame(self, link: Link, frame: bytes) -> None:
-        """Give a frame to the server, which is told first who opened the link if it does not know that yet.
+        """Deliver a frame to the server; the first frame is preceded by `LinkOpened`.
 
-        A link that is open has both of its ends: a node that ends closes its links.
+        An open link has both ends: a node that ends closes its links.
         """
         server = self.processes[link.server]
         if not link.is_told:
             link.is_told = True
             name, principal = link.listener.name, link.listener.principal
             opened = LinkOpened(link.inbound, name, principal, Endpoint(LOOPBACK, link.port))
-            self._handle(server, opened)  # The request that follows tells enough for the trace.
+            self._handle(server, opened)  # The trace entry of the request that follows is sufficient.
             if not link.open:
                 return
         self.trace.add(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
@@ -533,7 +533,7 @@ class World:
             self._handle(client, ResponseReceived(link.outbound, frame))
 
     def _refuse(self, process: Process, name: OutboundLink) -> None:
-        """Nobody listens there: the sender learns it after a round trip."""
+        """Notify the sender after a round trip that no node listens there."""
         incarnation = process.incarnation
         self.at(self.now + 1000, lambda: self._deliver(process, incarnation, LinkClosed(name)))
 
@@ -546,14 +546,14 @@ class World:
             self._close(served, tell_client=True, tell_server=False)
 
     def reset_links(self, client: str, server: str) -> None:
-        """Close the links from one process to another one at both ends, as TCP does after it has lost data."""
+        """Close all links from one process to another at both ends, as TCP does after data loss."""
         for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
             self._close(link, tell_client=True, tell_server=True)
 
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
         """Close both ends of a link.
 
-        A closed link keeps its place until its client knows of it, so that what the client sends meanwhile is lost.
+        A closed link stays registered until its client is notified, so that data sent meanwhile is lost.
         """
         if not link.open:
             if not tell_client:
@@ -577,14 +577,14 @@ class World:
             self.at(when, lambda: self._deliver(server, served_by, LinkClosed(link.inbound)))
 
     def _on_closed(self, link: Link, client: Process, incarnation: int) -> None:
-        """Let the client know that its link is closed, unless it has closed it itself, or ended."""
+        """Notify the client that its link is closed, unless it has closed the link itself, or ended."""
         if self._links.get(link.key) is link:
             del self._links[link.key]
             self._deliver(client, incarnation, LinkClosed(link.outbound))
 
 
 def _open_link(_: Process, effect: OpenLink) -> None:
-    """Do nothing: nobody listens in on a simulated network, and the first frame opens the link."""
+    """Do nothing: a simulated network needs no encryption, and the first frame opens the link."""
 
 
 def _count_link(process: Process, effect: CountLink) -> None:
