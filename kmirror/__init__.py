@@ -1,6 +1,6 @@
-"""Kafka's Cluster Mirroring, executable and byte-exact: the public names, nothing else.
+"""Kafka's Cluster Mirroring, executable and byte-exact: the public names.
 
-A name is imported when it is first used, so that `import kmirror` stays cheap.
+A name is imported at its first use, so that `import kmirror` stays cheap.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-# Where each public name lives. Type checkers need the name above as well, and tests/repo/test_exports.py
-# lists it once more: what is public is decided, it does not just happen.
+# Module of each public name. Type checkers need the imports above as well, and tests/repo/test_exports.py repeats the
+# list, so that the public interface does not change by accident.
 _HOME = {
     "Simulation": "kmirror.sim.simulation",
     "Cluster": "kmirror.sim.cluster",
@@ -107,7 +107,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'kmirror' has no attribute {name!r}")
     value = getattr(import_module(home), name)
-    globals()[name] = value  # The next use costs a dictionary lookup.
+    globals()[name] = value  # Later uses cost one dictionary lookup.
     return value
 
 

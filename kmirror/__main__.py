@@ -1,4 +1,4 @@
-"""`python -m kmirror` is the command line."""
+"""Command line, run as `python -m kmirror`."""
 
 from __future__ import annotations
 

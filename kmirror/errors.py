@@ -1,28 +1,28 @@
-"""What can go wrong, in one tree.
+"""Exceptions of kmirror, in one tree.
 
-Kinds of wrong are never mixed: a Kafka error code is an answer and is returned as a value; bytes that cannot be what
-they claim raise `ProtocolError`; what the caller gave wrong is a `UsageError`; a broken invariant is an
+The kinds of failure are kept apart: a Kafka error code is a response and is returned as a value; malformed external
+bytes raise `ProtocolError`; invalid input from the caller raises `UsageError`; a broken invariant raises
 `AssertionError`.
 
     KmirrorError
-    +-- ProtocolError                   bytes from outside are not what they claim to be
-    |   +-- CorruptBatch                a record batch or a log file
-    |       +-- TornBatch               it ends beyond the bytes there are
-    |       +-- UnsupportedMagic        a message format that is not that of record batches
-    |       +-- OffsetsOutOfOrder       replicated batches do not ascend
-    |       +-- UnexpectedAppendOffset  replicated batches begin below the log end
-    |       +-- FileFault               a file of a log folder is damaged there: path, position, offset, reason
-    |           +-- CorruptSnapshot     a producer snapshot, in the words of Kafka's dump tool
+    +-- ProtocolError                   bytes from outside are malformed
+    |   +-- CorruptBatch                a record batch or a log file is corrupt
+    |       +-- TornBatch               it ends after the end of the data
+    |       +-- UnsupportedMagic        a message format other than record batches
+    |       +-- OffsetsOutOfOrder       replicated batches are not in ascending order
+    |       +-- UnexpectedAppendOffset  replicated batches start below the log end
+    |       +-- FileFault               a file of a log folder is damaged: path, position, offset, reason
+    |           +-- CorruptSnapshot     a producer snapshot, with the messages of Kafka's dump tool
     |           +-- CorruptSegment      a segment that Spark reads
-    +-- UsageError                      the caller gave what cannot be used; the text says what to do
-    |   +-- LocalProtocolError          a message or a batch that the wire cannot carry
-    |   +-- DecodeError                 dump-log's decoder cannot take a record apart
-    +-- Unreadable                      the operating system refuses a file or a folder
-    +-- KafkaError                      a request was answered with a code where the caller asked for success
-    |   +-- LogAppendError              a leader refuses to append
+    +-- UsageError                      the caller's input is unusable; the text says how to correct it
+    |   +-- LocalProtocolError          a message or a batch that cannot be encoded
+    |   +-- DecodeError                 dump-log's decoder cannot parse a record
+    +-- Unreadable                      the operating system denies access to a file or a folder
+    +-- KafkaError                      a request failed with an error code where the caller asked for success
+    |   +-- LogAppendError              a leader rejects an append
     |   |   +-- RecordsRefused          because of some records of a batch
-    |   +-- OffsetOutOfRange            an offset that the log does not hold was asked for
-    +-- SaslFailure                     a broker's message is not what the SASL mechanism allows
+    |   +-- OffsetOutOfRange            a requested offset is not in the log
+    +-- SaslFailure                     a broker's message violates the SASL mechanism
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish
     +-- SimulationFailure               a simulated run broke an invariant or did not converge
         +-- NotEqual                    source and destination of the demo differ
@@ -41,20 +41,20 @@ _LIKENESS_MIN = 0.75
 
 
 class KmirrorError(Exception):
-    """The root of everything kmirror raises on purpose; what a worker process raises reaches its parent whole."""
+    """Base of all exceptions that kmirror raises on purpose; it can be pickled between worker and parent process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `args` is the text made of what the constructor took, so it cannot be called with that once more.
+        # `args` holds the finished text, which cannot be passed to the constructor again.
         return _again, (type(self), self.args), self.__dict__
 
 
 def _again(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
-    """Return an error with its text, without its constructor; what unpickles it sets the fields."""
+    """Return an error with its text, without calling its constructor; unpickling sets the fields."""
     return kind.__new__(kind, *args)
 
 
 class ProtocolError(KmirrorError):
-    """Bytes from outside are malformed; `position` is the byte offset, `field` the path of the field if known."""
+    """Malformed bytes from outside; `position` is the byte offset, `field` the path of the field if known."""
 
     def __init__(self, message: str, *, position: int | None = None, field: str = "") -> None:
         self.reason = message
@@ -68,16 +68,16 @@ class ProtocolError(KmirrorError):
         super().__init__(f"{message} (at {', '.join(where)})" if where else message)
 
     def within(self, place: str) -> Self:
-        """Put before the text the file or the partition that it is about; returns the error, to raise it again."""
+        """Prefix the text with the file or partition, and return the error so that it can be raised again."""
         self.reason = f"{place}: {self.reason}"
         self.args = (f"{place}: {self}",)
         return self
 
 
 class CorruptBatch(ProtocolError):
-    """A record batch, message set or log file cannot be parsed or fails its checksum.
+    """Record batch, message set or log file that cannot be parsed or fails its checksum.
 
-    `position` is the byte position in the buffer or file, `offset` the Kafka offset if it is known.
+    `position` is the byte position in the buffer or file, `offset` the Kafka offset if known.
     """
 
     def __init__(self, message: str, *, position: int | None = None, offset: int | None = None) -> None:
@@ -87,15 +87,15 @@ class CorruptBatch(ProtocolError):
 
 
 class UsageError(KmirrorError):
-    """An argument, an option, a file or a call at this time makes no sense; the text says what to do."""
+    """Invalid argument, option or file, or a call at the wrong time; the text says how to correct it."""
 
 
 class LocalProtocolError(UsageError):
-    """The caller asked for bytes that the wire cannot carry: a null, a type, a range or a version."""
+    """Value that cannot be encoded: an invalid null, type, range or version."""
 
 
 class KafkaError(KmirrorError):
-    """A request was answered with `code` where the caller asked for success."""
+    """A request failed with `code` where the caller asked for success."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
@@ -118,14 +118,14 @@ class SimulationFailure(KmirrorError):
 
 
 def moment_of_run(seed: int, elapsed_us: int) -> str:
-    """Return which simulated run it is and how far it has come, as every failure of one says it."""
+    """Return seed and elapsed virtual time of a simulated run, as text for its failures."""
     seconds, micros = divmod(elapsed_us, 1_000_000)
     return f"seed {seed}, after {seconds}.{micros:06d} virtual seconds"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean A or B?" with the names of `known` nearest to `name`, or the empty text if none is near."""
-    from difflib import get_close_matches  # Most runs give every name right.
+    """Return "did you mean A or B?" with the names in `known` closest to `name`, or "" if none is close."""
+    from difflib import get_close_matches  # Imported here because most runs have no misspelled name.
 
     by_lower = {word.lower(): word for word in known}
     wanted = name.lower()

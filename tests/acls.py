@@ -1,4 +1,4 @@
-"""ACLs as records, and the configs of a cluster that obeys them."""
+"""ACL records, and the configs of a cluster that enforces ACLs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.spec.configs.security import STANDARD_AUTHORIZER
 from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission, AclResourceType
 
 OBEYED = {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
-"""Who speaks to a cluster in the clear is nobody by name, so that its brokers need what nobody was denied."""
+"""Brokers on plaintext connections are anonymous, so resources without ACLs must be open to everyone."""
 EVERYBODY = "User:*"
 
 
@@ -38,5 +38,5 @@ def acl(
 
 
 def deny(number: int, operation: AclOperation, name: str, *, principal: str = EVERYBODY) -> AccessControlEntryRecord:
-    """Return the record of an ACL that denies."""
+    """Return the record of a DENY ACL."""
     return acl(number, operation, name, AclPermission.DENY, principal=principal)

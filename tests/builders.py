@@ -1,4 +1,4 @@
-"""Batches as every test builds them: what a test names means something, the rest is as here."""
+"""Builders of batches for tests: arguments that a test passes matter to it, the others have defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW_MS = 1_700_000_000_000
 def batch(
     count: int = 1, *, offset: int = 0, epoch: int = 0, size: int = 20, timestamp: int = NOW_MS, **fields: Any
 ) -> bytes:
-    """Return a batch of `count` records that are alike: a key, and a value of `size` bytes."""
+    """Return a batch of `count` equal records: a key, and a value of `size` bytes."""
     return batch_of(*[b"v" * size] * count, key=b"key", offset=offset, epoch=epoch, timestamp=timestamp, **fields)
 
 
@@ -28,13 +28,13 @@ def batch_of(
     timestamp: int = NOW_MS,
     **fields: Any,
 ) -> bytes:
-    """Return a batch of records with these values; `fields` are those of `build_batch`."""
+    """Return a batch of records with these values; `fields` are passed to `build_batch`."""
     records = [RecordData(key, value, (), timestamp) for value in values]
     return build_batch(records, base_offset=offset, partition_leader_epoch=epoch, **fields)
 
 
 def run(count: int, *, start: int = 0, epoch: int = 0, records: int = 1, **fields: Any) -> Iterable[bytes]:
-    """Yield `count` batches of `records` records, one after the other."""
+    """Yield `count` consecutive batches of `records` records each."""
     for number in range(count):
         yield batch(records, offset=start + number * records, epoch=epoch, **fields)
 
@@ -42,7 +42,7 @@ def run(count: int, *, start: int = 0, epoch: int = 0, records: int = 1, **field
 def idempotent(
     sequence: int, count: int = 1, *, pid: int = 1, producer_epoch: int = 0, txn: bool = False, **fields: Any
 ) -> bytes:
-    """Return a batch of a producer, of a transaction if `txn`."""
+    """Return a batch with a producer id, transactional if `txn`."""
     return batch(
         count,
         producer_id=pid,
@@ -76,7 +76,7 @@ def marker(
 
 
 def reset(*, offset: int = 0, epoch: int = 0) -> bytes:
-    """Return a MIRROR_PID_RESET."""
+    """Return a MIRROR_PID_RESET control batch."""
     return mirror_pid_reset(base_offset=offset, leader_epoch=epoch, timestamp_ms=NOW_MS, source_cluster_id="source")
 
 

@@ -1,4 +1,4 @@
-"""A line of `kmirror cat -o json` as the recordings of real consumers have it: keys and values in base64."""
+"""Conversion of a line of `kmirror cat -o json` to the form of recorded consumer output: base64 keys and values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def as_recorded(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what both have; text and base64 of the line become base64 alone."""
+    """Return the fields that both forms have, with text and base64 converted to base64."""
     same = {name: row[name] for name in ("offset", "timestamp", "timestamp_type", "leader_epoch")}
     headers = [[header["key"], coded(header, "value")] for header in row["headers"]]
     return same | {"key": coded(row, "key"), "value": coded(row, "value"), "headers": headers}
 
 
 def coded(row: dict[str, Any], name: str) -> str | None:
-    """Return the member as base64, whichever way it was printed: in exactly one of the two."""
+    """Return the member as base64, from the one of its two forms that was printed."""
     other = f"{name}_base64"
     assert (name in row) != (other in row), row
     if other in row:

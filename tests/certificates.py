@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: an authority, and whom it vouches for; nothing here is worth stealing."""
+"""Certificates for TLS tests: an authority and the identities it issues. The keys are for tests only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-# Not the clock's: a certificate is valid or has run out in every run.
+# Fixed dates: a certificate is valid or expired in every run.
 EVER = (datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2200, 1, 1, tzinfo=datetime.UTC))
 LONG_AGO = (datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC))
 Key = ec.EllipticCurvePrivateKey
@@ -29,7 +29,7 @@ Validity = tuple[datetime.datetime, datetime.datetime]
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate with its key; `issuer` vouches for it."""
+    """Certificate with its key, issued by `issuer`."""
 
     key: Key
     certificate: x509.Certificate
@@ -48,13 +48,13 @@ class Identity:
         )
 
     def write_pem(self, path: Path) -> Path:
-        """Write key and chain into one file, as Kafka's PEM key stores have them."""
+        """Write key and chain into one file, as in Kafka's PEM key stores."""
         path.write_text(self.key_pem() + self.chain_pem)
         return path
 
 
 class Authority:
-    """Issues certificates."""
+    """Certificate authority."""
 
     def __init__(self, name: str = "authority") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -77,7 +77,7 @@ class Authority:
         return pkcs12.serialize_java_truststore([entry], _encryption(password))
 
     def issue(self, name: str, *hosts: str, validity: Validity = EVER) -> Identity:
-        """Return an identity whose certificate names hosts, be they names or addresses."""
+        """Return an identity whose certificate names `hosts`, which are names or addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_named(name), self._name, key, validity)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())

@@ -1,4 +1,4 @@
-"""What every test gets: a Hypothesis profile, and where the repository lies."""
+"""Test setup: the Hypothesis profiles and the path of the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from kmirror.cli.quick_start import collect_rarely
 
-# `check` must give the same verdict twice, so its examples are fixed; `soak` is for long random runs by hand.
+# `check` must be reproducible, so its examples are fixed; `soak` is for long random runs by hand.
 settings.register_profile(
     "check", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure() -> None:
-    gc.disable()  # Collecting thousands of tests makes no garbage, and the collector took half of that time.
+    gc.disable()  # Collecting thousands of tests makes no garbage, but the collector took half of the time.
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,4 @@
-"""A log of committed offsets that a test writes record by record, and what it comes to."""
+"""Log of committed offsets that a test writes record by record, and the state that results from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def committed(
 
 
 class Marker(tuple[int, bool]):
-    """(producer id, does it commit?)"""
+    """(producer id, whether the transaction commits)"""
 
 
 Entry = LoggedRecord | Marker
@@ -37,7 +37,7 @@ def apply(offsets: Offsets, entry: Entry) -> None:
 
 
 def loaded(entries: Iterable[tuple[int, Entry]]) -> Offsets:
-    """Return what a new coordinator makes of a log, given as (offset, entry)."""
+    """Return the state that a new coordinator loads from a log of (offset, entry)."""
     offsets = Offsets()
     for at, entry in entries:
         apply(offsets, entry)
@@ -47,7 +47,7 @@ def loaded(entries: Iterable[tuple[int, Entry]]) -> Offsets:
 
 
 class LogOfOffsets:
-    """What a coordinator has appended, and its state."""
+    """Entries appended by a coordinator, and its state."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -87,12 +87,12 @@ class LogOfOffsets:
 
     @property
     def value(self) -> int | None:
-        """The offset of KEY as of the log end."""
+        """Offset of KEY at the log end."""
         found = self.offsets.newest(KEY)
         return None if found is None else found.offset
 
     @property
     def settled(self) -> int | None:
-        """The offset of KEY below the high watermark."""
+        """Offset of KEY below the high watermark."""
         found = self.offsets.settled(KEY)
         return None if found is None else found.offset

@@ -1,4 +1,4 @@
-"""Links that strangers open to a node that a test holds in its hands."""
+"""Links of clients to a node that a test runs directly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def opened(*name: Hashable) -> LinkOpened:
 
 
 def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
-    """Return the effects of `event`, with those of the disk work that it asks for, which is done at once."""
+    """Return the effects of `event`, with those of the requested disk work, which is executed immediately."""
     effects = []
     waiting = node.handle(now, event)
     while waiting:
@@ -35,7 +35,7 @@ def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
 
 
 def wrapped(frame: bytes, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> EnvelopeRequest:
-    """Return the envelope in which a broker passes on a client's frame."""
+    """Return the envelope in which a broker forwards a client's frame."""
     return EnvelopeRequest(
         request_data=frame, request_principal=principal_bytes(principal), client_host_address=host_bytes(host)
     )

@@ -1,4 +1,4 @@
-"""A producer of librdkafka's that writes all the time, and what is wrong with what it finds later."""
+"""Continuous load from a librdkafka producer, and a check of the records it left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 200, "topic.metadata.refres
 
 
 class Load:
-    """Writes numbered values from a thread of its own, and keeps what was acknowledged where."""
+    """Producer on its own thread that writes numbered values and records where they were acknowledged."""
 
     def __init__(self, servers: str, topic: str, partitions: int) -> None:
         self._topic = topic
@@ -25,7 +25,7 @@ class Load:
         self.failed: list[str] = []
         self.sent = 0
         self.flowing = threading.Event()
-        """Cleared, nothing new is written."""
+        """While it is cleared, no new values are written."""
         self.flowing.set()
         self._news = threading.Condition()
         self._ending = threading.Event()
@@ -54,14 +54,14 @@ class Load:
             self._news.notify_all()
 
     def wait_for_more(self) -> None:
-        """Wait until so many more were acknowledged, or one has failed."""
+        """Wait until `ACKED_IN_A_PHASE` more values are acknowledged, or one has failed."""
         with self._news:
             wanted = len(self.acked) + ACKED_IN_A_PHASE
             came = self._news.wait_for(lambda: bool(self.failed) or len(self.acked) >= wanted, WITHIN_S)
         assert came, f"{len(self.acked)} of {self.sent} acknowledged, and no more in {WITHIN_S} s"
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Wait until `condition` holds, which is asked whenever more was acknowledged."""
+        """Wait until `condition` holds; it is checked after each phase of acknowledgements."""
         while not condition():
             self.wait_for_more()
 
@@ -71,7 +71,7 @@ class Load:
 
 
 def faults_of(acked: dict[bytes, tuple[int, int]], logs: list[dict[int, bytes]]) -> list[str]:
-    """Say what was acknowledged and is not where it was told to be, and what is there that was not, or twice."""
+    """Describe acknowledged values that are not at their offset, unacknowledged values, and duplicates."""
     lost = [value for value, (partition, offset) in acked.items() if logs[partition].get(offset) != value]
     counts = Counter(value for log in logs for value in log.values())
     found = [f"{len(lost)} of {len(acked)} acknowledged values are not where they were: {lost[:5]}"] if lost else []

@@ -1,14 +1,14 @@
-"""Where are the logs that real brokers wrote, and what is known about them?
+"""Logs written by real brokers, and the expected results for them.
 
-`tests/data/brokers.tar.xz` holds four runs of real clusters, whole: log directories, what Kafka's dump tool prints
-of each file (`expected/`), what a consumer got (`records/`), and which offsets the brokers told (`offsets.json`).
+`tests/data/brokers.tar.xz` contains four complete runs of real clusters: log directories, the output of Kafka's dump
+tool for each file (`expected/`), the records of a consumer (`records/`), and the brokers' offsets (`offsets.json`).
 
     kraft-4.3    Kafka 4.3.1, one node: codecs, timestamps, transactions, idempotence, compaction, retention, groups
     epochs-4.3   Kafka 4.3.1, three brokers: leaders killed in turn, an unclean election after which a replica truncated
     legacy-2.1   Kafka 2.1.1: message formats v0, v1 and v2, also several in one partition
-    crash-4.3    Kafka 4.3.1: killed, tails of files damaged (`before/`), then the broker's own recovery (`data/`)
+    crash-4.3    Kafka 4.3.1: killed, file tails damaged (`before/`), then the broker's own recovery (`data/`)
 
-Smaller samples lie beside it in `tests/data`, so that a test that fails can be looked at without unpacking anything.
+Smaller samples are in `tests/data`, so that a failing test can be examined without unpacking the archive.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNS = ("kraft-4.3", "epochs-4.3", "legacy-2.1", "crash-4.3")
 
 @cache
 def recorded_runs() -> Path:
-    """Return a folder with one folder for each of RUNS; it is unpacked once in a process, and removed at its end."""
+    """Return a folder with a subfolder for each of RUNS; it is unpacked once per process, and removed at exit."""
     folder = Path(tempfile.mkdtemp(prefix="kmirror-brokers-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with tarfile.open(ARCHIVE) as archive:

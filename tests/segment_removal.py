@@ -1,8 +1,8 @@
-"""What do `verify` and loading say of a log folder that lost a segment?
+"""Results of `verify` and of loading for a log folder that lost a segment.
 
-Each segment of each partition is taken away in turn, from a copy: once alone and, if there is a byte in it, once with
-all files that bear its base offset. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
-named, "silent" that the folder passes as if nothing had happened.
+Each segment of each partition is removed in turn from a copy: once alone and, if it is not empty, once with all files
+that have its base offset. `table` counts the verdicts: "found" is a fault, "gap" is a report of the missing offsets,
+and "silent" means that the loss was not noticed.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ VERDICTS = ("found", "gap", "silent")
 
 
 class Removal(NamedTuple):
-    """A segment that was taken away: "first", "middle" or "last" of its partition; the verdicts of both walks."""
+    """Removed segment: its place ("first", "middle" or "last" in its partition), and both verdicts."""
 
     partition: str
     base_offset: int
     place: str
     with_files: bool
     verified: str
-    loaded: str | None  # None where the topic is the cluster's own, which loading leaves out.
+    loaded: str | None  # None for internal topics, which loading skips.
 
 
 def remove_each(top: Path, work: Path) -> Iterator[Removal]:
-    """Yield what is said of each removal from the partitions of `top`; copies are made in `work`."""
+    """Yield the verdicts for each removal from the partitions of `top`; copies are made in `work`."""
     for original in partition_paths(top):
         bases = sorted(int(path.stem) for path in original.glob("*.log"))
         for base in bases if len(bases) > 1 else ():
             for with_files in (False, True):
                 if with_files and not (original / f"{base:020d}.log").stat().st_size:
-                    continue  # The cleaner left nothing in it that could be missed.
+                    continue  # The cleaner left an empty segment: nothing is missing.
                 folder = _copy(original, work)
                 before = judge(folder)
                 for path in folder.glob(f"{base:020d}.*" if with_files else f"{base:020d}.log"):
@@ -63,7 +63,7 @@ def _copy(original: Path, work: Path) -> Path:
 
 
 def judge(folder: Path) -> tuple[set[str], set[Gap]]:
-    """Return the faults and the gaps that `verify` finds in a partition's folder, or in a log folder."""
+    """Return the faults and gaps that `verify` finds in a partition folder or a log folder."""
     faults: list[FileFault] = []
     tally = Tally(faults.append)
     verify(open_job(folder, tally), tally)
@@ -85,7 +85,11 @@ def _load(folder: Path, gaps_before: set[Gap]) -> str | None:
 
 
 def is_told(one: Removal) -> bool:
-    """Return whether no more is said of this removal than can be: what the cleaner may have done is a gap."""
+    """Return whether the removal was reported as well as possible.
+
+    That is as a fault, or as a gap where the cleaner could have caused it. Retention may have removed the first
+    segment.
+    """
     if one.loaded not in (one.verified, None):
         return False
     if one.place == "first":
@@ -95,7 +99,7 @@ def is_told(one: Removal) -> bool:
 
 
 def table(removals: Iterable[Removal]) -> str:
-    """Return the verdicts of `verify` in numbers as a Markdown table, a row for each kind of removal."""
+    """Return the counts of the `verify` verdicts as a Markdown table, with a row for each kind of removal."""
     counts = Counter((one.place, one.with_files, one.verified) for one in removals)
     lines = [f"| segment | taken | {' | '.join(VERDICTS)} |", "|---|---|---|---|---|"]
     for place in ("first", "middle", "last"):

@@ -1,4 +1,4 @@
-"""Does `kmirror verify` find nothing wrong in a folder?"""
+"""Assertion that `kmirror verify` finds no fault in a folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kmirror.cli.verify import command
 
 
 def assert_sound(folder: str | Path, *options: str) -> None:
-    """Fail with what `verify` prints, unless it looked at the folder and found no fault.
+    """Fail with the output of `verify`, unless it checked the folder and found no fault.
 
-    Outside of standalone mode: in it click drops what a command returns, and the exit code is 0 whatever was found.
+    Standalone mode is off: with it, click drops the return value of a command, and the exit code is always 0.
     """
     ended = CliRunner().invoke(command, [str(folder), *options], standalone_mode=False)
     assert ended.exception is None, ended.exception

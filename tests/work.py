@@ -1,4 +1,4 @@
-"""How much work is it? Counted in calls, which are the same on every machine; seconds are not."""
+"""Cost of code measured in function calls, which are the same on every machine, unlike seconds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from types import FrameType
 
 
 def calls(work: Callable[[], object], *, in_python: bool = False, under: str = "") -> int:
-    """Return how many functions `work` calls; `in_python` leaves built-in ones out, `under` files of other folders.
+    """Return the number of calls in `work`.
 
-    No garbage is collected meanwhile: Hypothesis has functions called with that.
+    `in_python` excludes built-in functions; `under` limits the others to files whose path starts with it. Garbage
+    collection is off meanwhile: Hypothesis registers callbacks for it.
     """
     count = 0
 

@@ -309,7 +309,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         return self._do(lambda client: client.read(tp, isolation), f"reading {tp}")
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic and wait until every broker knows a leader of each partition; KafkaError if rejected.
+        """Create a topic and wait until every broker knows it and each partition has a leader; KafkaError if rejected.
 
         With -1 `partitions`, the partition count is `num.partitions`.
         """

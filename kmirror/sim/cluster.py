@@ -310,8 +310,8 @@ class Cluster(ClusterInside):
         Without arguments the clock is right again. A clock never goes back while its node runs: such a change takes
         effect at the next start. A node has one clock, for record timestamps and for measuring time. The controller
         measures broker sessions with it, so a jump of more than `broker.session.timeout.ms` ends all sessions and
-        fences every broker at once, until its next heartbeat. Kafka uses a monotonic clock for sessions, which does not
-        jump with the system clock.
+        fences every broker at once, each until its next heartbeat. Kafka uses a monotonic clock for sessions, which
+        does not jump with the system clock.
         """
         world = self.simulation.world
         arguments.whole_number("ppm", ppm, -CLOCK_PPM_MAX, CLOCK_PPM_MAX)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Mirror(BlockingMirror):
-    """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
+    """Mirror `name` of topics from `source` to `destination`; methods send requests to the destination's brokers."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
         """Raise UsageError if both clusters are the same, or from different simulations: no line connects those."""

@@ -112,7 +112,7 @@ class Process:
 
 
 class World:
-    """Virtual time and everything in it."""
+    """Virtual time, processes, network and trace of one run."""
 
     def __init__(self, seed: int, network: NetworkOptions | None = None, disk: DiskOptions | None = None) -> None:
         self.seed = seed
@@ -129,8 +129,7 @@ class World:
         self.on_frame: list[Callable[[Passing, Link, bytes], None]] = []
         """Callbacks for every frame, before its receiver handles it, and when a response is sent."""
         self.on_disk_work: list[Callable[[Process, DiskWork, bool], None]] = []
-        """Callbacks (process, work, is done) for disk work: when scheduled, and when done before its node handles it.
-        """
+        """Callbacks (process, work, is done) for disk work: when scheduled, and when done, before the node's event."""
         self.on_late_timer: list[Callable[[Process, TimerKey, Duration], None]] = []
         """Callbacks for timers set in the past, called with (process, key, how late)."""
         self.watchers = Watchers()
