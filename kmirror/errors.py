@@ -17,7 +17,7 @@ bytes raise `ProtocolError`; invalid input from the caller raises `UsageError`; 
     +-- UsageError                      the caller's input is unusable; the text says how to correct it
     |   +-- LocalProtocolError          a message or a batch that cannot be encoded
     |   +-- DecodeError                 dump-log's decoder cannot parse a record
-    +-- Unreadable                      the operating system denies access to a file or a folder
+    +-- Unreadable                      the operating system cannot read a file or folder
     +-- KafkaError                      a request failed with an error code where the caller asked for success
     |   +-- LogAppendError              a leader rejects an append
     |   |   +-- RecordsRefused          because of some records of a batch

@@ -95,7 +95,7 @@ class Timers:
             del process.timers[key]
             fired += 1
             self._fire(process, key)
-        # A callback may have set a timer that is later than the earliest one in the heap, and with it the time to wake.
+        # A callback may have set a later timer and with it the wake-up time: wake up for the earliest timer.
         self.again()
         self._turn_over()
 

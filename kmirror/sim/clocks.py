@@ -1,8 +1,7 @@
 """Clock errors of simulated nodes: offset and drift against the world's time.
 
 As in the asyncio runner, a node has one clock, for the timestamps of records and for measuring time. The clock never
-goes back while the node runs. A clock that is set ahead jumps; timers set before then fire when they would have fired
-without the jump.
+goes back while the node runs. After a jump ahead, timers set before it still fire at their original instants.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class DiskWorkers:
         self._faults: list[tuple[str, Callable[[DiskWork], bool], OSError]] = []
 
     def done_at(self, now: Instant, process: str, incarnation: int, work: DiskWork) -> Instant:
-        """Return when work that is ordered now will be done."""
+        """Return the completion time of work that is ordered now."""
         worker = (process, incarnation, work.log_dir)
         options = self._options
         span = self._rng.between(options.job_min_us, options.job_max_us) if options.job_max_us else 0

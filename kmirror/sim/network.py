@@ -300,7 +300,7 @@ class Network:
         _set(self._slow, frozenset((one, other)), extra_us)
 
     def lose(self, one: str, other: str, loss_ppm: int) -> None:
-        """Lose packets between two sites or nodes, which are then sent again; 0 ends the loss."""
+        """Lose `loss_ppm` packets of a million between two sites or nodes; they are sent again. 0 ends the loss."""
         _set(self._lossy, frozenset((one, other)), loss_ppm)
 
     def is_down(self, sender: str, receiver: str) -> bool:
