@@ -1,1 +1,1 @@
-"""A broker: its parts, what it replays of the metadata log, and the APIs that it answers."""
+"""A broker: its parts, its replay of the metadata log, and its request handlers."""

@@ -1,7 +1,7 @@
-"""Topics come into being when a client asks Metadata for them (`auto.create.topics.enable`).
+"""Automatic topic creation on Metadata requests (`auto.create.topics.enable`).
 
-The broker answers at once that there is no such topic, and the client asks again. Whether it may be created, the
-controller decides by the client's own rights, for the order goes to it in the client's name.
+The broker returns an error for the unknown topic at once, and the client retries. The CreateTopics request is forwarded
+in the client's name, so the controller authorizes it with the client's own rights.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kmirror.spec.wire_values import USE_DEFAULT
 
 
 class AutoCreation:
-    """Orders topics of the controller, one request at a time for each topic."""
+    """Sends CreateTopics to the controller, with at most one request in flight per topic."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self._ordered: dict[str, None] = {}
-        """Topics of which the answer is awaited."""
+        """Topics whose CreateTopics response is pending."""
 
     def order(self, now: Instant, names: Sequence[str], client: LinkOpened) -> None:
-        """Order the topics of these names, which have to be legal, for `client`; none that is ordered already."""
+        """Create the topics of these names, which must be legal, for `client`; skip those already requested."""
         wanted = [name for name in names if name not in self._ordered]
         if not wanted:
             return
@@ -49,7 +49,7 @@ class AutoCreation:
 
 
 def _creatable(name: str, configs: Configs) -> CreatableTopic:
-    """Return the row of a topic: the size that this broker's configs set, else the controller's default."""
+    """Return the CreateTopics row of a topic: with this broker's sizes if set, else the controller's defaults."""
     if name in internal_topics.ROWS:
         return internal_topics.creatable(name, configs)
 

@@ -1,7 +1,7 @@
 """A broker: owns logs and coordinators, takes events and returns effects.
 
-`handle` is the only entrance. One event is worked on until nothing more follows from it inside the
-broker; then the effects leave, in the order in which they arose.
+`handle` is the only entry point. It processes an event and everything that follows from it inside the broker, then
+returns the effects in the order in which they arose.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from kmirror.spec.wire_values import ResourceType
 
 
 class Broker:
-    """One broker process; a restart makes a new object over the same disks, its log directories."""
+    """One broker process; a restart creates a new object over the same disks (its log directories)."""
 
     def __init__(self, options: BrokerOptions, disks: Disks, rng: Rng) -> None:
         self.context = BrokerContext(options, disks, rng)
         self.parts = build_parts(self.context, self.publish)
         self._is_ending = False
-        """From now on only the disk is listened to."""
+        """True once the broker shuts down: from then on only disk events are handled."""
         self._is_closing = False
         self.parts.server.serve(routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
-        """Plug a component in; only before the first event."""
+        """Plug in a component; allowed only before the first event."""
         self.parts.components.add(component)
         self.parts.server.serve(component.routes())
 
-    # -- the entrance -------------------------------------------------------------------------
+    # -- the entry point ----------------------------------------------------------------------
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
@@ -69,12 +69,12 @@ class Broker:
         return context.outbox.drain()
 
     def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
-        """Return what the broker and its components tell of themselves in numbers (`spec.metrics`)."""
+        """Return the metrics of the broker and its components (`spec.metrics`)."""
         of_components = (sample for component in self.parts.components for sample in component.metrics(now, told))
         return [*of_broker(self.parts, now, told), *of_components]
 
     def _follow_up(self, now: Instant) -> bool:
-        """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
+        """Wake waiters of changed partitions, run ready requests or deferred work; return whether any was done."""
         parts = self.parts
         if self.context.just_failed:
             self._take_offline(now)
@@ -93,7 +93,7 @@ class Broker:
         return self.context.do_at_end(now)
 
     def _take_offline(self, now: Instant) -> None:
-        """Let go of what lay in log directories that failed, as of partitions that are led elsewhere; tell of it."""
+        """Take partitions in failed log directories offline, publish that change, and report the directories."""
         failed, self.context.just_failed = self.context.just_failed, {}
         gone = self.parts.replicas.take_offline(failed)
         self.parts.logs.take_offline(failed)
@@ -101,7 +101,7 @@ class Broker:
         self.parts.lifecycle.tell_of_failed_directories(now)
 
     def _end(self) -> None:
-        """Have the logs closed once the disks are idle, so that the next start need not recover them; then end."""
+        """Close the logs once the disks are idle, so that the next start need not recover them; then stop."""
         if not self._is_ending:
             self._is_ending = True
             self.parts.logs.stop()
@@ -110,13 +110,13 @@ class Broker:
             partitions = self.parts.replicas.partitions.values()
             for disk in self.context.log_dirs.online:
                 logs = [partition.log for partition in partitions if partition.log_dir == disk.log_dir]
-                # Logs whose recovery has not ended are as torn as they were.
+                # Logs that are not fully recovered must not be marked as cleanly closed.
                 is_clean = self.parts.lifecycle.recovered or disk.log_dir in self.context.ended_cleanly
                 epoch = self.parts.lifecycle.epoch if is_clean else None
                 self.context.disk_jobs.order(disk.log_dir, CloseLogs(disk, logs, epoch), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
-        if done.error is not None:  # The broker ends all the same; its next start recovers the logs.
+        if done.error is not None:  # The broker still stops; its next start recovers the logs.
             self.context.outbox.note(f"the logs could not be closed: {done.error}")
         if self.context.disk_jobs.idle:
             self.context.outbox.add(Stopped())
@@ -125,7 +125,7 @@ class Broker:
         context, parts = self.context, self.parts
         if self._is_ending and not isinstance(event, DiskDone):
             return
-        # By far the most events, and a class pattern costs as much as the first steps of handling one.
+        # The most frequent event, handled first: a class pattern costs as much as the first steps of a handler.
         if type(event) is RequestReceived:
             parts.server.on_frame(now, event.link, event.frame)
             return
@@ -178,7 +178,7 @@ class Broker:
     # -- metadata -----------------------------------------------------------------------------
 
     def publish(self, now: Instant, delta: Delta) -> None:
-        """Follow a change of the image: configs and leaderships first, then fetchers and components."""
+        """Apply an image change: configs and leaderships first, then fetchers and components."""
         context, parts = self.context, self.parts
         parts.metadata_answers.apply(delta)
         altered = delta.alters_node(context.node_id)
@@ -196,7 +196,7 @@ class Broker:
         parts.components.on_metadata(now, delta, changed)
 
     def _with_defaults(self, delta: Delta) -> Delta:
-        """Return `delta` with every topic as changed: the broker's own configs are the defaults of each log."""
+        """Return `delta` with every topic marked as changed: the broker's own configs are each log's defaults."""
         logs = self.parts.replicas.partitions
         topics: dict[tuple[int, str], None] = {(ResourceType.TOPIC, tp.topic): None for tp in logs}
         return replace(delta, configs={**delta.configs, **topics})

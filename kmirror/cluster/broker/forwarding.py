@@ -1,4 +1,4 @@
-"""Requests that only the controller may decide: brokers pass them on in an Envelope (KIP-590)."""
+"""Forwarding to the controller in an Envelope request (KIP-590), for requests that only the controller decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
-    """Return what has the controller decide a request as if `client` had sent it."""
+    """Return an Envelope that makes the controller decide a request as if `client` had sent it."""
     return EnvelopeRequest(
         request_data=frame,
         request_principal=principal_bytes(client.principal),
@@ -27,11 +27,11 @@ def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
 
 
 def forward(context: BrokerContext, now: Instant, inbound: Inbound[Message]) -> None:
-    """Hand the request to the controller and its answer back to the client, byte for byte.
+    """Forward the request to the controller and its response back to the client, byte for byte.
 
-    A controller that cannot be reached, or does not know the request's version, costs the client its connection, so
-    that it tries again. If the controller refuses the envelope itself, the client cannot know why: that is an
-    UNKNOWN_SERVER_ERROR, as in Kafka's ForwardingManager.
+    If the controller cannot be reached or does not support the request's version, the client's connection is closed, so
+    that it retries. If the controller rejects the envelope itself, the client gets UNKNOWN_SERVER_ERROR, because it
+    cannot know the cause (Kafka's ForwardingManager).
     """
     _ask(context, now, inbound, bytes(inbound.frame), inbound.reply_raw)
 
@@ -43,7 +43,7 @@ def forward_in_place(
     request: Message,
     on_answer: Callable[[Message], None],
 ) -> None:
-    """Hand `request` to the controller in place of the client's own, and its answer to `on_answer`."""
+    """Forward `request` to the controller instead of the client's own, and pass the response to `on_answer`."""
     head, key = inbound.head, key_of(type(request))
     frame = encode_request(request, inbound.version, correlation_id=head.correlation_id, client_id=None)
 

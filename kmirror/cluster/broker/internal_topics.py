@@ -1,4 +1,4 @@
-"""Internal topics are created when they are first needed."""
+"""Internal topics, created when they are first needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOP
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:
-    """An internal topic, and the broker configs that give its size."""
+    """An internal topic, and the broker configs that determine its size."""
 
     name: str
     partitions_key: str
     replication_key: str
     configs: tuple[tuple[str, str], ...]
     configs_from: tuple[tuple[str, str], ...] = ()
-    """Topic configs whose values are those of broker configs: (the topic's key, the broker's)."""
+    """Topic configs taken from broker configs: (topic config key, broker config key)."""
 
 
 ROWS: dict[str, InternalTopic] = {
@@ -69,14 +69,14 @@ def creatable(name: str, configs: Configs) -> CreatableTopic:
 
 
 class InternalTopics:
-    """Asks the controller for internal topics, one request at a time for each."""
+    """Creates internal topics through the controller, with at most one request in flight per topic."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self._asked: dict[str, None] = {}
 
     def ensure(self, now: Instant, name: str) -> None:
-        """Ask the controller to create `name`, unless that is under way; the caller looks for it in the image later."""
+        """Ask the controller to create `name` unless a request is in flight; the caller checks the image later."""
         if name in self._asked:
             return
         self._asked[name] = None

@@ -1,8 +1,8 @@
-"""What does Metadata say, as bytes, for as long as the image says the same?
+"""Cached Metadata responses, encoded, valid until the image changes.
 
-Clients ask the same question over and over, and of thousands of topics an image changes one. So two things are kept
-until the image changes: for each topic its part of the answer, and whole answers for all who have the same rights. A
-broker that dies or comes back may change every topic's part, since it says which leaders and replicas are alive.
+Clients repeat the same request, and a change of the image affects one topic of thousands. Two things are cached until
+the image changes: the encoded part of each topic, and whole responses, shared by all clients with the same rights. A
+broker that dies or returns may change every topic's part, because a part says which leaders and replicas are alive.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from kmirror.protocol.gen.metadata_response import MetadataResponseTopic
 from kmirror.protocol.wire import Put
 
 BYTES_MAX = 16 << 20
-"""Bound of the parts, and of the answers with their questions: 100,000 partitions with three replicas take a third."""
+"""Limit in bytes for the parts, and for the responses with their keys; 100,000 partitions x 3 replicas use a third."""
 
 Wanted = tuple[int, str]
-"""(version of the answer, listener at which the client asks)"""
+"""(version of the response, listener of the client)"""
 Question = tuple[int, str, RightsVersion, bytes]
-"""(version, listener, rights of the client, body of the request)"""
+"""(version, listener, rights of the client, body of the request): the cache key of a response."""
 
 
 class EncodedTopic(MetadataResponseTopic):
-    """A topic's part of an answer that was encoded before, for the same version; it has no other fields."""
+    """A topic's part of a response, already encoded for the same version; it has no other fields."""
 
     __slots__ = ("data",)
 
     def __init__(self, data: bytes) -> None:
-        self._tagged = 1  # Has the writer of an answer call `_write` here.
+        self._tagged = 1  # Makes the response writer call `_write` of this class.
         self.data = data
 
     def _write(self, put: Put, version: int) -> None:
@@ -35,17 +35,17 @@ class EncodedTopic(MetadataResponseTopic):
 
 
 class MetadataAnswers:
-    """What is kept of answers; `apply` is to be called with every change of the image, before anybody asks again."""
+    """Cache of Metadata responses; call `apply` with every change of the image, before the next request."""
 
     def __init__(self) -> None:
         self._parts: dict[str, dict[Wanted, EncodedTopic]] = {}
-        """Topic to its parts, by version and listener."""
+        """Parts by topic, then by version and listener."""
         self._parts_bytes = 0
         self._answers: dict[Question, bytes] = {}
         self._answers_bytes = 0
 
     def apply(self, delta: Delta) -> None:
-        """Forget what may be otherwise now."""
+        """Drop the entries that `delta` may have changed."""
         changed = {
             **delta.topics_created,
             **dict.fromkeys(delta.topics_deleted),
@@ -62,11 +62,11 @@ class MetadataAnswers:
                 self._parts_bytes -= len(part.data)
 
     def part(self, topic: TopicImage, wanted: Wanted) -> EncodedTopic | None:
-        """Return what is kept of a topic's part."""
+        """Return the cached part of a topic, or None."""
         return self._parts.get(topic.name, {}).get(wanted)
 
     def keep_part(self, topic: TopicImage, wanted: Wanted, described: MetadataResponseTopic) -> EncodedTopic:
-        """Encode a topic's part, and keep it."""
+        """Encode a topic's part and cache it."""
         chunks: list[bytes | memoryview] = []
         described._write(chunks.append, wanted[0])
         part = EncodedTopic(b"".join(chunks))
@@ -78,11 +78,11 @@ class MetadataAnswers:
         return part
 
     def answer(self, question: Question) -> bytes | None:
-        """Return the body of the answer to a question, if it is kept."""
+        """Return the cached response body for `question`, or None."""
         return self._answers.get(question)
 
     def keep_answer(self, question: Question, answer: bytes) -> None:
-        """Keep the answer to a question that is not kept, and forget the oldest ones where there are too many."""
+        """Cache a response that is not cached yet; evict the oldest ones above `BYTES_MAX`."""
         self._answers[question] = answer
         self._answers_bytes += _size(question, answer)
         while self._answers_bytes > BYTES_MAX:

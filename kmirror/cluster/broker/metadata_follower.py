@@ -1,8 +1,8 @@
-"""How a broker gets the cluster's metadata: it fetches the controller's log and replays it.
+"""Replay of the metadata log: the broker fetches the controller's log and applies its records to its image.
 
-The image is published once for each answer, after all of its records, but not before the broker has replayed its own
-registration and opened its logs: until then the metadata log may name it a leader in the epoch in which it died, and it
-does not know what it acknowledged in that epoch. It handles no requests until then either.
+The image is published once per fetch response, after all of its records, but not before the broker has replayed its own
+registration and recovered its logs. Until then the metadata log may name it as a leader in the epoch in which it died,
+and it does not know which records it acknowledged in that epoch. Requests are not handled until then either.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ RETRY_MS = 100
 WAIT_MAX_MS = 500
 BYTES_MAX = 8 * 1024 * 1024
 QUIET_MAX_BYTES = 128
-"""An answer without records is not longer, whatever its version."""
+"""Maximum size in bytes of a fetch response without records, in any version."""
 
 Publish = Callable[[Instant, Delta], None]
-"""(now, what changed in the image)"""
+"""(now, the change of the image)"""
 
 
 class MetadataFollower:
@@ -58,13 +58,13 @@ class MetadataFollower:
         self._transactions = MetadataTransactions()
         self._epoch = -1
         self._poll: tuple[RepeatedFetch, Sent] | None = None
-        """The fetch from the end of the replayed log, and how it was sent."""
+        """The repeated fetch from the end of the replayed log, and its sent request."""
         self._without_news = AnswersWithoutNews(QUIET_MAX_BYTES)
         self._asked_at: Instant = 0
-        """When the newest fetch was sent."""
+        """Time when the newest fetch was sent."""
 
     def fetch(self, now: Instant) -> None:
-        """Fetch from the end of the replayed log; the answer fetches again."""
+        """Fetch from the end of the replayed log; each response triggers the next fetch."""
         self._asked_at = now
         poll = self._poll
         if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
@@ -101,7 +101,7 @@ class MetadataFollower:
         )
 
     def _is_quiet(self, now: Instant, frame: Chunk) -> bool:
-        """Return whether an answer is the one before it, which brought nothing; then the next fetch is on its way."""
+        """Return whether `frame` repeats a response without news; if so, send the next fetch."""
         if not self._without_news.has(frame):
             return False
         self._lifecycle.on_replayed_all(self._asked_at)
@@ -113,7 +113,7 @@ class MetadataFollower:
         if isinstance(reply, FetchResponse) and reply.error_code == ErrorCode.NONE and reply.responses:
             data = reply.responses[0].partitions[0]
         if data is None or data.error_code or data.diverging_epoch.epoch != -1:
-            # A controller never loses committed records here, so there is nothing to cut: try again.
+            # A controller never loses committed records here, so there is nothing to truncate: retry.
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         if data.snapshot_id.epoch != -1:
@@ -143,7 +143,7 @@ class MetadataFollower:
             self._lifecycle.on_replayed_all(asked_at)
 
     def _replay(self, records: Chunk) -> None:
-        """Apply what was fetched of the log; raises `ProtocolError` where it cannot be read, as a later Kafka's."""
+        """Apply fetched log records; raise `ProtocolError` for records that cannot be read, such as a later Kafka's."""
         image = self._context.image
         for batch in iter_batches(records):
             self._epoch = batch.partition_leader_epoch
@@ -154,19 +154,19 @@ class MetadataFollower:
             image.offset = batch.last_offset
 
     def _apply(self, offset: int, record: Message) -> None:
-        """Apply a record; pass over one that does not fit those before it, as a broker of Kafka does."""
+        """Apply a record; log and skip one that does not fit those before it, as Kafka's broker does."""
         try:
             self._context.image.apply(record, self._delta)
         except CorruptBatch as error:
             self._context.outbox.note(f"error loading metadata log record from offset {offset}: {error}")
 
     def _give_up(self, why: str) -> None:
-        """End the broker: without the metadata log it would go on with what is no longer true."""
+        """Stop the broker: without the metadata log it would continue with outdated metadata."""
         self._context.outbox.note(why, GaveUp(why))
         self._lifecycle.may_stop = True
 
     def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
-        """Begin with what the snapshot says, and go on with the log behind it."""
+        """Replace the image by the snapshot, and continue with the log after it."""
         if data is None:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
@@ -180,7 +180,7 @@ class MetadataFollower:
             return
         read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
         self._delta.add(self._context.image.replace_by(read))
-        self._transactions = MetadataTransactions()  # What was open here has ended below the snapshot's end.
+        self._transactions = MetadataTransactions()  # A transaction open here has ended below the snapshot's end.
         self._poll = None
         self._without_news.forget()
         self._go_on(now)

@@ -1,4 +1,4 @@
-"""What does a broker tell of itself in numbers? Replicas, log directories, followers' fetches, requests."""
+"""Metrics of a broker: replicas, log directories, replica fetchers, requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLLOWER_REQUESTS = row("FetcherStats", "RequestsPerSec", *_FOLLOWER)
 
 
 def of_broker(parts: BrokerParts, now: Instant, told: ToldByRunner) -> Iterator[Sample]:
-    """Yield what a broker tells without its components."""
+    """Yield the metrics of a broker without its components."""
     held = parts.replicas.partitions.values()
     led = [partition for partition in held if partition.is_leader]
     lacking = sum(1 for partition in led if len(partition.image.isr) < len(partition.image.replicas))
@@ -34,7 +34,7 @@ def of_broker(parts: BrokerParts, now: Instant, told: ToldByRunner) -> Iterator[
 
 
 def of_follower(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:
-    """Yield what is told of the fetches from one leader."""
+    """Yield the metrics of the fetches from one leader."""
     at = fetcher.endpoint
     tags = (f"ReplicaFetcherThread-0-{fetcher.key[0]}", at.host, str(at.port))
     yield meter(FOLLOWER_BYTES, fetcher.record_bytes, now, *tags)

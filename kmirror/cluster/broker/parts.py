@@ -1,6 +1,6 @@
-"""The parts of one broker, for its request handlers and its components.
+"""The parts of one broker, for its request handlers and components.
 
-A part itself does not take this: it names the other parts that it calls.
+A part never takes this object: it names the parts that it calls.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class BrokerParts:
     fetchers: ReplicaFetchers
     logs: LogManager
     sessions: FetchSessions
-    """The sessions of followers and consumers that fetch from this broker."""
+    """Fetch sessions of followers and consumers of this broker."""
     internal_topics: InternalTopics
     auto_creation: AutoCreation
     pauses: Pauses
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
-    """Return the parts of a new broker; `publish` is called with every change of its image."""
+    """Return the parts of a new broker; `publish` is called with every change of the image."""
     server = Server(
         context.api_versions,
         context.disabled_versions,

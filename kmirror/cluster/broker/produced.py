@@ -1,8 +1,8 @@
-"""What do the records of a Produce say of themselves, before anything is asked about the partition that they are for?
+"""Checks of the records in a Produce request that do not depend on the partition.
 
-Kafka looks at the first batch of each partition to see whether anything is in a transaction, and then, of partitions
-that there are, whether there is one batch of format 2 (`RequestUtils`, `ProduceRequest.validateRecords`). What is wrong
-with a batch beyond that, the append finds.
+Kafka checks the first batch of each partition for a transaction, and then, for existing partitions, that there is
+exactly one batch of format 2 (`RequestUtils`, `ProduceRequest.validateRecords`). Other faults of a batch are found by
+the append.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kmirror.records.codecs import Compression
 from kmirror.spec.error_codes import ErrorCode
 
 ZSTD_FROM = 7
-"""First version of Produce in which a batch may be compressed with zstd (KIP-110)."""
+"""First Produce version that allows zstd compression (KIP-110)."""
 _START = layout.header_struct("batch_length", "magic", "attributes")
 _FLAGS_AT = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
 
 
 def is_transactional(records: Chunk) -> bool:
-    """Return whether the first batch is transactional; False if no whole batch of format 2 is there.
+    """Return whether the first batch is transactional; False unless there is a whole batch of format 2.
 
-    Raises `CorruptBatch` for a size or a format that there is not.
+    Raises `CorruptBatch` for an invalid size or an unknown format.
     """
     size = len(records)
-    if size >= _START.size:  # As `next_size` has it, in one read: each batch of each request is asked.
+    if size >= _START.size:  # Same checks as `next_size`, in one read: this runs for each batch of each request.
         length, magic, attributes = _START.unpack_from(records)
         if length >= layout.LEGACY_LENGTH_MIN and 0 <= magic <= layout.MAGIC_V2:
             is_whole = magic == layout.MAGIC_V2 and length <= size - layout.LOG_OVERHEAD
@@ -36,10 +36,10 @@ def is_transactional(records: Chunk) -> bool:
 
 
 def fault_of(records: Chunk, version: int) -> ErrorCode:
-    """Return why a Produce of this version may not have these records, whatever their partition; NONE if it may.
+    """Return why a Produce request of this version may not contain these records, or NONE.
 
-    CORRUPT_MESSAGE for a size or a format that there is not, UNSUPPORTED_COMPRESSION_TYPE for zstd before v7, and
-    INVALID_RECORD unless there is one whole batch, and of format 2. A second one that is cut does not count.
+    CORRUPT_MESSAGE for an invalid size or unknown format, UNSUPPORTED_COMPRESSION_TYPE for zstd before v7,
+    INVALID_RECORD unless there is exactly one whole batch of format 2. A second, incomplete batch is ignored.
     """
     try:
         size = next_size(records)
@@ -53,12 +53,12 @@ def fault_of(records: Chunk, version: int) -> ErrorCode:
 
 
 def batch_in_transaction(records: Chunk, version: int) -> Batch | None:
-    """Return the batch if it is in a transaction, and a Produce of this version may have it."""
+    """Return the batch if it is transactional and allowed in a Produce request of this version, else None."""
     if len(records) < layout.HEADER_SIZE or not _has_flag(records) or fault_of(records, version):
         return None
     try:
         batch = Batch(records)
-    except CorruptBatch:  # It is smaller than its header; the append says so.
+    except CorruptBatch:  # It is smaller than its header; the append reports that.
         return None
     return batch if batch.has_producer_id else None
 

@@ -1,4 +1,4 @@
-"""How does a broker get what the metadata log holds no more? In pieces, from the controller's snapshot (KIP-630)."""
+"""Download of the controller's metadata snapshot, in pieces, when the log no longer has the records (KIP-630)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kmirror.protocol.message import Message
 from kmirror.spec.topics import METADATA_TOPIC
 
 OnEnd = Callable[[Instant, bytes | None], None]
-"""(now, the snapshot, None if the controller has no such snapshot or does not answer)"""
+"""(now, the snapshot; None if the controller does not have it or does not respond)"""
 
 
 def fetch_snapshot(
     context: BrokerContext, now: Instant, channel: str, wanted: SnapshotId, bytes_max: int, on_end: OnEnd
 ) -> None:
-    """Ask for a snapshot, `bytes_max` at a time, and hand it over as a whole."""
+    """Fetch a snapshot, at most `bytes_max` bytes per request, and pass the whole of it to `on_end`."""
     read = bytearray()
 
     def ask(now: Instant) -> None:

@@ -1,11 +1,12 @@
-"""Transaction verification: before a leader appends it asks the coordinator whether the transaction is open (KIP-890).
+"""Transaction verification: before an append the leader asks the coordinator whether the transaction is open (KIP-890).
 
-Without that, a request that arrives late, or is repeated after its transaction was aborted, would begin a hanging
+Otherwise a request that arrives late, or is repeated after its transaction was aborted, would start a hanging
 transaction. Only the first batch of a transaction in a partition is verified: after that the log itself knows. If a
-marker arrives while the coordinator is asked, the answer does not count any more (Kafka's VerificationGuard).
+marker arrives while the response is pending, the response no longer counts (Kafka's VerificationGuard).
 
-A client that knows transaction.version 2 has told the coordinator nothing: for it the leader adds the partition to the
-transaction. The transaction before may not have all its markers yet then, so a leader asks again for a moment.
+A client with transaction.version 2 does not register partitions with the coordinator: the leader adds the partition to
+the transaction for it. The previous transaction may not have all its markers yet, so the leader retries for a short
+time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
 Verdicts = Mapping[TopicPartition, ErrorCode]
-"""Why a partition's batch may not be appended; partitions whose batch may be are left out."""
+"""Partition to the error of its batch; partitions whose batch may be appended are left out."""
 
 
 @dataclass(slots=True)
@@ -42,22 +43,22 @@ class Verification:
     components: Components
     transactional_id: str
     adds: bool
-    """Is the coordinator to add the partitions to the transaction (KIP-890 part 2)? Else the client has done it."""
+    """True if the coordinator must add the partitions to the transaction (KIP-890 part 2); else the client did so."""
     knows_abortable: bool
-    """Does the client know TRANSACTION_ABORTABLE? Else it gets INVALID_TXN_STATE."""
+    """True if the client knows TRANSACTION_ABORTABLE; else it gets INVALID_TXN_STATE."""
     guards: dict[TopicPartition, tuple[Partition, VerificationGuard]] = field(default_factory=dict)
-    """Partition and its guard, which stays in `Partition.verifying` until a marker removes it."""
+    """Partition and its guard; the guard stays in `Partition.verifying` until a marker removes it."""
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
-    """First sequence number of the batch for a partition with a guard."""
+    """First sequence number of the batch, for each partition with a guard."""
     fenced: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
-    """Partitions whose log has seen a later epoch of the producer: nobody need be asked."""
+    """Partitions whose log has seen a later epoch of the producer: rejected without a request."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
-    """(producer id, epoch) of who wants to write; a request has only one."""
+    """(producer id, epoch) of the producers that want to write; a request has only one."""
 
     def expect(
         self, partition: Partition, producer_id: int, producer_epoch: int, sequence: int = layout.NO_SEQUENCE
     ) -> None:
-        """Note that a producer wants to write to the partition, unless its transaction is open in the log already."""
+        """Register a producer's write to the partition, unless its transaction is already open in the log."""
         self.producers[producer_id, producer_epoch] = None
         entry = partition.log.producers.entries.get(producer_id)
         if entry is not None and producer_epoch < entry.producer_epoch:
@@ -70,7 +71,7 @@ class Verification:
         self.sequences[partition.tp] = sequence
 
     def holds(self, partition: Partition) -> bool:
-        """Return whether nothing ended the producer's transaction in the partition since it was looked at."""
+        """Return whether nothing has ended the producer's transaction in the partition since `expect`."""
         noted = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
         if noted is not None and noted[0] is partition and partition.verifying.get(producer_id) is noted[1]:
@@ -78,13 +79,13 @@ class Verification:
         return _is_open(partition, producer_id, producer_epoch)
 
     def written(self, partition: Partition) -> None:
-        """Take note that the batch is in the log, which from now on knows that the transaction is open."""
+        """Record that the batch is in the log: from now on the log knows that the transaction is open."""
         if partition.tp in self.guards:
             ((producer_id, _),) = self.producers
             partition.forget_verifying(producer_id)
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
-        """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
+        """Call `then` with the coordinator's verdicts; at once if there is nothing to verify."""
         if not self.guards:
             then(now, self.fenced)
             return
@@ -123,16 +124,16 @@ class Verification:
         for tp, (partition, _) in self.guards.items():
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.holds(partition):
-                error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
+                error = ErrorCode.INVALID_TXN_STATE  # A marker arrived first, or the leader changed.
             if error:
                 verdicts[tp] = error
         return verdicts
 
     def comes_early(self, partition: Partition) -> bool:
-        """Return whether a batch before this one was refused and will be sent again: it could not be written after it.
+        """Return whether an earlier batch was rejected and will be retried: it could not be appended after this one.
 
-        Of a producer that is not known in a partition the log itself takes any first sequence number. But one that
-        gets a new epoch with each transaction begins each at 0.
+        The log accepts any first sequence number from a producer that is unknown in the partition. A producer that gets
+        a new epoch with each transaction, however, starts each one at 0.
         """
         if partition.tp not in self.guards:
             return False
@@ -143,7 +144,7 @@ class Verification:
         return sequence > guard.lowest_sequence or (guard.adds and is_first and sequence > 0)
 
     def _for_client(self, error: ErrorCode) -> ErrorCode:
-        """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager)."""
+        """Map the coordinator's error to the client's (AddPartitionsToTxnManager)."""
         if error is ErrorCode.PRODUCER_FENCED:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if error is ErrorCode.TRANSACTION_ABORTABLE and not self.knows_abortable:
@@ -152,7 +153,7 @@ class Verification:
 
 
 class Pauses(BrokerComponent):
-    """Requests that look again after a pause, as the coordinator was not ready."""
+    """Requests that retry after a pause, because the coordinator was not ready."""
 
     name = "pauses"
 
@@ -162,19 +163,19 @@ class Pauses(BrokerComponent):
         self._number = 0
 
     def after(self, now: Instant, pause_ms: int, then: Callable[[Instant], None]) -> None:
-        """Call `then` in `pause_ms`."""
+        """Call `then` after `pause_ms`."""
         self._number += 1
         self._waiting[self._number] = then
         self._context.outbox.set_timer((self.name, self._number), now + pause_ms * MILLISECOND)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Let a request look again."""
+        """Retry a waiting request."""
         _, number = key
         assert isinstance(number, int), key
         self._waiting.pop(number)(now)
 
 
 def _is_open(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
-    """Return whether the log itself knows that the producer's transaction is open."""
+    """Return whether the log shows the producer's transaction as open."""
     entry = partition.log.producers.entries.get(producer_id)
     return entry is not None and entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch

@@ -1,1 +1,1 @@
-"""What a broker answers: one file for each API, which says what is served, what is checked and what is left out."""
+"""Request handlers of a broker: one file per API, which states the versions, the checks and the omissions."""

@@ -1,7 +1,7 @@
-"""IncrementalAlterConfigs and AlterConfigs at a broker: it refuses what only the broker itself can refuse, and the
-controller decides the rest (ConfigAdminManager).
+"""IncrementalAlterConfigs and AlterConfigs at a broker (ConfigAdminManager).
 
-A broker takes changes of its own configs and of those of all brokers, not of another broker's; it appends to lists
+The broker rejects changes that only it can check; the controller decides the rest. A broker accepts changes of its own
+configs and of the cluster-wide broker configs, but not another broker's. APPEND and SUBTRACT are accepted for lists
 only.
 """
 
@@ -35,7 +35,7 @@ LIST_OPERATIONS: Mapping[int, str] = {ConfigOp.APPEND: "append", ConfigOp.SUBTRA
 def handle(
     parts: BrokerParts, now: Instant, inbound: Inbound[IncrementalAlterConfigsRequest | AlterConfigsRequest]
 ) -> None:
-    """Forward the request without what this broker refuses; answer each resource in the order of the request."""
+    """Forward the request without the resources rejected here; results keep the order of the request."""
     request = inbound.body
     is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
     resources: list[Any] = list(request.resources)
@@ -68,9 +68,9 @@ def handle(
 
 
 def _without_unknown_tags(resource: Any) -> Any:
-    """Return the resource with only what this version of ours knows.
+    """Return the resource without tags that this version does not know.
 
-    A reader takes unknown tags in any order, and twice; a writer may not write them so.
+    A reader accepts unknown tags in any order and repeated, but a writer may not write them like that.
     """
     for part in (resource, *resource.configs):
         if part.unknown_tags:
@@ -79,11 +79,11 @@ def _without_unknown_tags(resource: Any) -> Any:
 
 
 def _refusal(node_id: int, resource: Any, *, is_incremental: bool) -> Refusal | None:
-    """Return why this broker refuses to alter the configs of a broker, or None."""
+    """Return why this broker rejects changing the configs of a broker, or None."""
     name = resource.resource_name
     names = Counter(config.name for config in resource.configs)
     if any(count > 1 for count in names.values()):
-        return None  # The controller says what is wrong with the form of a request.
+        return None  # The controller reports a malformed request.
     if name:
         number = parse_int(name)
         if number is None:

@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: the versions that this broker serves now."""
+"""ApiVersions, versions 0-4: the API versions that this broker currently serves."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ApiVersionsRequest]) -> None:
-    """Answer with the served versions and the features (D1)."""
+    """Reply with the served versions and the features (D1)."""
     inbound.reply(answer(parts.context.api_versions(), parts.context.image, inbound.body, inbound.version))

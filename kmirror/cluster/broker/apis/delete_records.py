@@ -1,7 +1,7 @@
-"""DeleteRecords, versions 0-2: the log start of partitions moves up, to the high watermark at most, which -1 means.
+"""DeleteRecords, versions 0-2: raises the log start offset of partitions, at most to the high watermark.
 
-Each answer waits until all living replicas follow. What a mirror feeds is not the client's to delete: it is
-refused as a write is (D7).
+Offset -1 is the high watermark. Each result waits until all living replicas follow. Clients may not delete records of
+mirrored partitions: the request is rejected like a write (D7).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import AclOperation
 
 HIGH_WATERMARK = -1
-"""The offset that asks for everything that is committed."""
+"""Offset that requests deletion up to the high watermark."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsRequest]) -> None:
-    """Answer each partition with its low watermark, or an error and -1."""
+    """Reply with the low watermark of each partition, or an error and -1."""
     request = inbound.body
     denied = inbound.rights.denied_topics(AclOperation.DELETE, [topic.name for topic in request.topics])
-    # A partition that is named twice is deleted as far as it is asked for last.
+    # If a partition is named twice, its last row counts.
     wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
     topics: dict[str, DeleteRecordsTopicResult] = {}
     gathering = Gathering(inbound, DeleteRecordsResponse(topics=[]))
@@ -55,7 +55,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsReque
 
 
 def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
-    """Return why records of a partition below `offset` cannot be deleted here, or NONE."""
+    """Return why records below `offset` cannot be deleted from the partition here, or NONE."""
     if parts.context.image.topics.partition(tp) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if is_internal(tp.topic):

@@ -1,6 +1,6 @@
-"""DescribeCluster, versions 0-2: the brokers, fenced ones too if asked for, and what the client may do with them.
+"""DescribeCluster, versions 0-2: the brokers, fenced ones too if requested, and the client's allowed operations.
 
-A broker knows nothing of the controllers' endpoints, and says so to whoever asks for them.
+A broker does not know the controllers' endpoints: requests for them get an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.spec.wire_values import AclOperation, EndpointType
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterRequest]) -> None:
-    """Answer with the brokers; UNSUPPORTED_ENDPOINT_TYPE or MISMATCHED_ENDPOINT_TYPE for anything but brokers."""
+    """Reply with the brokers; UNSUPPORTED_ENDPOINT_TYPE or MISMATCHED_ENDPOINT_TYPE for other endpoint types."""
     request = inbound.body
     if request.endpoint_type != EndpointType.BROKER:
         inbound.reply(_refused(request.endpoint_type))
@@ -45,7 +45,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterReq
 
 
 def allowed_on_cluster(rights: Rights) -> int:
-    """Return what is allowed on the cluster, operation n as bit n; 0 for whoever may not describe it."""
+    """Return the allowed cluster operations, operation n as bit n; 0 without DESCRIBE on the cluster."""
     return rights.operations(CLUSTER) if rights.allow(AclOperation.DESCRIBE, CLUSTER) else 0
 
 

@@ -1,8 +1,8 @@
-"""DescribeConfigs, versions 1-5: every config of topics, brokers and mirrors, with its value, type and sources.
+"""DescribeConfigs, versions 1-5: configs of topics, brokers and mirrors, with their values, types and sources.
 
-A broker tells its own configs, those of all brokers for an empty name, and of any topic and mirror; version 5, with
-mirrors, is KIP-1279's. The configs that mirroring keeps for itself are not described (D7), secrets have no value.
-Left out: the levels of loggers, client metrics, groups.
+A broker describes its own configs, the cluster-wide broker configs (empty name), and those of any topic or mirror.
+Version 5, with mirrors, is from KIP-1279. Configs reserved for mirroring are not described (D7); secrets have no value.
+Left out: broker loggers, client metrics, groups.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kmirror.spec.wire_values import AclOperation, ResourceType
 
 MIRRORS_FROM = 5
 NOT_DESCRIBED = (ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
-"""Resources that a real broker describes and this one has not."""
+"""Resource types that Kafka describes and this broker does not."""
 OfTopics = dict[frozenset[tuple[str, str]], list[Entry]]
-"""What topics set, to their configs: most topics set the same, which is described once for an answer."""
+"""Topic settings to config entries: most topics have the same settings, described once per response."""
 
 
 class _Refused(Exception):
-    """Why a resource cannot be described."""
+    """A resource that cannot be described, with its error."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         self.error, self.message = error, message
@@ -39,10 +39,10 @@ class _Refused(Exception):
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsRequest]) -> None:
-    """Answer each resource with its configs or an error."""
+    """Reply with the configs of each resource, or its error."""
     request = inbound.body
     known = {*NOT_DESCRIBED, *DESCRIBE} - ({ResourceType.MIRROR} if inbound.version < MIRRORS_FROM else set())
-    if any(resource.resource_type not in known for resource in request.resources):  # One spoils them all.
+    if any(resource.resource_type not in known for resource in request.resources):  # One invalid type fails all.
         inbound.reply(
             DescribeConfigsResponse(
                 results=[_refusal(resource, ErrorCode.INVALID_REQUEST) for resource in request.resources]
@@ -55,7 +55,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsReq
     for resource in request.resources:
         error = _denied(inbound, resource)
         (denied if error else allowed).append(_result(parts, request, resource, error, same))
-    # Those that the client may not see come last (ConfigHelper.handleDescribeConfigsRequest).
+    # Denied resources come last (ConfigHelper.handleDescribeConfigsRequest).
     inbound.reply(DescribeConfigsResponse(results=[*allowed, *denied]))
 
 

@@ -1,7 +1,7 @@
-"""DescribeLogDirs, versions 1-5: what lies in each log directory of this broker, and how much room is left there.
+"""DescribeLogDirs, versions 1-5: the logs in each log directory of this broker, and the free space there.
 
-A directory that is offline has KAFKA_STORAGE_ERROR and nothing else. Left out: directories that are cordoned, logs on
-their way to another directory.
+An offline directory has KAFKA_STORAGE_ERROR and nothing else. Left out: cordoned directories, and logs that are moving
+to another directory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeLogDirsRequest]) -> None:
-    """Answer each log directory with the size in bytes of each log that is asked for, and how far it lags."""
+    """Reply with the size in bytes and the lag of each requested log, by log directory."""
     request = inbound.body
     denied = inbound.rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:
@@ -61,7 +61,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeLogDirsReq
 
 
 def _room(disk: Disk) -> Room | None:
-    """Return the room in a log directory; None if it cannot even be asked, which does not take it offline."""
+    """Return the space in a log directory; None if the query fails, which does not take it offline."""
     try:
         return disk.room()
     except OSError:

@@ -1,6 +1,6 @@
-"""DescribeProducers, version 0: what this broker's logs know of the producers that wrote to them (KIP-664).
+"""DescribeProducers, version 0: the producer states in this broker's logs (KIP-664).
 
-A follower answers as its leader does.
+A follower responds like the leader.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeProducersRequest]) -> None:
-    """Answer each partition with its producers, or an error."""
+    """Reply with the producers of each partition, or an error."""
     request = inbound.body
     response = DescribeProducersResponse(topics=[])
     for topic in request.topics:

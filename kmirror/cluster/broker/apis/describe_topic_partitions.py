@@ -1,6 +1,6 @@
-"""DescribeTopicPartitions, version 0: topics in the order of their names, as many partitions at a time as asked for.
+"""DescribeTopicPartitions, version 0: topics in order of name, with a limited number of partitions per response.
 
-The cursor says where the next request goes on.
+The next request continues at the cursor in the response.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicPartitionsRequest]) -> None:
-    """Answer with the partitions from the cursor on; INVALID_REQUEST for one that is not in what is asked for."""
+    """Reply with the partitions from the cursor on; INVALID_REQUEST for an invalid cursor."""
     request = inbound.body
     cursor, named = request.cursor, [topic.name for topic in request.topics]
     if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
@@ -52,7 +52,7 @@ def _mistaken(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTo
 
 
 class _Page:
-    """What goes into one answer."""
+    """The content of one response."""
 
     def __init__(self, image: MetadataImage, inbound: Inbound[DescribeTopicPartitionsRequest], limit: int) -> None:
         self.topics: list[DescribeTopicPartitionsResponseTopic] = []
@@ -62,7 +62,7 @@ class _Page:
         self._left = limit
 
     def fill(self, names: Sequence[str], first: str, start: int) -> None:
-        """Describe these topics, that of the name `first` from partition `start` on, as far as there is room."""
+        """Describe these topics up to the limit; the topic named `first` begins at partition `start`."""
         for name in names:
             if not self._left:
                 self.cursor = Cursor(topic_name=name, partition_index=0)

@@ -1,19 +1,18 @@
 """Fetch, versions 4-19.
 
-Serves followers (replica id >= 0) and consumers (-1), with sessions from v7 on, topic ids from v13
-on, divergence on fetch from v12 on (KIP-595), the follower's high watermark in v18 (KIP-1166) and
-MirrorLeaderEpoch in v19 (D13).
+Serves followers (replica id >= 0) and consumers (-1), with sessions from v7, topic ids from v13, divergence from v12
+(KIP-595), the follower's high watermark in v18 (KIP-1166) and MirrorLeaderEpoch in v19 (D13).
 
-A fetch waits until min_bytes are there, max_wait_ms is over, or there is something that cannot wait:
-an error, a divergence, or a high watermark that the follower does not know yet.
-It looks at the partitions of its session that may have news (`fetch_sessions.py`), and reads each of them once; while
-it waits it looks again at those that move.
-A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic that is looked at: who loses
-that right within a session hears of it when there would be something to read, and gets nothing.
-With an isolation level that there is not everything is UNKNOWN_SERVER_ERROR, if there is anything to read, as in Kafka.
-From v11 on a follower answers consumers, and a leader with `replica.selector.class` returns the
-preferred read replica, and no records, to those that send a rack (KIP-392).
-Left out: quotas, tiered storage.
+A fetch waits until min_bytes are available, max_wait_ms has passed, or something cannot wait: an error, a divergence,
+or a high watermark that the follower does not know yet. It examines the partitions of its session that may have news
+(`fetch_sessions.py`) and reads each of them once; while it waits, it examines those that change again.
+
+A follower needs CLUSTER_ACTION on the cluster, any other client READ on each examined topic. A client that loses READ
+within a session gets the error when there would be something to read. An unknown isolation level fails the whole
+request with UNKNOWN_SERVER_ERROR if there is anything to read, like Kafka.
+
+From v11 a follower serves consumers, and a leader with `replica.selector.class` returns the preferred read replica and
+no records to consumers that send a rack (KIP-392). Left out: quotas, tiered storage.
 """
 
 from __future__ import annotations
@@ -55,15 +54,15 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
 DIVERGENCE_FROM = 12
-"""First version that can tell a divergence (KIP-595)."""
+"""First version with the DivergingEpoch field (KIP-595)."""
 LEVELS = frozenset(IsolationLevel)
 CURRENT_LEADER_FROM = 16
-"""First version in which an error names the present leader (KIP-951)."""
+"""First version in which an error names the current leader (KIP-951)."""
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> None:
-    """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
+    """Reply at once or park the fetch; session errors are top-level, other errors are per partition."""
     request = inbound.body
     request.max_bytes = min(request.max_bytes, parts.context.configs.integer("fetch.max.bytes"))
     if request.session_epoch <= INITIAL_EPOCH:
@@ -92,7 +91,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
 
 
 def _has_any(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, keys: Iterable[Key]) -> bool:
-    """Return whether one of these partitions is there, and whoever asks may read it."""
+    """Return whether one of these partitions exists and the client may read it."""
     is_follower = replica_of(request, inbound.version)[0] >= 0
     rights, image = inbound.rights, parts.context.image
     if is_follower and not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER):
@@ -107,7 +106,7 @@ def _has_any(parts: BrokerParts, inbound: Inbound[Message], request: FetchReques
 
 
 def _failed_as_a_whole(request: FetchRequest, version: int, error: ErrorCode) -> FetchResponse:
-    """Return the answer to a request that failed: by topic ids its rows are left out, as in Kafka."""
+    """Return the response to a request that failed; with topic ids the rows are left out, as in Kafka."""
     rows = (
         []
         if version >= TOPIC_IDS_FROM
@@ -122,7 +121,7 @@ def _failed_as_a_whole(request: FetchRequest, version: int, error: ErrorCode) ->
 
 
 class _Fetch:
-    """One fetch from arrival to answer."""
+    """One fetch from arrival to response."""
 
     __slots__ = (
         "broker_epoch",
@@ -152,9 +151,9 @@ class _Fetch:
         self.request = request
         self.session = session
         self.epoch = session.epoch
-        """The session's when this fetch arrived; another one says that the next fetch has overtaken this one."""
+        """Session epoch when this fetch arrived; a later fetch has replaced this one if it has changed since."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
-        """Whether the answer has all partitions, else those with news."""
+        """True if the response has all partitions, else only those with news."""
         self.reader = Reader(
             replica,
             request.isolation_level == IsolationLevel.READ_COMMITTED and replica < 0,
@@ -162,28 +161,28 @@ class _Fetch:
             rack="" if replica >= 0 else rack_of(parts, request, inbound.version),
         )
         self.is_refused = False
-        """Whether a follower may not fetch at all."""
+        """True if a follower may not fetch at all."""
         self.is_beyond_version = False
-        """Whether there is a divergence to tell in a version that cannot tell it: the session has that partition from a
-        request in a later one. As Kafka does, nothing else is told then."""
+        """True if a partition diverged but the version has no DivergingEpoch field (the session got the partition from
+        a request in a later version). As in Kafka, the response then has only UNSUPPORTED_VERSION."""
         self.topic_errors: dict[str, ErrorCode] = {}
-        """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
+        """Error of READ for each topic examined so far; each topic is checked once."""
         self.leaders: dict[int, None] = {}
-        """Brokers that are named as leaders with an error; the answer tells where they listen."""
+        """Brokers named as current leaders in errors; the response has their endpoints."""
         self.rows: dict[CachedPartition, PartitionData] = {}
-        """The answer so far."""
+        """The response so far."""
         self.taken = 0
         """Bytes of records in `rows`."""
         self.shorts: dict[CachedPartition, int] = {}
-        """Bytes that the limits kept out of `rows`, as far as min_bytes wants to know: 0 once that is reached."""
+        """Bytes that the limits kept out of `rows`; 0 if min_bytes was already reached."""
         self.left_out = 0
         """The sum of `shorts`."""
         self.min_bytes = min(request.min_bytes, request.max_bytes)
         self.parked = 0
-        """The key under which this fetch waits, 0 if it does not."""
+        """Key under which this fetch is parked, 0 if it is not."""
 
     def start(self, now: Instant) -> None:
-        """Take over what a follower's fetch offsets say, then answer or park the fetch."""
+        """Apply a follower's fetch offsets, then reply or park the fetch."""
         session, reader = self.session, self.reader
         if reader.is_follower:
             self.is_refused = not self.inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
@@ -192,7 +191,7 @@ class _Fetch:
         for cached in due:
             ready |= self._look_at(now, cached, is_first=True)
         if reader.is_follower and not self.is_refused:
-            session.clock.fetched_at = now  # Only now: those that were looked at have been told the time before.
+            session.clock.fetched_at = now  # Only now: the partitions above used the previous time.
         if (
             ready
             or self.taken + self.left_out >= self.min_bytes
@@ -208,12 +207,12 @@ class _Fetch:
                 self._look_up(cached)
 
     def _attempt(self, now: Instant, is_over: bool) -> bool:
-        """Look at what moved; answer if there is enough now or the time is over, and return whether it was answered."""
+        """Examine changed partitions; reply if there is enough or the time is up. Return whether a reply was sent."""
         session = self.session
         try:
             if session.epoch != self.epoch:
-                # The fetcher has gone on over another link. What it is told now it may never read, so that the session
-                # must not take it for told.
+                # The fetcher has continued over another link and may never read this response, so that the session must
+                # not count it as delivered.
                 error = ErrorCode.INVALID_FETCH_SESSION_EPOCH
                 self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
             else:
@@ -231,7 +230,8 @@ class _Fetch:
         return True
 
     def _take_one(self, now: Instant) -> None:
-        """Take the first batch that the limits kept out, if there are no records: those of another one may be gone."""
+        """Read the first batch that the limits kept out, if there are no records: records that were counted may be
+        gone."""
         for cached in () if self.taken else sorted(self.shorts, key=TURN):
             self._look_at(now, cached, is_first=False)
             if self.taken:
@@ -240,10 +240,10 @@ class _Fetch:
     # -- one partition ------------------------------------------------------------------------
 
     def _look_at(self, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
-        """Bring the answer for a partition up to date; return whether the answer cannot wait.
+        """Update the response for a partition; return whether the response cannot wait.
 
-        The first look, when the fetch arrives, takes over what a follower says of its log, and settles the partition if
-        there is nothing to tell.
+        The first call, when the fetch arrives, applies a follower's fetch offsets, and settles the partition if there
+        is no news.
         """
         if cached.follower is not None:
             cached.stop_clock()
@@ -262,7 +262,7 @@ class _Fetch:
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
             self._learn(now, found, follower, wanted, withheld=withheld)
-        if withheld:  # The fetch waits until the records may be served (D30): then the partition moves.
+        if withheld:  # Wait until the records may be served (D30): the partition changes then.
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
             if is_first and (follower is None or refused is not None):
                 cached.settle(None)
@@ -273,7 +273,7 @@ class _Fetch:
             self._fail(cached, refused)
             return True
         if follower is not None:
-            self.session.moved.pop(cached.key, None)  # What this fetch has changed itself is in its answer.
+            self.session.moved.pop(cached.key, None)  # Changes by this fetch are in its own response.
         if reader.rack and self._prefers_another(now, cached, found):
             return is_first
         end = end_for(found.log, reader)
@@ -283,15 +283,15 @@ class _Fetch:
         elif (
             is_first
             and wanted.fetch_offset >= end
-            and not reader.rack  # Each fetch looks again for a preferred replica.
+            and not reader.rack  # Each fetch chooses the preferred replica again.
             and (follower is None or reader.replica_id in found.image.isr)
         ):
             cached.settle(follower)
-        # The leader's log may have been cut since the fetch arrived: then the follower has to fetch again.
+        # The leader's log may have been truncated since the fetch arrived: then the follower must fetch again.
         return follower is not None and (knows_too_low(wanted, data) or follower.log_end == UNKNOWN_OFFSET)
 
     def _is_readable(self, partition: Partition) -> bool:
-        """Return whether a partition may be read at all; else `_error` has the reason."""
+        """Return whether a partition may be read at all; else `_error` returns the reason."""
         reader, topic = self.reader, partition.tp.topic
         if self.is_refused or (reader.leader_only and partition.image.leader != partition.broker_id):
             return False
@@ -303,7 +303,7 @@ class _Fetch:
         return error is ErrorCode.NONE
 
     def _prefers_another(self, now: Instant, cached: CachedPartition, partition: Partition) -> bool:
-        """Answer with the replica from which the consumer should fetch instead, and no records, if there is one."""
+        """Add a row with the preferred read replica and no records; return False if there is no better replica."""
         wanted, log, listener = cached.request, partition.log, self.inbound.client.listener
         image = self.parts.context.image
         replica = preferred_read_replica(now, partition, image, listener, self.reader.rack, wanted.fetch_offset)
@@ -328,7 +328,7 @@ class _Fetch:
         return error
 
     def _error(self, cached: CachedPartition, partition: Partition | None) -> ErrorCode:
-        """Return why nothing is read of a partition, wherever the fetch begins; it is None if it is not here."""
+        """Return why the partition cannot be read at any offset; `partition` is None if it is not here."""
         tp = cached.tp
         if self.is_refused:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -343,12 +343,12 @@ class _Fetch:
         error = replica_error(partition, cached.request.current_leader_epoch, leader_only=True)
         if error:
             return error
-        # A leader that does not have the fetcher among its replicas. Which of them is behind, only an epoch can tell.
+        # The leader does not list the fetcher as a replica. Only a leader epoch shows which of the two is behind.
         knows_epoch = cached.request.current_leader_epoch != NO_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:
-        """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""
+        """Return the partition if this broker has it; watch it if the fetch is parked or another one may follow."""
         topic, topic_id, index = cached.key
         name = self.parts.context.image.topics.names.get(topic_id) if self.session.topic_ids else topic
         tp = None if name is None else TopicPartition(name, index)
@@ -361,10 +361,10 @@ class _Fetch:
     def _learn(
         self, now: Instant, partition: Partition, follower: Follower, wanted: FetchPartition, *, withheld: bool
     ) -> None:
-        """Take over a follower's fetch offset as its log end; a fetch that gets an error or a divergence tells none."""
+        """Take a follower's fetch offset as its log end; not called for a fetch that gets an error or divergence."""
         parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
         if follower.clock is not None:
-            partition.mark()  # The follower has another session too, which has to look before its clock counts again.
+            partition.mark()  # Another session of the follower must examine it before its clock counts again.
         partition.on_follower_fetch(
             now,
             replica,
@@ -382,7 +382,7 @@ class _Fetch:
             parts.replicas.changes.progressed(tp)
 
     def _read(self, cached: CachedPartition, partition: Partition, end: int, *, foreign: bool) -> PartitionData:
-        """Read what the limits leave room for, and count what is there.
+        """Read within the limits, and count the bytes read and left out.
 
         The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
         """
@@ -411,7 +411,7 @@ class _Fetch:
         return data
 
     def _fail(self, cached: CachedPartition, data: PartitionData) -> None:
-        """Answer with an error or a divergence; an error that another leader would not give names that leader."""
+        """Add a row with an error or a divergence; an error that depends on the leader names the current leader."""
         if data.error_code in ELSEWHERE and self.inbound.version >= CURRENT_LEADER_FROM and cached.tp is not None:
             partition = self.parts.replicas.partitions.get(cached.tp)
             if partition is not None:
@@ -423,13 +423,13 @@ class _Fetch:
         self.rows[cached] = data
 
     def _give_back(self, cached: CachedPartition) -> None:
-        """Take what was read of a partition out of the answer, before it is read again."""
+        """Remove a partition's row from the response before it is read again."""
         known = self.rows.pop(cached, None)
         if known is not None:
             self.taken -= len(known.records or b"")
         self.left_out -= self.shorts.pop(cached, 0)
 
-    # -- the answer ---------------------------------------------------------------------------
+    # -- the response -------------------------------------------------------------------------
 
     def _answer(self) -> None:
         session, rows, listener = self.session, self.rows, self.inbound.client.listener
@@ -444,7 +444,7 @@ class _Fetch:
             data = rows[cached]
             if session.session_id != NO_SESSION:
                 if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not self.is_full:
-                    continue  # There is no answer yet; an error would make the fetcher pause.
+                    continue  # Not decided yet; an error would make the fetcher pause.
                 cached.remember(data)
                 if data.records:
                     session.serve_last(cached)
@@ -475,5 +475,5 @@ class _Fetch:
 
 @lru_cache(maxsize=1_000)
 def _quiet_answer(session_id: int, version: int) -> bytes:
-    """Return an answer without news; a session gives many of them, one after the other."""
+    """Return an encoded response without news; cached, because a session repeats it often."""
     return FetchResponse(session_id=session_id).encode(version)

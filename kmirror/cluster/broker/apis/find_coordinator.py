@@ -1,7 +1,7 @@
 """FindCoordinator, versions 0-7: the coordinator of a group (0), a transactional id (1) or a mirror (3, D1).
 
-The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
-is created by the first request for it. Left out: share coordinators (2).
+The coordinator of a key is the leader of one partition of an internal topic. The first request for a
+missing internal topic creates it. Left out: share coordinators (2).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FIRST_VERSION: dict[int, int] = {
     CoordinatorType.SHARE: 6,
     CoordinatorType.MIRROR: 7,
 }
-"""Coordinator type to the first version that has it; type 3 is KIP-1279's (D1)."""
+"""Coordinator type to the first version that supports it; type 3 is from KIP-1279 (D1)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorRequest]) -> None:
-    """Answer each key with its coordinator; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for a type not served."""
+    """Reply with the coordinator of each key; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for an unserved type."""
     request = inbound.body
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
@@ -42,7 +42,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorReq
     inbound.reply(
         FindCoordinatorResponse(
             error_code=one.error_code,
-            # Here Kafka has a text for everything, in later versions for nothing.
+            # Kafka sets a message for every code in these versions, and for none in later ones.
             error_message=ErrorCode(one.error_code).text if one.error_code else ErrorCode.NONE.name,
             node_id=one.node_id,
             host=one.host,
@@ -52,7 +52,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorReq
 
 
 def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
-    """Return the answer if the client may not look up the coordinator of `key`, else None."""
+    """Return the error row if the client may not look up the coordinator of `key`, else None."""
     if key_type not in COORDINATED:
         return None
     operation, kind = COORDINATED[key_type]

@@ -1,12 +1,13 @@
 """ListOffsets, versions 1-11.
 
-Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same as earliest without
-tiered storage), max timestamp (-3) and lookups by timestamp, which go by the log's time index. A follower, which names
-its replica id, gets the log end; so does replica id -2, for debugging, which followers answer too.
-Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still
-rise (KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
-INVALID_REQUEST. A partition has one row, a topic is told if it has a row, and with an isolation level that there is not
-everything is UNKNOWN_SERVER_ERROR, as in Kafka.
+Supports latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same as earliest
+without tiered storage), max timestamp (-3) and lookups by timestamp through the log's time index. A request with a
+follower's replica id gets the log end offset; so does replica id -2, for debugging, which followers serve too.
+Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still rise (KIP-207).
+
+A negative timestamp that the version does not support is UNSUPPORTED_VERSION, a partition named twice INVALID_REQUEST.
+A partition has one row, and a topic without rows is left out. An unknown isolation level fails the whole request with
+UNKNOWN_SERVER_ERROR, like Kafka.
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST_TIERED: 9,
     OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
-"""Special timestamp to the first version that has it."""
+"""Special timestamp to the first version that supports it."""
 LEVELS = frozenset(IsolationLevel)
 EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
 NOWHERE = OffsetAndTimestamp(-1, -1, -1)
 LEADER_EPOCH_FROM = 4
 DEBUGGING_REPLICA = -2
-"""The replica id with which a follower may be asked."""
+"""Replica id with which followers also serve the request."""
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest]) -> None:
-    """Answer each partition with (timestamp in ms, offset), -1 for none, or an error."""
+    """Reply with (timestamp in ms, offset) of each partition, -1 for none, or an error."""
     request = inbound.body
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
     if request.topics and request.isolation_level not in LEVELS:
@@ -101,7 +102,7 @@ def _answer(
         return answer
     try:
         found = _find(partition, asked.timestamp, request)
-    except CorruptBatch:  # The checksum holds, the compressed payload does not.
+    except CorruptBatch:  # The checksum is valid, the compressed payload is not.
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
     is_looked_up = asked.timestamp >= 0 or asked.timestamp == OffsetSpec.MAX_TIMESTAMP
@@ -118,9 +119,10 @@ def _answer(
 
 
 def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> OffsetAndTimestamp:
-    """Return what there is, with -1 where there is nothing.
+    """Return the offset for `timestamp`, or `NOWHERE`.
 
-    What the log finds counts only below the bound of what the asker may read: Kafka does not look for another then.
+    An offset found in the log counts only below the end of the client's readable range; Kafka does not search for
+    another one.
     """
     log = partition.log
     if request.replica_id != CONSUMER:

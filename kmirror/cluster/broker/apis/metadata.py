@@ -1,10 +1,9 @@
-"""Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
+"""Metadata, versions 0-13: the living brokers, and topics by name or by id.
 
-Brokers are named as they are reached at the listener at which the client asks; one without it is not there for it.
-A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch. A topic that the client may not
-describe is refused, whether it exists or not; where all are asked for it is left out. A name that does not exist is
-ordered of the controller, where the request and `auto.create.topics.enable` allow it. Where ids are named, names count
-for nothing.
+Brokers are listed with their endpoint on the client's listener; brokers without that listener are left out. A partition
+without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch. A topic that the client may not describe is
+rejected, whether it exists or not, and left out of a list of all topics. A missing topic is created through the
+controller if the request and `auto.create.topics.enable` allow it. If a request has ids, its names are ignored.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from kmirror.spec.topics import is_internal, problem_with_name
 from kmirror.spec.wire_values import AclOperation
 
 TOPIC_IDS_FROM = 12
-"""Versions 10 and 11 have the field, but a request may not use it yet (KAFKA-15275)."""
+"""Versions 10 and 11 have the field, but requests may not use it yet (KAFKA-15275)."""
 OPERATIONS_FROM = 8
 CLUSTER_OPERATIONS_LAST = 10
 LISTENER_NOT_FOUND_FROM = 6
-"""Before, a leader that has no listener of the name at which the client asks is not available to it."""
+"""Before this version, a leader without the client's listener has LEADER_NOT_AVAILABLE."""
 ONLY_ALIVE_LAST = 0
-"""Last version in which replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE."""
+"""Last version in which dead replicas are left out, with REPLICA_NOT_AVAILABLE."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) -> None:
-    """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition.
+    """Reply with the living brokers and the requested or all topics; errors are per topic or partition.
 
-    INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka, at each topic if one of them is not named as it may be.
+    If one topic is named in an invalid way, each topic has INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka.
     """
     answers, rights = parts.metadata_answers, inbound.rights.version
     body = bytes(inbound.frame[inbound.head.body_position :])
@@ -51,7 +50,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
     if answer is None:
         response, ordered = _response(parts, inbound)
         answer = b"".join(response.encode_chunks(inbound.version))
-        if ordered:  # Nothing is kept: who asks again is to order again, if nothing came of it.
+        if ordered:  # Not cached: a repeated request must trigger creation again.
             parts.auto_creation.order(now, ordered, inbound.client)
         elif question is not None:
             answers.keep_answer(question, answer)
@@ -59,7 +58,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
 
 
 def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[MetadataResponse, list[str]]:
-    """Return the answer, and the topics that are to be created."""
+    """Return the response, and the topics that must be created."""
     request, version, rights = inbound.body, inbound.version, inbound.rights
     image, asked = parts.context.image, request.topics or []
     ids = {topic.topic_id: None for topic in asked if topic.topic_id != Uuid.ZERO}
@@ -67,7 +66,7 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
     is_nameless = any(topic.name is None for topic in asked)
     if version < TOPIC_IDS_FROM and (ids or is_nameless):
         return _refused(asked, ErrorCode.INVALID_REQUEST), []
-    if is_nameless and not ids:  # Kafka does not reckon with it.
+    if is_nameless and not ids:  # Kafka does not handle this case.
         return _refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR), []
     response = MetadataResponse(
         brokers=[
@@ -108,7 +107,7 @@ def _refused(asked: Iterable[MetadataRequestTopic], error: ErrorCode) -> Metadat
 
 
 def _uncreatable(names: Sequence[str], rights: Rights) -> Mapping[str, ErrorCode]:
-    """Return the error of each of these topics that the client may not create."""
+    """Return the errors of those topics that the client may not create."""
     if not names or rights.allow(AclOperation.CREATE, CLUSTER):
         return NONE_DENIED
     return rights.denied_topics(AclOperation.CREATE, names)
@@ -125,19 +124,19 @@ class _Finder:
         self._tells_operations = wants_operations and inbound.version >= OPERATIONS_FROM
 
     def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
-        """Return what is said of the topic with this id; its name only to whoever may describe it."""
+        """Describe the topic with this id; its name is included only if the client may describe it."""
         name = self._image.topics.names.get(topic_id)
         error = ErrorCode.UNKNOWN_TOPIC_ID
         if name is not None:
             error = self._rights.error(AclOperation.DESCRIBE, Resource.topic(name))
-        if name is None or error:  # An id is no secret, the name that it stands for is.
+        if name is None or error:  # The id is not secret, but the topic's name is.
             return MetadataResponseTopic(error_code=error, name=None, topic_id=topic_id, partitions=[])
         return self.described(self._image.topics[name])
 
     def by_name(
         self, name: str, hidden: Mapping[str, ErrorCode], uncreatable: Mapping[str, ErrorCode]
     ) -> MetadataResponseTopic:
-        """Return what is said of the topic of this name, or why there is none: it may not be known or created."""
+        """Describe the topic of this name, or return the error for a hidden, missing or uncreatable topic."""
         if name in hidden:
             return MetadataResponseTopic(error_code=hidden[name], name=name, partitions=[])
         topic = self._image.topics.get(name)
@@ -152,14 +151,14 @@ class _Finder:
         return missing if name in uncreatable else self._with_operations(missing)
 
     def all_described(self, topics: Iterable[TopicImage]) -> list[MetadataResponseTopic]:
-        """Return what is said of these topics."""
+        """Describe these topics."""
         if self._tells_operations:
             return [self.described(topic) for topic in topics]
         kept, wanted = self._answers.part, self._wanted
         return [kept(topic, wanted) or self.described(topic) for topic in topics]
 
     def described(self, topic: TopicImage) -> MetadataResponseTopic:
-        """Return what is said of a topic that may be described; without operations it is encoded once for all."""
+        """Describe an authorized topic; without allowed operations the encoded part is shared by all clients."""
         if self._tells_operations:
             return self._with_operations(_describe(self._image, topic, *self._wanted))
         kept = self._answers.part(topic, self._wanted)

@@ -1,7 +1,7 @@
-"""OffsetForLeaderEpoch, versions 2-4: where a leader epoch ends in this leader's log (KIP-101, KIP-320).
+"""OffsetForLeaderEpoch, versions 2-4: the end offset of a leader epoch in this leader's log (KIP-101, KIP-320).
 
-The answer is the largest epoch not above the one asked for, and its end offset; -1 and -1 if there
-is none. Consumers are served from the same log as followers.
+The response has the largest epoch not above the requested one, and its end offset (exclusive); -1 and -1 if there is
+none. Consumers and followers are served from the same log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[OffsetForLeaderEpochRequest]) -> None:
-    """Answer each partition with (leader epoch, end offset), or an error."""
+    """Reply with (leader epoch, end offset) of each partition, or an error."""
     request = inbound.body
     names = () if inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER) else [t.topic for t in request.topics]
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)

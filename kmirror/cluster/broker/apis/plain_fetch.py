@@ -1,9 +1,9 @@
-"""The answer to a fetch that needs no session, has nothing to wait for, and nothing against it.
+"""Fast path for sessionless consumer fetches that can be answered at once without errors.
 
-So ask consumers that keep no session, such as those on librdkafka. Nothing is remembered of such a fetch, so nothing is
-set up for it: its partitions are led here, may be read by whoever asks, and have enough at the offsets asked for. What
-is not as plain is left to `fetch.py`, which would answer the same: followers, sessions, errors, divergences, mirrored
-topics, and all that has to wait.
+Consumers without fetch sessions, such as those on librdkafka, send such requests. No state is set up for them: the
+partitions are led here, the client may read them, and enough records are available. All other fetches are left to
+`fetch.py`, which would give the same response: followers, sessions, errors, divergences, mirrored topics, and fetches
+that must wait.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
 RACKS_FROM = 11
-"""First version in which followers answer consumers (KIP-392)."""
+"""First version in which followers serve consumers (KIP-392)."""
 READERS: dict[int, Reader] = {
     level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel
 }
 
 
 def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
-    """Return who fetches: the id of a follower, CONSUMER for anybody else, and its broker epoch if it is told."""
+    """Return (replica id, broker epoch): CONSUMER for a consumer, `UNKNOWN_EPOCH` if the version has no epoch."""
     if version < REPLICA_STATE_FROM:
         return request.replica_id, UNKNOWN_EPOCH
     state = request.replica_state
@@ -38,13 +38,13 @@ def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
 
 
 def rack_of(parts: BrokerParts, request: FetchRequest, version: int) -> str:
-    """Return the rack for which a preferred read replica is chosen; empty if none is to be chosen."""
+    """Return the rack for choosing a preferred read replica; "" if none is chosen."""
     selects = version >= RACKS_FROM and parts.context.configs.text("replica.selector.class")
     return request.rack_id if selects else ""
 
 
 def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest) -> FetchResponse | None:
-    """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
+    """Return the response to a plain fetch; None, with nothing changed, if the fetch is not plain."""
     if request.session_id != NO_SESSION or request.session_epoch != FINAL_EPOCH:
         return None
     replica, _ = replica_of(request, inbound.version)
@@ -67,7 +67,7 @@ def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest)
 
 
 def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> str | None:
-    """Return the name of a topic whose partitions are plain for whoever may read it; None for any other."""
+    """Return the name of a topic that is not guarded and that the client may read; None for any other."""
     by_id = inbound.version >= TOPIC_IDS_FROM
     name = parts.context.image.topics.names.get(topic.topic_id) if by_id else topic.topic
     if name is None or parts.components.may_guard(name):
@@ -78,7 +78,7 @@ def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> s
 def _rows(
     parts: BrokerParts, topic: FetchTopic, name: str, reader: Reader, left: int, *, is_first: bool
 ) -> list[PartitionData] | None:
-    """Return the answers for a topic's partitions in at most `left` bytes; None if one of them is not plain.
+    """Return the rows of a topic's partitions in at most `left` bytes; None if a partition is not plain.
 
     With `is_first` the first partition with records may exceed the limits by one batch, so that every fetch makes
     progress.

@@ -1,9 +1,9 @@
-"""The answer to a produce request that is like the one before it on its link, and whose batch takes no closer look.
+"""Fast path for a produce request that resembles the previous one on its link and has a plain batch.
 
-So write producers that are not in a transaction: batch after batch to one partition, each in a request of its own when
-there is little to write. Such a request is answered from its bytes, and no object is made of it or of its answer. What
-is not as plain is left to `produce.py`, which would do and answer the same: errors, several partitions, transactions,
-no acknowledgement, rights that are missing, and all that has to wait for other replicas or for the disk.
+Non-transactional producers with little to write send such requests: batch after batch to one partition, each in its own
+request. The response is built from the request's bytes; no request or response object is created. All other requests
+are left to `produce.py`, which would do the same: errors, several partitions, transactions, acks=0, missing rights, and
+appends that must wait for other replicas or for the disk.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
 
 IDS_FROM = 13
-"""First version that names topics by their ids (KIP-516)."""
+"""First version that identifies topics by id (KIP-516)."""
 ACKNOWLEDGED = (Acks.ALL, Acks.LEADER)
 _FLAGS_AT = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
 _HEADER_SIZE, _TRANSACTIONAL, _NO_TIMESTAMP = layout.HEADER_SIZE, layout.TRANSACTIONAL_FLAG, layout.NO_TIMESTAMP
-_ZSTD = int(Compression.ZSTD)  # A bit that no other codec has.
+_ZSTD = int(Compression.ZSTD)  # A bit that no other codec sets.
 _CORRELATION_ID = slice(4, 8)
 
 
 class PlainProduce:
-    """Answers requests that are like the one that came in with `inbound`."""
+    """Handles requests that resemble the one received as `inbound`."""
 
     __slots__ = (
         "_after",
@@ -63,14 +63,14 @@ class PlainProduce:
         (data,) = topic.partition_data
         self._tp = TopicPartition(name, data.index)
         self._version = version
-        # As the request named it; not the request itself, which holds what was received with it.
+        # Keep the topic as the request named it, not the request: that would keep its received buffer alive.
         self._topic_name, self._topic_id = topic.name, topic.topic_id
         self._replicas, self._components = parts.replicas, parts.components
         self._names = parts.context.image.topics.names
         self._rights = inbound.rights
         self._is_limited = inbound.rights.version != UNLIMITED
         self._rights_version: RightsVersion | None = None
-        """The version in which they allow to write to the topic, once they were asked."""
+        """Version of the rights in which WRITE on the topic was last allowed; None before the first check."""
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._flags = _TRANSACTIONAL if version >= ZSTD_FROM else _TRANSACTIONAL | _ZSTD
@@ -78,7 +78,7 @@ class PlainProduce:
         self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
 
     def answer(self, now: Instant, frame: Chunk, records: memoryview) -> Chunk | None:
-        """Append the batch in `records`, and return the answer; None, with nothing done, if it is not plain."""
+        """Append the batch in `records` and return the response; None, with nothing done, if it is not plain."""
         tp, replicas = self._tp, self._replicas
         partition = replicas.partitions.get(tp)
         if partition is None or partition.image.leader != partition.broker_id:
@@ -103,7 +103,7 @@ class PlainProduce:
         return bytes(frame[_CORRELATION_ID]) + self._before + numbers + self._after
 
     def _may_write(self) -> bool:
-        """Return whether the client may write to the topic; asked again when its rights may be other ones."""
+        """Return whether the client may write to the topic; checked again when its rights may have changed."""
         version = self._rights.version
         if version is not None and version == self._rights_version:
             return True
@@ -119,7 +119,7 @@ class PlainProduce:
 
 
 def remember(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
-    """Have requests that are like this one recognised from now on, and answered by a shortcut if they may be."""
+    """Enable recognition of requests like this one, and a shortcut for them if they are eligible."""
     request, link = inbound.body, inbound.link
     link.last_produce = last_produce(inbound.frame, inbound.head, request)
     if link.last_produce is None or request.transactional_id or request.acks not in ACKNOWLEDGED:

@@ -1,9 +1,10 @@
 """Produce, versions 3-13.
 
-acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
-read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
-coordinators write to internal topics. The first batch of a transaction is verified with its coordinator; from v12 on
-it adds the partition to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
+Supports acks 0, 1 and -1, and topic ids in v13. A component may reject a partition (READ_ONLY_TOPIC, D7) before its
+records are read. acks=-1 requires min.insync.replicas members before and after the append. With acks=0 an error closes
+the connection. Only coordinators write to internal topics. The first batch of a transaction is verified with its
+coordinator; from v12 the partition is added to the transaction there (KIP-890). Left out: quotas, conversion from older
+formats.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ ACKS = frozenset(Acks)
 ADDS_FROM = 12
 """First version in which the leader adds the partition to the transaction (KIP-890 part 2)."""
 ABORTABLE_FROM = 11
-"""First version that knows TRANSACTION_ABORTABLE."""
+"""First version that supports TRANSACTION_ABORTABLE."""
 NOT_VERIFIED_NOW = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-"""The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
+"""Errors that become NOT_ENOUGH_REPLICAS: every client version retries that without a metadata refresh."""
 NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error"
 NOT_ADDED = "Partition was not added to the transaction"
 WITHOUT_LOG_START = frozenset(
@@ -62,19 +63,19 @@ WITHOUT_LOG_START = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-"""Errors of an append that do not tell where the log starts (ReplicaManager)."""
+"""Append errors whose row has no log start offset (ReplicaManager)."""
 SEVERAL_PRODUCERS = "The transactional batches of a request must have one producer id and epoch"
 CURRENT_LEADER_FROM = 10
-"""First version in which an error names the present leader (KIP-951)."""
+"""First version in which an error names the current leader (KIP-951)."""
 
 Refusal = tuple[ErrorCode, str | None]
-"""An error, and its words where a broker has some of its own for it."""
+"""An error and its message; None for no message."""
 NONE_REFUSED: Mapping[TopicPartition, Refusal] = {}
 NO_BATCHES: Mapping[TopicPartition, Batch] = {}
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -> None:
-    """Verify transactions, append, and answer each partition with its first offset or an error."""
+    """Verify transactions, append, and reply with the first offset or error of each partition."""
     request = inbound.body
     if inbound.link.last_produce is None:
         remember(parts, inbound)
@@ -103,7 +104,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
 def _in_transaction(
     parts: BrokerParts, inbound: Inbound[ProduceRequest], denied: Mapping[str, ErrorCode]
 ) -> dict[TopicPartition, Batch]:
-    """Return the batches that are in a transaction, of partitions that there are and that the client may write to."""
+    """Return the transactional batches of existing partitions that the client may write to."""
     request, image = inbound.body, parts.context.image
     found: dict[TopicPartition, Batch] = {}
     for name, topic in zip(_names(parts, request, by_id=inbound.version >= IDS_FROM), request.topic_data, strict=True):
@@ -124,7 +125,7 @@ def _verify(
     batches: Mapping[TopicPartition, Batch],
     retry_until: Instant,
 ) -> None:
-    """Ask the coordinator, until `retry_until` again if a transaction is ending there, then append."""
+    """Verify with the coordinator, retrying until `retry_until` while a transaction is ending there, then append."""
     request = inbound.body
     assert request.transactional_id is not None, "only a transactional request is verified"
     version = inbound.version
@@ -147,7 +148,8 @@ def _verify(
     @inbound.guard
     def on_verified(later: Instant, verdicts: Verdicts) -> None:
         if later < retry_until and ErrorCode.CONCURRENT_TRANSACTIONS in verdicts.values():
-            # The markers of the transaction before are on their way. To send the batch again takes more than to wait.
+            # The markers of the previous transaction are on their way: a pause costs less than a new request by the
+            # client.
             pause_ms = parts.context.configs.integer("add.partitions.to.txn.retry.backoff.ms")
             parts.pauses.after(later, pause_ms, again)
             return
@@ -158,20 +160,20 @@ def _verify(
 
 
 def _for_producer(error: ErrorCode, version: int) -> Refusal:
-    """Return what a producer gets for the error of a verification (ReplicaManager)."""
+    """Return the producer's error for an error of a verification (ReplicaManager)."""
     if error in NOT_VERIFIED_NOW or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
         return ErrorCode.NOT_ENOUGH_REPLICAS, f"{NOT_VERIFIED}: {error.name}"
     return error, NOT_ADDED if error is ErrorCode.INVALID_TXN_STATE else None
 
 
 def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[str]:
-    """Return the topics' names; where they are named by their ids, "" for an id that is unknown."""
+    """Return the topics' names; with topic ids, "" for an unknown id."""
     known = parts.context.image.topics.names
     return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
 def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
-    """Return the topics with each partition once, with what it was named with last; none without partitions."""
+    """Return the topics with each partition once, keeping its last row; topics without partitions are left out."""
     found: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
     for topic in topics:
         for data in topic.partition_data:
@@ -180,9 +182,9 @@ def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
 
 
 def _refused_as_a_whole(inbound: Inbound[Message], request: ProduceRequest) -> Refusal | None:
-    """Return why nothing of a request is looked at more closely; None if all is.
+    """Return the error of the whole request, None if its partitions must be checked one by one.
 
-    A batch whose size or format there is not stands for all of them, as in Kafka (RequestUtils).
+    A batch with an invalid size or format fails all of them, as in Kafka (RequestUtils).
     """
     try:
         for topic in request.topic_data:
@@ -196,13 +198,13 @@ def _refused_as_a_whole(inbound: Inbound[Message], request: ProduceRequest) -> R
 
 
 def _may_transact(inbound: Inbound[Message], request: ProduceRequest) -> bool:
-    """May what is in a transaction be appended? Without an id nobody can be asked about it (KafkaApis)."""
+    """Return whether transactional records may be appended; never without a transactional id (KafkaApis)."""
     name = request.transactional_id
     return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
 def _refuse_all(inbound: Inbound[Message], request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
-    """Append nothing of the request, and say why for each partition."""
+    """Append nothing, and return the error for each partition."""
     response = ProduceResponse(responses=[])
     for topic in _each_once(request.topic_data):
         rows = [
@@ -271,7 +273,7 @@ def _append_all(
 
 
 def _reply(inbound: Inbound[Message], response: ProduceResponse) -> None:
-    """Answer; mostly one partition was written to, without an error."""
+    """Reply; the common case, one partition without an error, is encoded directly."""
     topic = response.responses[0] if len(response.responses) == 1 else None
     row = topic.partition_responses[0] if topic is not None and len(topic.partition_responses) == 1 else None
     if topic is None or row is None or row.error_code:
@@ -282,7 +284,7 @@ def _reply(inbound: Inbound[Message], response: ProduceResponse) -> None:
 
 
 def _topic_error(name: str, denied: Mapping[str, ErrorCode], *, by_id: bool) -> tuple[ErrorCode, str | None]:
-    """Return the error of every partition of a topic, NONE if it has none, and its message."""
+    """Return the error of every partition of a topic, or NONE, and its message."""
     if by_id and not name:
         return ErrorCode.UNKNOWN_TOPIC_ID, None
     if name in denied:
@@ -291,7 +293,7 @@ def _topic_error(name: str, denied: Mapping[str, ErrorCode], *, by_id: bool) -> 
 
 
 def _barred(name: str, acks: int) -> ErrorCode:
-    """Return why nothing is written to any partition of a topic, of those that there are; NONE if it may be."""
+    """Return why no existing partition of the topic may be written to, or NONE."""
     if acks not in ACKS:
         return ErrorCode.INVALID_REQUIRED_ACKS
     return ErrorCode.INVALID_TOPIC_EXCEPTION if is_internal(name) else ErrorCode.NONE
@@ -300,7 +302,7 @@ def _barred(name: str, acks: int) -> ErrorCode:
 def _refuse_elsewhere(
     parts: BrokerParts, inbound: Inbound[Message], tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
 ) -> None:
-    """Fill in the answer for a partition that this broker does not lead."""
+    """Set the error of a partition that this broker does not lead."""
     known = parts.context.image.topics.partition(tp)
     fault = ErrorCode.NONE if known is None else fault_of(records, inbound.version)
     answer.error_code = fault or parts.replicas.partitions.unavailable(tp)
@@ -329,7 +331,7 @@ def _append(
     comes_early: bool,
     answer: PartitionProduceResponse,
 ) -> AppendInfo | None:
-    """Append one partition's batch, and fill in `answer`; return None if it has an error."""
+    """Append one partition's batch and fill in `answer`; return None on an error."""
     refused = parts.components.produce_error(partition.tp)
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
@@ -342,7 +344,7 @@ def _append(
         answer.error_code = fault or ErrorCode.NOT_ENOUGH_REPLICAS
         answer.log_start_offset = -1 if fault else partition.log.log_start_offset
         return None
-    # A broker has words of its own for records alone; what else is wrong, its error code says.
+    # Kafka's broker sends a message only for rejected records; other errors have the code only.
     try:
         info = parts.replicas.appends.append(now, partition, records, comes_early=comes_early)
     except RecordsRefused as error:

@@ -1,6 +1,6 @@
-"""Which handler of a broker answers which request; what only the controller decides is forwarded.
+"""Handlers of a broker by request; requests that only the controller decides are forwarded.
 
-The routes of transactions and of mirrors stand with their handlers.
+Routes of transactions and mirrors are defined with their handlers.
 """
 
 from __future__ import annotations
@@ -84,5 +84,5 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound[Any]], No
 
 
 def routes(parts: BrokerParts) -> Routes:
-    """Return the handlers of the broker that has these parts."""
+    """Return the handlers of the broker with these parts."""
     return {request: partial(handler, parts) for request, handler in ROUTES.items()}

@@ -1,9 +1,9 @@
 """WriteTxnMarkers, versions 1-2: a transaction coordinator ends a transaction in its partitions.
 
-One control batch is appended to each partition, and acknowledged by the whole ISR. In a partition of
-`__consumer_offsets` it makes the producer's offsets those of their groups, or drops them. A marker into a mirrored
-topic is refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as
-the mirror has not cut the log, the coordinator gets a retriable error instead (D41).
+One control batch is appended to each partition and acknowledged by the whole ISR. In a partition of
+`__consumer_offsets` it commits or drops the producer's pending offsets. A marker for a mirrored topic is rejected like
+any other write (D7): this cluster's coordinator may not end a transaction of the source. Until the mirror has truncated
+the log, the coordinator gets a retriable error instead (D41).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersRequest]) -> None:
-    """Append every marker, and answer when the last one is acknowledged or has failed."""
+    """Append every marker, and reply when the last one is acknowledged or has failed."""
     request = inbound.body
     response = WriteTxnMarkersResponse(markers=[])
     gathering = Gathering(inbound, response)
@@ -60,7 +60,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         on_acked(now, refused)
         return
     if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
-        on_acked(now, ErrorCode.INVALID_REQUEST)  # It would be a marker of nobody; an exception in Kafka.
+        on_acked(now, ErrorCode.INVALID_REQUEST)  # The marker would have no producer; an exception in Kafka.
         return
     batch = end_txn_marker(
         base_offset=0,
