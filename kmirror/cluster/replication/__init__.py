@@ -1,1 +1,1 @@
-"""How a broker replicates its partitions: leadership, ISR changes, what followers fetch, cuts."""
+"""Replication of a broker's partitions: leadership, ISR changes, follower fetches, truncation."""

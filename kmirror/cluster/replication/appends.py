@@ -1,4 +1,4 @@
-"""Appends and cuts by the leader of a partition."""
+"""Appends and truncation by the leader of a partition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class LeaderAppends:
-    """Writes to the logs that one broker leads. A disk that fails takes its log directory offline."""
+    """Writes to the logs that this broker leads. An I/O error takes the log directory offline."""
 
     def __init__(self, context: BrokerContext, purgatory: Purgatory, changes: PartitionChanges) -> None:
         self._context = context
@@ -36,10 +36,11 @@ class LeaderAppends:
         transaction_version: int = 0,
         comes_early: bool = False,
     ) -> AppendInfo:
-        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
+        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log rejects the data.
 
-        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended. A marker is judged by `transaction_version`,
-        the one in which its transaction was ended; for `comes_early` see `PartitionLog.append_as_leader`.
+        An I/O error raises KAFKA_STORAGE_ERROR, and nothing was appended. A marker is validated by
+        `transaction_version`, the version in which its transaction was ended. For `comes_early` see
+        `PartitionLog.append_as_leader`.
         """
         if partition.log_dir in self._context.just_failed:
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
@@ -58,9 +59,9 @@ class LeaderAppends:
         return info
 
     def append_plain(self, now: Instant, partition: Partition, batch: memoryview) -> AppendInfo | None:
-        """Do what `append` does if that takes no closer look at the batch; None, and nothing was done, if it does.
+        """Append like `append` if the batch needs no closer inspection; else return None, with nothing done.
 
-        KAFKA_STORAGE_ERROR as there.
+        Raises KAFKA_STORAGE_ERROR like `append`.
         """
         if partition.log_dir in self._context.just_failed:
             return None
@@ -78,9 +79,9 @@ class LeaderAppends:
         return LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}")
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
-        """Cut a led partition's log at `offset`; followers get a divergence at their next fetch.
+        """Truncate a led partition's log to `offset`; followers get a divergence at their next fetch.
 
-        An offset at or above the log end removes no record, only epochs that begin at the log end.
+        An offset at or above the log end removes no records, only epochs that begin at the log end.
         """
         end = partition.log.log_end_offset
         with self.writing_to(partition.tp):
@@ -92,7 +93,7 @@ class LeaderAppends:
             self._changes.touch(partition.tp)
 
     def raise_log_start(self, partition: Partition, offset: int) -> None:
-        """Let a led partition's log begin at `offset`, if it begins below; its followers learn that by fetching.
+        """Raise the log start of a led partition to `offset` if it is lower; followers learn it from their fetches.
 
         Raises OffsetOutOfRange above the high watermark.
         """
@@ -102,7 +103,7 @@ class LeaderAppends:
             self._changes.touch(partition.tp)
 
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
-        """Remove everything from a led partition's log, which then begins at `offset`."""
+        """Remove all records of a led partition, and set the log start and end to `offset`."""
         with self.writing_to(partition.tp):
             partition.log.truncate_fully_and_start_at(offset)
         self._purgatory.lose_acks(partition.tp, 0)
@@ -111,16 +112,16 @@ class LeaderAppends:
         self._changes.touch(partition.tp)
 
     def begin_epoch(self, partition: Partition) -> None:
-        """Enter the epoch in which this broker leads into the log; nothing if it is there already."""
+        """Add the current leader epoch to the log's epoch cache, unless it is there already."""
         epoch = partition.leader_epoch
         try:
             partition.log.assign_epoch_start(epoch)
-        except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
+        except OSError as error:  # The epoch is in memory; the next checkpoint writes it.
             self._context.fail_disk_of(partition.tp, f"cannot write down epoch {epoch} of", error)
 
     @contextmanager
     def writing_to(self, tp: TopicPartition) -> Iterator[None]:
-        """Raise DiskFailed for an OSError inside, once the log directory of `tp` is taken offline for it."""
+        """Convert an OSError inside to DiskFailed, after taking the log directory of `tp` offline."""
         try:
             yield
         except OSError as error:

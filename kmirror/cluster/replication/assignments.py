@@ -1,7 +1,7 @@
-"""Does the controller know in which log directory each replica lies? Kafka's AssignmentsManager.
+"""Reports to the controller of the log directory of each replica (Kafka's AssignmentsManager).
 
-The controller has to know, because it takes leaderships away by what it was told of a directory that fails (KIP-858).
-One request is under way at a time; what is not accepted is told again, after a pause that doubles with each failure.
+The controller needs them to move leaderships away from a log directory that fails (KIP-858). One request is in flight
+at a time. Rejected assignments are sent again after a pause that doubles with each failure.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 PARTITIONS_MAX = 2250
-"""How many one request names (AssignReplicasToDirsRequest.MAX_ASSIGNMENTS_PER_REQUEST)."""
+"""Maximum partitions per request (AssignReplicasToDirsRequest.MAX_ASSIGNMENTS_PER_REQUEST)."""
 BACKOFF = Backoff(100, 10_000)
 
 Assignments = dict[tuple[Uuid, int], tuple[TopicPartition, Uuid]]
-"""Topic id and number of a partition to its name and the directory in which it lies."""
+"""(topic id, partition index) to (topic partition, id of its log directory)."""
 
 
 class DirectoryAssignments(BrokerComponent):
-    """What one broker still has to tell the controller."""
+    """Log directory assignments that one broker has not reported yet."""
 
     name = "assignments"
 
@@ -43,18 +43,18 @@ class DirectoryAssignments(BrokerComponent):
         self._lifecycle = lifecycle
         self._waiting: Assignments = {}
         self._is_busy = False
-        """A request is under way, or its failure was not long enough ago."""
+        """A request is in flight, or the pause after a failure is not over."""
         self._failures = 0
 
     def look_at(self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage) -> None:
-        """Tell the controller where the log of `tp` lies, unless `image` says so."""
+        """Report the log directory of `tp` to the controller, unless `image` has it already."""
         disk = self._context.log_dirs.of(tp)
         if disk is not None and image.directory_of(self._context.node_id) != disk.directory_id:
             self._waiting[topic_id, tp.partition] = (tp, disk.directory_id)
             self._context.at_end(self._send)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Try again."""
+        """Retry after the pause."""
         self._is_busy = False
         self._send(now)
 

@@ -1,12 +1,12 @@
-"""What happened to the partitions of one broker during an event, for the parts that follow it once it was handled.
+"""Changes of one broker's partitions during an event, for the parts that react to them after the event.
 
-| method       | what happened                                         | who follows it                          |
-|--------------|-------------------------------------------------------|-----------------------------------------|
-| `touch`      | what a waiter waits for, or what the next fetch reads | `Purgatory.wake_waiters`, `on_progress` |
-| `progressed` | a follower fetched, and nothing else                  | `on_progress`, by `wake_waiters`        |
-| `grew`       | records were appended to a log, or its configs change | `LogManager.settle`                     |
-| `appended`   | a leader's log grew                                   | all of them                             |
-| `dropped`    | the folder of a partition was set aside               | `LogManager.settle`                     |
+| method       | change                                                 | read by                                 |
+|--------------|--------------------------------------------------------|-----------------------------------------|
+| `touch`      | something a waiter waits for, or the next fetch reads  | `Purgatory.wake_waiters`, `on_progress` |
+| `progressed` | a follower fetched, and nothing else                   | `on_progress`, by `wake_waiters`        |
+| `grew`       | records were appended to a log, or its configs changed | `LogManager.settle`                     |
+| `appended`   | a leader's log grew                                    | all of them                             |
+| `dropped`    | a partition's directory was renamed for deletion       | `LogManager.settle`                     |
 """
 
 from __future__ import annotations
@@ -19,49 +19,50 @@ from kmirror.log.disk import Disk
 
 
 class PartitionChanges:
-    """The changes since each follower took them."""
+    """Changes not yet taken by each reader."""
 
     def __init__(self, partitions: Mapping[TopicPartition, Partition]) -> None:
         self._partitions = partitions
         self.moved: dict[TopicPartition, Partition | None] = {}
-        """What moved, each with the partition whose waiters are looked at; None if only `on_progress` is called."""
+        """Changed partitions; the value is the partition whose waiters must be checked, None to call only
+        `on_progress`."""
         self.grown: dict[TopicPartition, None] = {}
-        """The partitions whose logs grew."""
+        """Partitions whose logs grew."""
         self.dropped: list[tuple[Disk, str]] = []
-        """The names under which partitions were set aside, each with its disk."""
+        """Directories renamed for deletion: (disk, new name)."""
 
     def touch(self, tp: TopicPartition) -> None:
-        """Mark a partition as moved, for the next fetch and for the next `wake_waiters`."""
+        """Mark a partition as changed, for the next fetch and the next `wake_waiters`."""
         partition = self.moved[tp] = self._partitions.get(tp)
         if partition is not None:
             partition.mark()
 
     def progressed(self, tp: TopicPartition) -> None:
-        """Have the next `wake_waiters` call `on_progress`: a follower fetched, which no other fetch has to wait for."""
+        """Make the next `wake_waiters` call `on_progress`: a follower fetched, and no other fetch waits for that."""
         self.moved.setdefault(tp, None)
 
     def grew(self, tp: TopicPartition) -> None:
-        """Note that something was appended to the log of `tp`."""
+        """Record that the log of `tp` grew."""
         self.grown[tp] = None
 
     def appended(self, partition: Partition) -> None:
-        """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
+        """Record an append to a led partition: the high watermark may rise, and waiters will be checked."""
         self.grown[partition.tp] = None
         self.moved[partition.tp] = partition
-        if not partition.advance_high_watermark():  # Which marks the partition, as `touch` does.
+        if not partition.advance_high_watermark():  # It marks the partition if it returns True.
             partition.mark()
 
     def flushed(self, partition: Partition) -> None:
-        """Let what was flushed of a led partition count."""
+        """Raise the high watermark after a flush of a led partition."""
         if partition.advance_high_watermark():
             self.touch(partition.tp)
 
     def take_grown(self) -> dict[TopicPartition, None]:
-        """Return the partitions whose logs grew since the last call."""
+        """Return and clear the partitions whose logs grew."""
         grown, self.grown = self.grown, {}
         return grown
 
     def take_dropped(self) -> list[tuple[Disk, str]]:
-        """Return what was set aside since the last call."""
+        """Return and clear the directories renamed for deletion."""
         dropped, self.dropped = self.dropped, []
         return dropped

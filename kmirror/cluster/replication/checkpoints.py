@@ -1,4 +1,4 @@
-"""Checkpoints: the offsets of all logs of a disk, written into the files that they share."""
+"""Checkpoints: the offsets of all logs of a disk, in files that the logs share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TIMER = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class WriteCheckpoints:
-    """A job for a disk: write the offsets of all its logs into the files that they share."""
+    """Disk job that writes the offsets of all logs of a disk to the shared checkpoint files."""
 
     disk: Disk
 
     def run(self) -> None:
-        """Write; raises OSError where the disk fails."""
+        """Write the files; raise OSError if the disk fails."""
         self.disk.write_shared()
 
 
@@ -31,15 +31,15 @@ class Checkpoints:
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self.unsaved: dict[LogState, None] = {}
-        """Logs with an offset that differs from what the disk has."""
+        """Logs with an offset that differs from the one on disk."""
 
     def start(self, now: Instant) -> None:
-        """Set the timer of the next checkpoint."""
+        """Set the timer for the next checkpoint."""
         interval = self._context.configs.integer("replica.high.watermark.checkpoint.interval.ms")
         self._context.outbox.set_timer((TIMER,), now + interval * MILLISECOND)
 
     def write(self, now: Instant) -> None:
-        """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
+        """Write changed offsets; a log whose log start was not saved would regain deleted records after a crash."""
         self.start(now)
         logs = list(self.unsaved)
         if not logs:

@@ -1,9 +1,8 @@
-"""Which DeleteRecords wait, and for what? Kafka's DelayedDeleteRecords.
+"""DeleteRecords requests that wait for replicas (Kafka's DelayedDeleteRecords).
 
-A deletion raises the log start of the leader at once; its answer waits until every replica whose broker is alive has
-raised its own: what the replicas' least log start says is the partition's low watermark. A follower tells its log start
-with each fetch. A wait ends with an error where the leadership is lost or the time is up; the records are deleted all
-the same.
+A deletion raises the leader's log start at once. The response waits until every replica on a living broker has raised
+its own: the lowest log start among them is the partition's low watermark. A follower reports its log start with each
+fetch. The wait ends with an error if leadership is lost or the timeout expires; the records are deleted in any case.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ OnDeleted = Callable[[ErrorCode, int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """A deletion below `offset`, and what the low watermark was when it began."""
+    """A pending deletion below `offset`, and the low watermark when it began."""
 
     tp: TopicPartition
     offset: int
@@ -37,7 +36,7 @@ class _Wait:
 
 
 class Deletions(BrokerComponent):
-    """The deletions of one broker that wait for followers."""
+    """Pending deletions of one broker that wait for followers."""
 
     name = "deletions"
 
@@ -49,14 +48,14 @@ class Deletions(BrokerComponent):
         self._next = 0
 
     def low_watermark(self, partition: Partition) -> int:
-        """Return the least log start of a led partition's replicas on living brokers; -1 as long as one is unknown."""
+        """Return the lowest log start of a led partition's replicas on living brokers; -1 while one is unknown."""
         starts = [
             f.log_start for number, f in partition.followers.items() if self._context.image.brokers.is_alive(number)
         ]
         return min([partition.log.log_start_offset, *starts])
 
     def wait(self, now: Instant, partition: Partition, offset: int, timeout_ms: int, on_deleted: OnDeleted) -> None:
-        """Call `on_deleted` once the low watermark is at `offset`, or there is an error; that may be at once."""
+        """Call `on_deleted` when the low watermark reaches `offset` or an error occurs; this may be at once."""
         low = self.low_watermark(partition)
         if low >= offset:
             on_deleted(ErrorCode.NONE, low)
@@ -68,12 +67,12 @@ class Deletions(BrokerComponent):
         self._context.outbox.set_timer((self.name, self._next), now + timeout_ms * MILLISECOND)
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        """Look whether a follower of `tp` has told what was waited for."""
+        """Check the waits for `tp` after a follower's fetch."""
         if tp in self._waits:
             self._look_at(tp)
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
-        """Look again where a leadership may be lost, or a broker dead that was waited for."""
+        """Check all waits: leadership may be lost, or an awaited broker may be dead."""
         for tp in list(self._waits) if delta.brokers or delta.partitions else ():
             self._look_at(tp)
 
@@ -86,7 +85,7 @@ class Deletions(BrokerComponent):
                 self._end(key, ErrorCode.NONE, low)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Give up a wait."""
+        """End a wait that timed out."""
         number = key[1]
         assert isinstance(number, int), key
         tp = self._timed.get(number)

@@ -1,4 +1,4 @@
-"""Facts that a broker reports about its logs; each goes with a line of the trace."""
+"""Facts about a broker's logs; each one accompanies a line of the trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.kernel.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class FollowerCut:
-    """A follower cut its log: [offset, end) was removed from `segments` segments."""
+    """A follower truncated its log: [offset, end) was removed from `segments` segments."""
 
     tp: TopicPartition
     offset: int

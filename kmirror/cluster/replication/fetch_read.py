@@ -1,11 +1,10 @@
-"""One partition's answer to a fetch: fenced by epoch, checked for divergence, bounded by isolation.
+"""The fetch response of one partition: epoch fencing, divergence check, isolation.
 
-The order of the checks is Kafka's: leader epoch, leadership, divergence, range. A follower reads
-up to the log end, a consumer up to the high watermark, a read_committed consumer up to the last
-stable offset. Any replica answers a consumer (KIP-392), with its own high watermark and last stable offset.
+The checks are in Kafka's order: leader epoch, leadership, divergence, range. A follower reads up to the log end, a
+consumer up to the high watermark, a read_committed consumer up to the last stable offset (all exclusive). Any replica
+serves consumers (KIP-392), with its own high watermark and last stable offset.
 
-`refuse` looks for what speaks against reading, `read` reads; between the two the leader takes over what a follower's
-fetch says of its log.
+`refuse` makes the checks, `read` reads; between the two, the leader applies a follower's fetch offsets.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ NOT_LOOKED_AT = frozenset(
         ErrorCode.UNKNOWN_SERVER_ERROR,
     }
 )
-"""Errors of partitions in whose log nothing was looked for."""
+"""Errors of partitions whose log was not examined."""
 
 
 @value
 class Reader:
-    """The replica (-1 for a consumer) that fetches, and its isolation level."""
+    """The fetching replica (-1 for a consumer) and its isolation level."""
 
     replica_id: int
     read_committed: bool
     leader_only: bool = True
-    """Whether a follower may not answer: it does so for consumers of Fetch v11 or later."""
+    """False if followers may serve the fetch too: consumers with Fetch v11 or later."""
     rack: str = ""
-    """The rack for which a leader may name a preferred read replica; empty if it names none."""
+    """Rack for which a leader may choose a preferred read replica; "" for none."""
 
     @property
     def is_follower(self) -> bool:
@@ -52,7 +51,7 @@ class Reader:
 
 
 def replica_error(partition: Partition, current_leader_epoch: int, *, leader_only: bool) -> ErrorCode:
-    """Return why a request that names `current_leader_epoch` may not be served here, or NONE."""
+    """Return why a request with `current_leader_epoch` may not be served here, or NONE."""
     if current_leader_epoch not in (NO_EPOCH, partition.leader_epoch):
         is_old = current_leader_epoch < partition.leader_epoch
         return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -60,7 +59,7 @@ def replica_error(partition: Partition, current_leader_epoch: int, *, leader_onl
 
 
 def failed(index: int, error: ErrorCode) -> PartitionData:
-    """Return the answer for a partition that cannot be read; whether it has a list of transactions is as in Kafka."""
+    """Return the row of an unreadable partition; the list of aborted transactions is [] or null as in Kafka."""
     return PartitionData(
         partition_index=index,
         error_code=error,
@@ -73,16 +72,16 @@ def failed(index: int, error: ErrorCode) -> PartitionData:
 
 
 def end_for(log: PartitionLog, reader: Reader) -> int:
-    """Return the offset below which `reader` may read."""
+    """Return the end offset (exclusive) of the range that `reader` may read."""
     if reader.replica_id >= 0:
         return log.log_end_offset
     return log.last_stable_offset if reader.read_committed else log.high_watermark
 
 
 def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, foreign: bool) -> PartitionData | None:
-    """Return the answer with an error or a divergence, None if there is nothing against reading at the fetch offset.
+    """Return the row with an error or a divergence, None if the partition may be read at the fetch offset.
 
-    `foreign` says that the log has leader epochs of another cluster (D13).
+    `foreign` is True if the log has leader epochs of another cluster (D13).
     """
     log, image, leader_epoch = partition.log, partition.image, request.current_leader_epoch
     if leader_epoch not in (NO_EPOCH, image.leader_epoch) or (
@@ -92,11 +91,12 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
     if partition.must_cut:
         cut_epoch = partition.must_cut.get(reader.replica_id)
-        # An empty log that begins above this one was emptied by deletion, not by the cut: it lacks what lies between.
+        # An empty log that begins above this one was emptied by deletion, not by the cut: it lacks the records in
+        # between.
         is_emptied = epoch == NO_EPOCH and request.log_start_offset > log.log_start_offset
         if cut_epoch is not None and (is_emptied or not is_cut(cut_epoch, epoch)):
             return _diverging(request, log, order_to_cut(log, cut_epoch))
-    # The usual fetch, which names the latest epoch, ends within it.
+    # The usual fetch has the latest epoch and an offset within it.
     if epoch != NO_EPOCH and (epoch != log.latest_epoch or offset > log.log_end_offset):
         if offset < log.log_start_offset:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -132,10 +132,10 @@ def read(
     min_one: bool,
     foreign: bool,
 ) -> PartitionData:
-    """Return the answer to a fetch that `refuse` has nothing against: the batches below `end_offset`.
+    """Return the row of a fetch accepted by `refuse`: the batches below `end_offset`.
 
-    `min_one` returns at least one batch, however large, even where `max_bytes` is 0. Nothing about the follower is
-    recorded here.
+    `min_one` returns at least one batch of any size, even if `max_bytes` is 0. The follower's state is not updated
+    here.
     """
     log, offset = partition.log, request.fetch_offset
     records: bytes | memoryview = b""
@@ -144,7 +144,7 @@ def read(
     if (max_bytes > 0 or min_one) and offset < end_offset:
         found = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
         records = found.records
-    if reader.read_committed and (records or max_bytes <= 0 or offset >= end_offset):  # Not where a limit is too low.
+    if reader.read_committed and (records or max_bytes <= 0 or offset >= end_offset):  # Not if a limit is too low.
         ended = log.aborted_within(offset, found) if found is not None and records else ()
         aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in ended]
     return PartitionData(

@@ -1,14 +1,14 @@
-"""Incremental fetch sessions (KIP-227): the broker remembers the partitions of a fetcher between its fetches.
+"""Incremental fetch sessions (KIP-227): the broker remembers a fetcher's partitions between its fetches.
 
-A session is named by an id and counts its requests by an epoch. Epoch 0 opens a session and names
-all partitions; later requests name only what changed; epoch -1 closes it. An answer within a
-session leaves out partitions without news.
+A session has an id and an epoch that counts its requests. Epoch 0 opens a session and names all partitions; later
+requests name only changes; epoch -1 closes it. Responses within a session leave out partitions without news (records,
+changed offsets, errors).
 
-A fetch looks only at what may have news: the partitions that its request names, those that moved since they were looked
-at, and those that were not settled when they were. A partition is settled when the fetcher has all that it may read and
-was told all offsets, and a follower is in the ISR. Each partition of a session is a `Watcher` of its `Partition`, from
-the first look on, and so hears when it moves; what makes a partition move is listed there. A fetch without a session
-is served as one that ends with its answer.
+A fetch examines only partitions that may have news: those named in its request, those changed since they were last
+examined, and those not settled then. A partition is settled when the fetcher has all records that it may read and all
+offsets, and a follower is in the ISR. From its first examination on, each partition of a session is a `Watcher` of its
+`Partition` and is notified of changes; `partition.py` lists them. A fetch without a session is served as a session that
+ends with its response.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 NO_SESSION = 0
 TURN = attrgetter("turn")
-"""By this the partitions of a session are sorted into the order in which they are served."""
+"""Sort key for the order in which a session's partitions are served."""
 
 Key = tuple[str, Uuid, int]
 """Topic name (empty from Fetch v13 on), topic id (zero before), partition index."""
@@ -39,34 +39,34 @@ UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
 
 
 def knows_too_low(request: FetchPartition, data: PartitionData) -> bool:
-    """Return whether the high watermark that the fetcher names is lower than it could be now (KIP-1166)."""
+    """Return whether the fetcher's high watermark is lower than it could be now (KIP-1166)."""
     known = request.high_watermark
     return known != UNKNOWN_HIGH_WATERMARK and known < data.high_watermark and known < request.fetch_offset
 
 
 @dataclass(slots=True, eq=False)
 class CachedPartition:
-    """One partition of a session: the newest request for it, and the offsets in its last answer."""
+    """One partition of a session: the newest request for it, and the offsets in its last row."""
 
     session: Session
     key: Key
     request: FetchPartition
     turn: int
-    """The partitions are served in the order of their turns (KIP-227)."""
+    """Position in the order of service: lower turns are served first (KIP-227)."""
     tp: TopicPartition | None = None
-    """Its name, None while no topic has the topic id."""
+    """Its topic partition, None while no topic has the topic id."""
     partition: Partition | None = None
-    """What is watched, None if nothing is."""
+    """The watched partition, None if none is watched."""
     follower: Follower | None = None
-    """The follower for which this session's clock stands."""
+    """The follower that uses this session's clock."""
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
 
     def has_news(self, data: PartitionData) -> bool:
-        """Return whether `data` has anything that the last answer did not have, or that did not reach the fetcher.
+        """Return whether `data` has something that the last row did not have, or that did not reach the fetcher.
 
-        A divergence is always news; who found it need not ask.
+        A divergence is always news; callers that found one need not call this.
         """
         return bool(
             data.records
@@ -79,7 +79,7 @@ class CachedPartition:
         )
 
     def remember(self, data: PartitionData) -> None:
-        """Remember the offsets of an answer; after an error none, so that the next answer has the partition again."""
+        """Remember the offsets of a row; none after an error, so that the next response includes the partition."""
         failed = data.error_code != 0
         self.high_watermark = -1 if failed else data.high_watermark
         self.last_stable_offset = -1 if failed else data.last_stable_offset
@@ -88,7 +88,7 @@ class CachedPartition:
     # -- the partition ------------------------------------------------------------------------
 
     def watch(self, partition: Partition) -> None:
-        """Hear of it when the partition moves, from now on."""
+        """Watch the partition for changes."""
         self.partition = partition
         partition.watch(self)
 
@@ -103,20 +103,21 @@ class CachedPartition:
         self.partition = None
 
     def settle(self, follower: Follower | None) -> None:
-        """Look at the partition again only when it moves; until then the clock tells when `follower` has fetched."""
+        """Examine the partition again only after a change; until then the session's clock is the fetch time of
+        `follower`."""
         self.session.unsettled.pop(self.key, None)
         if follower is not None:
             self.follower = follower
             follower.clock = self.session.clock
 
     def stop_clock(self) -> None:
-        """Tell the follower the time of the session's last fetch, and do not stand for it any longer."""
+        """Copy the session's last fetch time to the follower, and detach it from the clock."""
         follower, self.follower = self.follower, None
         if follower is not None and follower.clock is self.session.clock:
             follower.stop_clock()
 
     def leave(self) -> None:
-        """Let go of the partition, and of the follower."""
+        """Release the partition and the follower."""
         self.stop_clock()
         if self.partition is not None:
             self.partition.unwatch(self)
@@ -125,29 +126,29 @@ class CachedPartition:
 
 @dataclass(slots=True)
 class Session:
-    """One session: the epoch expected next, and its partitions."""
+    """One session: the next expected epoch, and its partitions."""
 
     session_id: int
     epoch: int
     topic_ids: bool
     is_kept: bool = True
-    """Whether another fetch may follow; else it is let go of as soon as no request waits in it."""
+    """True if another fetch may follow; else the session is released when no request waits in it."""
     partitions: dict[Key, CachedPartition] = field(default_factory=dict)
     moved: dict[Key, CachedPartition] = field(default_factory=dict)
-    """What moved since it was looked at."""
+    """Partitions changed since they were last examined."""
     unsettled: dict[Key, CachedPartition] = field(default_factory=dict)
-    """What is new, or was not settled when it was looked at."""
+    """Partitions that are new, or were not settled when last examined."""
     parked: dict[int, None] = field(default_factory=dict)
-    """The key of the fetch that waits, if one does: the next one ends its wait."""
+    """Key of the parked fetch, if any; the next fetch ends its wait."""
     clock: FetchClock = field(default_factory=FetchClock)
     asker: object = None
-    """What the answers depend on beside the partitions' requests: if that changes, all are looked at again."""
+    """Properties of the fetcher that affect all rows: if they change, all partitions are examined again."""
     turns: int = 0
     quiet: object = None
-    """The newest fetch, if its answer had no news: the same request again takes it up."""
+    """The newest fetch if its response had no news: an identical request reuses it."""
 
     def name(self, key: Key, request: FetchPartition) -> None:
-        """Take over what a request names."""
+        """Add or update a partition named in a request."""
         cached = self.partitions.get(key)
         if cached is None:
             self.turns += 1
@@ -158,7 +159,7 @@ class Session:
             self.unsettled[key] = cached
 
     def forget(self, key: Key) -> None:
-        """Take a partition out of the session."""
+        """Remove a partition from the session."""
         cached = self.partitions.pop(key, None)
         if cached is not None:
             cached.leave()
@@ -166,7 +167,7 @@ class Session:
             self.unsettled.pop(key, None)
 
     def take_due(self, asker: object) -> list[CachedPartition]:
-        """Return what a fetch by `asker` has to look at, in the order of service; it stays due until it is settled."""
+        """Return the partitions that `asker` must examine, in order of service; they stay due until settled."""
         if not self.is_kept:
             return list(self.partitions.values())
         if asker != self.asker:
@@ -177,31 +178,31 @@ class Session:
         return sorted(self.unsettled.values(), key=TURN)
 
     def take_moved(self) -> list[CachedPartition]:
-        """Return what moved while a fetch waits, in the order of service; the next fetch looks at it again."""
+        """Return partitions changed while a fetch waits, in order of service; the next fetch examines them again."""
         moved = sorted(self.moved.values(), key=TURN)
         self.unsettled.update(self.moved)
         self.moved.clear()
         return moved
 
     def serve_last(self, cached: CachedPartition) -> None:
-        """Put a partition that was given records to the end of the order of service (KIP-227)."""
+        """Move a partition that returned records to the end of the order of service (KIP-227)."""
         self.turns += 1
         cached.turn = self.turns
 
     def end(self) -> None:
-        """Expect no more fetches."""
+        """Mark the session as ended: no more fetches are expected."""
         self.is_kept = False
         self.let_go()
 
     def let_go(self) -> None:
-        """Let go of all partitions, if no fetch comes any more and none waits."""
+        """Release all partitions if the session has ended and no fetch waits."""
         if not self.is_kept and not self.parked:
             for cached in self.partitions.values():
                 cached.leave()
 
 
 class FetchSessions:
-    """The sessions of one broker; when all slots are taken, the least recently used one is evicted."""
+    """The sessions of one broker; when all slots are taken, the least recently used session is evicted."""
 
     def __init__(self, rng: Rng, slots: int) -> None:
         self._rng = rng
@@ -209,12 +210,11 @@ class FetchSessions:
         self._sessions: dict[int, Session] = {}
 
     def resolve(self, request: FetchRequest, *, topic_ids: bool, opens: bool = True) -> tuple[ErrorCode, Session]:
-        """Return the error, and the session with what the request changes in it.
+        """Return an error, and the session after the request's changes.
 
-        A fetch without a session gets one that is not kept, with the id NO_SESSION; so does one that wants a session,
-        unless it `opens` one. `topic_ids` says that the request names topics by id; in a session that must not change.
-        Errors are FETCH_SESSION_ID_NOT_FOUND,
-        INVALID_FETCH_SESSION_EPOCH and FETCH_SESSION_TOPIC_ID_ERROR.
+        A fetch without a session gets an unkept session with the id NO_SESSION; so does a request for a new session if
+        `opens` is False. `topic_ids` is True if the request has topic ids; this must not change within a session.
+        Errors: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH and FETCH_SESSION_TOPIC_ID_ERROR.
         """
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             known = self._sessions.pop(request.session_id, None)
@@ -231,24 +231,24 @@ class FetchSessions:
         found = self._sessions.pop(request.session_id, None)
         if found is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _unkept(topic_ids)
-        self._sessions[found.session_id] = found  # The dict is in the order of the last use.
+        self._sessions[found.session_id] = found  # The dict is ordered by last use.
         if request.session_epoch != found.epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH, _unkept(topic_ids)
         if topic_ids != found.topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, _unkept(topic_ids)
         found.epoch = found.epoch % 0x7FFFFFFF + 1
         _named(request, found)
-        for forgotten in request.forgotten_topics_data:  # What is named as well is forgotten, as in Kafka.
+        for forgotten in request.forgotten_topics_data:  # Forgotten even if also named, as in Kafka.
             for index in forgotten.partitions:
                 found.forget((forgotten.topic, forgotten.topic_id, index))
-        if not found.partitions:  # The session ends, and its last request is served as one without a session.
+        if not found.partitions:  # The session ends; this request is served without one.
             del self._sessions[found.session_id]
             found.end()
             return ErrorCode.NONE, _named(request, _unkept(topic_ids))
         return ErrorCode.NONE, found
 
     def partitions(self, session_id: int) -> list[Key]:
-        """Return the partitions of a session, in the order in which they were first named; none if there is no such."""
+        """Return the partitions of a session in the order in which they were first named; [] for an unknown session."""
         found = self._sessions.get(session_id)
         return [] if found is None else list(found.partitions)
 
@@ -267,12 +267,12 @@ def _unkept(topic_ids: bool) -> Session:
 
 
 def keys_of(request: FetchRequest) -> list[Key]:
-    """Return what a request names, in its order."""
+    """Return the partitions named in a request, in its order."""
     return [(each.topic, each.topic_id, row.partition) for each in request.topics for row in each.partitions]
 
 
 def _named(request: FetchRequest, session: Session) -> Session:
-    """Return the session, which has taken over what the request names."""
+    """Return the session after adding the partitions of the request."""
     for topic in request.topics:
         name, topic_id = topic.topic, topic.topic_id
         for partition in topic.partitions:

@@ -1,9 +1,9 @@
 """Follower fetches: a broker fetches from the leaders of the partitions that it does not lead.
 
-There is one fetcher for each leader broker, with one fetch in flight, in an incremental session. A fetch names the
-epoch of the last batch in the log, so the leader can answer with a divergence; then the log is cut and fetched again.
-Batches are validated against the leader epoch in the *request*, so that an answer from an earlier leader epoch is not
-appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEpoch takes its place (D13).
+There is one fetcher per leader broker, with one fetch in flight, in an incremental session. A fetch names the epoch of
+the last batch in the log, so the leader can return a divergence; then the log is truncated and fetched again. Batches
+are validated against the leader epoch in the *request*, so that a response from an earlier leader epoch is not appended
+(KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEpoch is used instead (D13).
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ TIMER = "follow"
 
 @dataclass(slots=True)
 class FollowedPartition:
-    """A partition that is fetched from its leader."""
+    """A partition fetched from its leader."""
 
     tp: TopicPartition
     source_topic_id: Uuid
     source_epoch: int
-    """The leader epoch in which the partition is followed."""
+    """Leader epoch in which the partition is followed."""
     mirror_epoch: int = -1
     answered: bool = False
-    """Whether the leader has said what `mirror_epoch` is."""
+    """True once the leader has returned `mirror_epoch`."""
     paused_until: Instant = 0
     resolving: bool = False
     rank: int = 0
 
 
 class ReplicaFetchers:
-    """All fetchers of one broker."""
+    """The fetchers of one broker."""
 
     def __init__(self, context: BrokerContext, lifecycle: Lifecycle, replicas: ReplicaManager) -> None:
         self._context = context
@@ -61,15 +61,15 @@ class ReplicaFetchers:
         self._replicas = replicas
         self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
         self._given_up: dict[TopicPartition, None] = {}
-        """Partitions that are not fetched any more because this broker stops and is out of their ISR."""
+        """Partitions no longer fetched because this broker is stopping and has left their ISR."""
         self._endpoints: dict[int, Endpoint] = {}
-        """Where brokers listened when they were looked at last."""
+        """Last known endpoints of the other brokers."""
 
     def on_changed(self, now: Instant, tp: TopicPartition) -> None:
-        """Take over what the image says of a partition that changed.
+        """Start, change or stop the fetches of a partition after an image change.
 
-        In a controlled shutdown a replica that was taken out of the ISR is not fetched any more (ReplicaManager,
-        applyLocalFollowersDelta): nobody waits for it.
+        In a controlled shutdown a replica outside the ISR is no longer fetched, because no request waits for it
+        (ReplicaManager.applyLocalFollowersDelta).
         """
         partition = self._replicas.partitions.get(tp)
         self._given_up.pop(tp, None)
@@ -80,7 +80,7 @@ class ReplicaFetchers:
             self._assign(now, tp)
 
     def _assign(self, now: Instant, tp: TopicPartition) -> None:
-        """Fetch `tp` from the leader that the image names; if there is none, or it is this broker, stop fetching."""
+        """Fetch `tp` from the leader in the image; stop fetching if there is none or it is this broker."""
         partition = self._replicas.partitions.get(tp)
         known = self._loop.find(tp)
         if known is not None and (
@@ -104,24 +104,24 @@ class ReplicaFetchers:
         self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
     def fetchers(self) -> Iterable[Fetcher[FollowedPartition]]:
-        """Return the fetchers, one for each leader that was ever followed."""
+        """Return the fetchers, one per leader ever followed."""
         return self._loop.fetchers()
 
     def knows_local_epochs(self, tp: TopicPartition) -> bool:
-        """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
+        """Return whether the leader of `tp` has reported that its log continues with this cluster's epochs (D13)."""
         known = self._loop.find(tp)
         return known is not None and known[1].answered and known[1].mirror_epoch < 0
 
     def foreign_epochs(self, partition: Partition, components: Components) -> bool:
-        """Return whether the partition's log has another cluster's leader epochs, as far as this replica knows."""
+        """Return whether the log may have another cluster's leader epochs, as far as this replica knows."""
         if partition.is_leader:
             return components.foreign_epochs(partition)
         return components.may_guard(partition.tp.topic) and not self.knows_local_epochs(partition.tp)
 
     def withholds(self, partition: Partition, components: Components) -> bool:
-        """Return whether it is not known if this replica may serve its log (D30).
+        """Return whether it is still unknown if this replica may serve its log (D30).
 
-        A follower of a mirrored partition knows that once its leader has answered it in this leader epoch (D57).
+        A follower of a mirrored partition knows once its leader has responded in this leader epoch (D57).
         """
         if partition.is_leader:
             return components.withholds(partition)
@@ -129,26 +129,26 @@ class ReplicaFetchers:
         return components.may_guard(partition.tp.topic) and (known is None or not known[1].answered)
 
     def on_log_changed(self, tp: TopicPartition) -> None:
-        """Have the next fetch of `tp` say where its log begins and ends now, after another part has changed that."""
+        """Send the current log start and end of `tp` with the next fetch, after another part has changed them."""
         self._loop.changed(tp)
 
     def on_topic_config(self, topic: str) -> None:
-        """Look again whether flushes are due in the logs of a topic whose configs changed."""
+        """Check for due flushes in a topic's logs after a config change."""
         image = self._context.image.topics.get(topic)
         for number in () if image is None else image.partitions:
             self._loop.changed(TopicPartition(topic, number))
 
     def go_on(self, now: Instant, tp: TopicPartition) -> None:
-        """Fetch again what was not fetched because a flush was due."""
+        """Resume fetching a partition that was held back by a due flush."""
         known = self._loop.find(tp)
         if known is not None:
             self._loop.changed(tp)
             self._loop.on_timer(now, known[0].key)
 
     def on_brokers(self, now: Instant, brokers: Iterable[int]) -> None:
-        """Follow those of `brokers` that listen at another endpoint now, or again, in what they lead.
+        """Reassign the partitions led by those of `brokers` that returned or changed their endpoint.
 
-        The other leaders are asked at once too, if there is a pause after a fetch that was not answered.
+        Pauses after unanswered fetches from other leaders end too, so that these are retried at once.
         """
         moved: dict[int, None] = {}
         for number in brokers:
@@ -168,10 +168,10 @@ class ReplicaFetchers:
         """Fetch again from a leader after a pause."""
         self._loop.on_timer(now, (broker_id,))
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def identity(self, fetcher: Fetcher[FollowedPartition]) -> Hashable:
-        """Return the broker epoch that fetches name, and what their version depends on."""
+        """Return the broker epoch in fetches, and the flag that their version depends on."""
         return self._lifecycle.epoch, self._context.mirror_enabled
 
     def send(
@@ -184,7 +184,7 @@ class ReplicaFetchers:
         *,
         on_frame: OnFrame | None = None,
     ) -> Sent:
-        """Ask as a replica, in the present incarnation of this broker, on a link of its own for each purpose."""
+        """Send a request as a replica, with this broker's current epoch, on a separate link per purpose."""
         node_id, channel = self._context.node_id, f"follow-{fetcher.key[0]}"
         if isinstance(request, FetchRequest):
             request.replica_state = ReplicaState(replica_id=node_id, replica_epoch=self._lifecycle.epoch)
@@ -202,15 +202,15 @@ class ReplicaFetchers:
         )
 
     def want(self, now: Instant, followed: FollowedPartition) -> Wanted | None:
-        """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed.
+        """Return the log end and the last batch's epoch; None while the range that a fetch would confirm is unflushed.
 
-        The end of the flush has the partition looked at again.
+        The end of the flush triggers another call.
         """
         log = self._log_of(followed)
         if log.is_flush_due:
             return None
         if log.store.has_unsafe_cut:
-            self._replicas.changes.grew(followed.tp)  # Has it made safe, after which this is asked again.
+            self._replicas.changes.grew(followed.tp)  # Triggers the flush that makes it safe, then another call.
             return None
         return Wanted(
             topic_id=followed.source_topic_id,
@@ -228,16 +228,16 @@ class ReplicaFetchers:
 
     @contextmanager
     def _writing_to(self, tp: TopicPartition) -> Iterator[None]:
-        """Take the log directory of `tp` offline for an OSError inside; with it, `tp` is followed no more."""
+        """Take the log directory of `tp` offline on an OSError inside; `tp` is then no longer followed."""
         with suppress(DiskFailed), self._replicas.appends.writing_to(tp):
             yield
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def handle(self, now: Instant, fetcher: Fetcher[FollowedPartition], event: FetchEvent[FollowedPartition]) -> None:
-        """Follow the leader's log; what its answers say of leaders is left to the metadata log.
+        """Handle an event of the fetch loop; leader changes in it are ignored: they come from the metadata log.
 
-        A follower that is out of step leaves the ISR. One that is followed again has another leader epoch, which
+        A follower that is out of step leaves the ISR. A partition that is followed again has a new leader epoch, which
         renews it in the session.
         """
         match event:
@@ -247,7 +247,7 @@ class ReplicaFetchers:
                 end = data.diverging_epoch
                 cut = cut_for_divergence(self._log_of(followed), end.epoch, end.end_offset)
                 self._cut(followed, cut.offset, "", data.log_start_offset)
-                self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
+                self._follow_log_start(followed, data)  # The session sends it again only after a change.
             case Shorter(followed, asked, offset) if self._is_at(followed, asked):
                 self._cut(followed, offset, ", out of range")
             case LaterStart(followed, asked, offset) if self._is_at(followed, asked):
@@ -257,7 +257,7 @@ class ReplicaFetchers:
                     self._loop.pause(now, fetcher, followed)
 
     def _is_at(self, followed: FollowedPartition, asked: Wanted) -> bool:
-        """Return whether the log ends where it did when this was asked; else the next fetch asks from its new end."""
+        """Return whether the log end has not changed since the request; else the next fetch uses the new log end."""
         return asked.fetch_offset == self._log_of(followed).log_end_offset
 
     def _append(
@@ -268,7 +268,7 @@ class ReplicaFetchers:
         asked: Wanted,
         data: PartitionData,
     ) -> None:
-        """Append the records, and take over the leader's high watermark and log start."""
+        """Append the records, and apply the leader's high watermark and log start."""
         log = self._log_of(followed)
         if data.records:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
@@ -290,7 +290,7 @@ class ReplicaFetchers:
         self._touch(followed.tp)
 
     def _touch(self, tp: TopicPartition) -> None:
-        """Have the consumers that fetch from this follower look at the partition again (KIP-392)."""
+        """Make consumers that fetch from this follower examine the partition again (KIP-392)."""
         partition = self._replicas.partitions.get(tp)
         if partition is not None and partition.watchers:
             self._replicas.changes.touch(tp)
@@ -299,15 +299,15 @@ class ReplicaFetchers:
         log = self._log_of(followed)
         start = min(data.log_start_offset, log.log_end_offset)
         if start > log.log_start_offset:
-            log.update_high_watermark(max(start, log.high_watermark))  # What the leader has deleted was committed.
+            log.update_high_watermark(max(start, log.high_watermark))  # Deleted records were committed.
             with self._writing_to(followed.tp):
                 log.advance_log_start(start)
 
     def _cut(self, followed: FollowedPartition, offset: int, why: str, leader_start: int = 0) -> None:
-        """Cut the log at `offset`.
+        """Truncate the log to `offset`.
 
-        If nothing is left that the leader has, or keys may be lost, it begins anew, in the end where the leader's
-        begins (D56, D63).
+        If no record remains that the leader has, or keys may be lost, the log restarts from scratch, and finally begins
+        at the leader's log start (D56, D63).
         """
         log = self._log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)
@@ -322,7 +322,7 @@ class ReplicaFetchers:
         self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
 
     def _begin_at(self, followed: FollowedPartition, offset: int) -> None:
-        """Remove everything, and begin where the leader's log begins."""
+        """Remove all records, and restart at `offset`, the leader's log start."""
         log = self._log_of(followed)
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         with self._writing_to(followed.tp):
@@ -330,7 +330,7 @@ class ReplicaFetchers:
         self._touch(followed.tp)
 
     def _drop_empty_epoch(self, followed: FollowedPartition) -> bool:
-        """Drop the log's last epoch if it has no batch; return whether it was dropped."""
+        """Remove the log's last epoch if it has no batch; return whether it was removed."""
         log = self._log_of(followed)
         before = log.latest_epoch
         with self._writing_to(followed.tp):

@@ -1,4 +1,4 @@
-"""The partitions that one broker holds, and those that it would hold if their log directory had not failed."""
+"""The partitions that one broker holds, online and offline."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class HeldPartitions(dict[TopicPartition, Partition]):
-    """The partitions of a broker that are online."""
+    """The online partitions of a broker."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self.offline: dict[TopicPartition, Uuid] = {}
-        """The partitions whose log directory has failed, each with the id of its topic: the broker does nothing with
-        them until its next start, or until they are assigned to other brokers."""
+        """Partitions whose log directory has failed, with their topic ids: the broker ignores them until its next
+        start, or until they are reassigned to other brokers."""
 
     def led(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition if this broker leads it."""
+        """Return the partition if this broker leads it, else None."""
         partition = self.get(tp)
         return partition if partition is not None and partition.image.leader == partition.broker_id else None
 
     def unavailable(self, tp: TopicPartition) -> ErrorCode:
-        """Return why a partition is not led here, as Kafka's getPartitionOrError does."""
+        """Return why a partition is not led here, like Kafka's getPartitionOrError."""
         if tp in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         is_known = self._context.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def set_offline(self, tp: TopicPartition) -> None:
-        """Note that the log directory of a partition has failed."""
+        """Mark a partition as offline because its log directory has failed."""
         self.offline[tp] = self._context.image.topics[tp.topic].topic_id
         self._context.outbox.note(f"{tp} is offline: its log directory has failed")
 
     def stays_offline(self, tp: TopicPartition) -> bool:
-        """Return whether a partition whose directory has failed is still assigned to this broker; else forget it.
+        """Return whether an offline partition is still assigned to this broker; else remove its entry.
 
-        A new topic of the same name is another one, and gets a place in a directory that is online.
+        A new topic of the same name is a different topic, and is created in an online log directory.
         """
         image = self._context.image.topics.partition(tp)
         is_ours = image is not None and self._context.node_id in image.replicas

@@ -1,10 +1,10 @@
-"""ISR changes: proposed to the controller, one at a time for each partition, and in effect when confirmed.
+"""ISR changes: proposed to the controller, one at a time per partition, in effect when confirmed.
 
-A proposal whose outcome is not known may have been carried out. Until it is known, the members that it adds hold the
-high watermark back, and the same proposal is sent again.
+A proposal with an unknown outcome may have been carried out. Until the outcome is known, its added members hold back
+the high watermark, and the same proposal is sent again.
 
-What is proposed while one event is handled goes out together, and one request is under way at a time: what comes
-meanwhile waits for its answer (DefaultAlterPartitionManager).
+Proposals of one event are sent together. One request is in flight at a time; later proposals wait for its response
+(DefaultAlterPartitionManager).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ TIMER = "isr"
 AGAIN = (TIMER, "again")
 RETRY_MS = 100
 PARTITIONS_MAX = 1000
-"""Bounds what the controller decides at a time."""
+"""Maximum partitions per request, to bound the controller's work."""
 NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-"""The proposal was based on the present image, and was refused."""
+"""Errors of a proposal that was based on the current image and was rejected."""
 OVERTAKEN = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
@@ -44,18 +44,18 @@ OVERTAKEN = (
     ErrorCode.INVALID_REQUEST,
     ErrorCode.NEW_LEADER_ELECTED,
 )
-"""The proposal was based on an outdated image; wait for the metadata log."""
+"""Errors of a proposal that was based on an outdated image; wait for the metadata log."""
 
 
 class Asked(NamedTuple):
-    """A partition in a request, and the image that its proposal was based on."""
+    """A partition in a request, and the image on which its proposal was based."""
 
     partition: Partition
     image: PartitionImage
 
 
 class IsrManager(BrokerComponent):
-    """Watches the followers of led partitions and proposes ISR changes."""
+    """Tracks the followers of led partitions and proposes ISR changes."""
 
     name = TIMER
 
@@ -64,19 +64,19 @@ class IsrManager(BrokerComponent):
         self._lifecycle = lifecycle
         self._replicas = replicas
         self._moved: dict[TopicPartition, None] = {}
-        """Where a follower may be behind: what moved since the last check, and where one was behind then."""
+        """Partitions that may have lagging followers: changed since the last check, or behind at that check."""
         self._unsent: dict[TopicPartition, Partition] = {}
-        """Where `pending_isr` is to be proposed."""
+        """Partitions whose `pending_isr` has not been sent."""
         self._is_waiting = False
-        """A request is under way, or the pause after one that failed is not over."""
+        """A request is in flight, or the pause after a failed one is not over."""
 
     def start(self, now: Instant) -> None:
-        """Set the timer of the next check for lagging followers: every half of `replica.lag.time.max.ms`."""
+        """Set the timer for the next check for lagging followers, half of `replica.lag.time.max.ms`."""
         interval = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
         self._context.outbox.set_timer((TIMER,), now + max(interval, 1))
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Propose to remove lagging followers from the ISR, or go on after a request that failed."""
+        """Propose to remove lagging followers from the ISR, or retry after a failed request."""
         if key == AGAIN:
             self._is_waiting = False
             self._context.at_end(self._send_proposed)
@@ -100,7 +100,7 @@ class IsrManager(BrokerComponent):
                 self._propose(partition, tuple(b for b in partition.isr if b not in gone))
 
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
-        """Propose to add `replica` if it has caught up, in the broker epoch that the image has (KIP-903)."""
+        """Propose to add `replica` if it has caught up, unless it last fetched in an old broker epoch (KIP-903)."""
         broker = self._context.image.brokers.get(replica)
         if broker is None or not self._context.image.brokers.is_active(replica) or not partition.may_join(replica):
             return
@@ -113,10 +113,10 @@ class IsrManager(BrokerComponent):
         self._unsent[partition.tp] = partition
         self._context.at_end(self._send_proposed)
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def _send_proposed(self, now: Instant) -> None:
-        """Send what was proposed, unless a request is under way."""
+        """Send the pending proposals, unless a request is in flight."""
         if self._is_waiting:
             return
         asked: dict[TopicPartition, Asked] = {}
@@ -159,7 +159,7 @@ class IsrManager(BrokerComponent):
         follower = partition.followers.get(member)
         return UNKNOWN_EPOCH if follower is None else follower.broker_epoch
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def _on_reply(self, now: Instant, asked: Mapping[TopicPartition, Asked], reply: Message | None) -> None:
         self._is_waiting = False
@@ -172,7 +172,7 @@ class IsrManager(BrokerComponent):
             if self._replicas.partitions.led(partition.tp) is not partition or partition.pending_isr is None:
                 continue
             if partition.image.partition_epoch != asked_in.partition_epoch:
-                continue  # The metadata log was faster; it has decided the proposal already.
+                continue  # The metadata log has already decided the proposal.
             answer = answers.get((partition.topic_id, partition.tp.partition))
             if answer is not None and answer.error_code in OVERTAKEN:
                 continue
@@ -186,7 +186,7 @@ class IsrManager(BrokerComponent):
             self._context.outbox.set_timer(AGAIN, now + RETRY_MS * MILLISECOND)
 
     def _take_over(self, now: Instant, partition: Partition, answer: PartitionData) -> None:
-        """End a proposal that was carried out, or refused by what the present image says."""
+        """End a proposal that was carried out, or rejected for the current image."""
         partition.pending_isr = None
         if answer.error_code == ErrorCode.NONE:
             confirmed = PartitionImage(

@@ -1,6 +1,6 @@
-"""Compaction: one log at a time, the dirtiest first, as Kafka's LogCleaner and LogCleanerManager choose it.
+"""Log compaction: one log at a time, the dirtiest first, chosen like Kafka's LogCleaner and LogCleanerManager.
 
-A mirrored log is compacted as any other, but not by a leader that is about to cut it (D46).
+Mirrored logs are compacted like any other, except by a leader that is about to truncate the log (D46).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kmirror.log.cleanable import Cleanable
 from kmirror.log.cleaner import Compaction, Rewrite
 
 KEY_BYTES = 24
-"""What the cleaner's buffer takes for a key: a hash of 16 bytes and an offset."""
+"""Bytes per key in the cleaner's buffer: a hash of 16 bytes and an offset."""
 
 
 class LogCleaning(LogTasks):
@@ -33,25 +33,25 @@ class LogCleaning(LogTasks):
         self._partitions = partitions
         self._retention = retention
         self._compacted: dict[TopicPartition, None] = {}
-        """The partitions whose configs ask for compaction: the cleaner looks at no others."""
+        """Partitions configured for compaction; the cleaner ignores all others."""
         self._uncleanable: dict[TopicPartition, Partition] = {}
-        """Where a run of the cleaner failed; they are left alone until the broker or the topic starts again."""
+        """Partitions whose compaction failed; they are skipped until the broker restarts or the topic is recreated."""
 
     def start(self, now: Instant) -> None:
-        """Begin to clean, if `log.cleaner.enable` is set."""
+        """Start the cleaner, if `log.cleaner.enable` is set."""
         configs = self._context.configs
         if configs.flag("log.cleaner.enable"):
             self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
 
     def follow(self, tp: TopicPartition, partition: Partition | None) -> None:
-        """Note whether the log of a partition is compacted now; None for a partition that is gone."""
+        """Record whether the log of a partition must be compacted; `partition` is None if it is gone."""
         if partition is not None and partition.log.config.compact:
             self._compacted[tp] = None
         else:
             self._compacted.pop(tp, None)
 
     def on_timer(self, now: Instant) -> None:
-        """Clean the dirtiest log; if none is dirty enough, come back later."""
+        """Compact the dirtiest log; if none is dirty enough, set the timer for the next attempt."""
         if self.is_stopped:
             return
         found = self._dirtiest(now)
@@ -83,7 +83,7 @@ class LogCleaning(LogTasks):
         return best
 
     def _may_compact(self, partition: Partition) -> bool:
-        """Return whether no cut is decided on that goes by how far the cleaner had come; a follower decides on none."""
+        """Return False while a decided truncation depends on how far the cleaner had come; True for a follower."""
         return not partition.is_leader or self._components.may_compact(partition)
 
     def _keys_max(self) -> int:
@@ -96,7 +96,7 @@ class LogCleaning(LogTasks):
         if self._partitions.get(tp) is partition:
             may_compact = self._may_compact(partition)
             if not may_compact:
-                partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D63).
+                partition.log.compaction = None  # The decided cut did not account for this run (D63).
             if isinstance(done.result, Rewrite):
                 try:
                     cleaned = partition.log.finish_compaction(job, done.result)

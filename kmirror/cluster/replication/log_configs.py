@@ -1,4 +1,4 @@
-"""The LogConfig of a topic: its own configs, and the broker's where it has none."""
+"""The LogConfig of a topic: its own configs, with the broker's as defaults."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 
 CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
-"""`compression.type` to codec; `producer` is missing, since it keeps each batch's own."""
+"""`compression.type` to codec; `producer` is absent, because it keeps the codec of each batch."""
 
 
 def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
-    """Return the present configs of a topic's logs; for the same configs of topic and broker it is the same object."""
+    """Return the current LogConfig of a topic; equal configs of topic and broker return the same object."""
     return _log_config(tuple(sorted(topic.items())), broker)
 
 
-@lru_cache(maxsize=256)  # A broker has many logs, and few sets of configs.
+@lru_cache(maxsize=256)  # A broker has many logs but few distinct configs.
 def _log_config(topic: tuple[tuple[str, str], ...], broker: Configs) -> LogConfig:
     configs = Configs(Scope.TOPIC, dict(topic), broker)
     policies = configs.names("cleanup.policy")

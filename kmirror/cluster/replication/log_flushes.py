@@ -1,7 +1,6 @@
-"""Flushes of logs: by time, by the number of records, and of segments that were rolled.
+"""Log flushes: by time, by number of records, and of rolled segments.
 
-Records that are to be flushed do not count as held by this broker before: neither for the high watermark nor in a
-follower's fetch.
+Records that must be flushed count only after the flush, both for the high watermark and in a follower's fetch.
 """
 
 from __future__ import annotations
@@ -18,45 +17,45 @@ from kmirror.log.flushing import Flush
 from kmirror.spec.configs import LONG_MAX
 
 RETRY_MS = 1_000
-"""Pause after a flush that failed."""
+"""Pause in ms after a failed flush."""
 
 
 class LogFlushes(LogTasks):
-    """Orders the flushes of one broker's logs."""
+    """Submits flush jobs for one broker's logs."""
 
     def __init__(self, context: BrokerContext, replicas: ReplicaManager, fetchers: ReplicaFetchers) -> None:
         super().__init__(context)
         self._replicas = replicas
         self._fetchers = fetchers
         self._cuts: dict[TopicPartition, None] = {}
-        """The partitions with a job under way that makes a cut safe."""
+        """Partitions with a job in flight that makes a cut durable."""
 
     def start(self, now: Instant) -> None:
-        """Begin to flush by time, if `log.flush.scheduler.interval.ms` is set."""
+        """Start flushing by time, if `log.flush.scheduler.interval.ms` is set."""
         configs = self._context.configs
         if configs.integer("log.flush.scheduler.interval.ms") < LONG_MAX:
             self._again(now, "flush", configs.integer("log.initial.task.delay.ms"))
 
     def by_time(self, now: Instant) -> None:
-        """Flush what has lain unflushed for `flush.ms`."""
+        """Flush the logs whose last flush is at least `flush.ms` ago."""
         for partition in self._replicas.partitions.values():
             if to_ms(now) - partition.log.flushing.last_flush_ms >= partition.log.config.flush_ms:
                 self._flush(partition, partition.log.log_end_offset)
         self._again(now, "flush", self._context.configs.integer("log.flush.scheduler.interval.ms"))
 
     def flush_all_due(self, now: Instant) -> None:
-        """Flush again after a failure."""
+        """Retry all due flushes after a failure."""
         for partition in self._replicas.partitions.values():
             self.flush_if_due(partition)
 
     def flush_if_due(self, partition: Partition) -> None:
-        """Flush rolled segments, and as many records as `flush.messages`; make a cut safe first."""
+        """Flush rolled segments, and all records if `flush.messages` is reached; make a cut durable first."""
         log = partition.log
         if log.store.has_unsafe_cut:
             self._make_cut_safe(partition)
         segments, recovery_point = log.segments, log.flushing.recovery_point
         end = segments.active.base_offset
-        if segments.end_offset - recovery_point >= log.config.flush_messages:  # `is_flush_due`: each append comes by.
+        if segments.end_offset - recovery_point >= log.config.flush_messages:  # `is_flush_due`, inlined: a hot path.
             end = segments.end_offset
         if recovery_point < end:
             self._flush(partition, end)
@@ -75,7 +74,7 @@ class LogFlushes(LogTasks):
         if done.error is not None:
             self._on_flush_failed(now, partition, done.error)
         elif self._replicas.partitions.get(tp) is partition:
-            self.flush_if_due(partition)  # It may have been cut again.
+            self.flush_if_due(partition)  # The log may have been cut again.
             if not partition.is_leader:
                 self._fetchers.go_on(now, tp)
 
@@ -92,7 +91,7 @@ class LogFlushes(LogTasks):
         if done.error is not None:
             self._on_flush_failed(now, partition, done.error)
         elif self._replicas.partitions.get(tp) is partition:
-            self.flush_if_due(partition)  # What came meanwhile.
+            self.flush_if_due(partition)  # Records appended meanwhile.
             if partition.is_leader:
                 self._replicas.changes.flushed(partition)
             else:
@@ -103,5 +102,5 @@ class LogFlushes(LogTasks):
         if not isinstance(error, OSError):
             self._context.outbox.note(f"{tp} could not be flushed: {error}")
             self._again(now, "flush again", RETRY_MS)
-        elif self._replicas.partitions.get(tp) is partition:  # What the system dropped, a second try does not bring.
+        elif self._replicas.partitions.get(tp) is partition:  # A retry cannot restore pages that the OS dropped.
             self._context.fail_disk_of(tp, "cannot flush", error)

@@ -1,15 +1,15 @@
-"""The life of a broker's logs: what happens to them by the clock, and what their disks do beside the broker.
+"""Maintenance of a broker's logs: periodic tasks, and jobs that run on the disks in the background.
 
-    retention    every `log.retention.check.interval.ms`: old segments are set aside (`log_retention.py`), and purged
-                 after `file.delete.delay.ms` (`log_purges.py`); of a compacted log after each round of the cleaner
+    retention    every `log.retention.check.interval.ms`: old segments are renamed (`log_retention.py`), and deleted
+                 after `file.delete.delay.ms` (`log_purges.py`); for compacted logs after each run of the cleaner
     cleaner      one log at a time until none is dirty enough; then again after `log.cleaner.backoff.ms`
                  (`log_cleaning.py`)
     flush        of rolled segments, by `flush.ms` and by `flush.messages` (`log_flushes.py`)
-    expiry       of producers that were silent for `producer.id.expiration.ms`
+    expiry       of producers that were inactive for `producer.id.expiration.ms`
 
-Flush, compaction and deletion are jobs for the disk: the log goes on meanwhile, and if it is cut below what a job is
-about, that job's result is dropped. Which log is due, and in which order, is LogManager's and LogCleanerManager's of
-Kafka 4.3.1.
+Flush, compaction and deletion are disk jobs: the log remains in use meanwhile, and if it is truncated below a job's
+range, the job's result is discarded. Due logs and their order are chosen like LogManager and LogCleanerManager of Kafka
+4.3.1.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LogManager(LogTasks):
         }
 
     def start(self, now: Instant) -> None:
-        """Begin to look after the logs."""
+        """Start the periodic tasks."""
         configs = self._context.configs
         self._purges.start(now)
         self._again(now, "retention", configs.integer("log.initial.task.delay.ms"))
@@ -59,11 +59,11 @@ class LogManager(LogTasks):
         self._flushes.start(now)
 
     def take_offline(self, log_dirs: Collection[str]) -> None:
-        """Forget what was still to be purged in directories that failed."""
+        """Cancel pending deletions in failed directories."""
         self._purges.take_offline(log_dirs)
 
     def stop(self) -> None:
-        """Order no more work; what is under way comes to its end."""
+        """Submit no more jobs; jobs in flight are completed."""
         for tasks in (self._purges, self._cleaning, self._flushes):
             tasks.is_stopped = True
 
@@ -71,7 +71,7 @@ class LogManager(LogTasks):
         self._tasks[task](now)
 
     def settle(self, now: Instant) -> None:
-        """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
+        """Process the logs that grew and the partitions that were dropped during an event."""
         replicas, changes = self._replicas, self._replicas.changes
         for tp in changes.take_grown():
             partition = replicas.partitions.get(tp)

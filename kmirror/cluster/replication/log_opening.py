@@ -1,4 +1,4 @@
-"""Opening of a partition's log: in which log directory, and what is done with a log of an earlier topic."""
+"""Opening of a partition's log: choice of the log directory, and removal of a log of an earlier topic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LogOpening:
     def open(
         self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage
     ) -> tuple[Disk, PartitionLog]:
-        """Return the log of a partition, and the disk on which it lies; raises DiskFailed if no directory takes it."""
+        """Return the disk and log of a partition; raise DiskFailed if no log directory can open it."""
         opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.of(tp)
         if opened is not None and disk is not None:
             opened.config = self.log_config(tp.topic)
@@ -39,7 +39,7 @@ class LogOpening:
                 store = disk.open(tp)
                 known = is_of_topic(store, topic_id)
                 if known is False:
-                    self._changes.dropped.append((disk, disk.set_aside(tp)))  # Of an earlier topic of this name.
+                    self._changes.dropped.append((disk, disk.set_aside(tp)))  # An earlier topic of this name.
                     store = disk.open(tp)
                 if not known:
                     store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
@@ -49,10 +49,11 @@ class LogOpening:
         raise DiskFailed(f"no log directory takes {tp}")
 
     def _places(self, tp: TopicPartition, image: PartitionImage) -> list[Disk]:
-        """Return the directories in which to open a log, in the order in which to try them.
+        """Return the directories to try for opening a log, in order.
 
-        Where it lies already; else where the controller says; else, unless it may lie in a directory that is offline,
-        the one with the fewest logs first (Partition.createLogInAssignedDirectoryId, LogManager.nextLogDirs).
+        This is the directory that holds the log; else the one assigned by the controller; else, unless the log may be
+        in an offline directory, all online ones with the fewest logs first (Partition.createLogInAssignedDirectoryId,
+        LogManager.nextLogDirs).
         """
         log_dirs = self._context.log_dirs
         if (holder := log_dirs.of(tp)) is not None:
@@ -63,5 +64,5 @@ class LogOpening:
         return [*log_dirs.by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
 
     def log_config(self, topic: str) -> LogConfig:
-        """Return the configs of the logs of a topic."""
+        """Return the LogConfig of a topic."""
         return log_config(self._context.image.configs.topic(topic), self._context.configs)

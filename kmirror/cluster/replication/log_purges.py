@@ -1,4 +1,4 @@
-"""Deletion of what was set aside: segments of logs, and folders of partitions."""
+"""Delayed deletion of renamed segments and partition directories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kmirror.log.store import PartitionStore
 
 @dataclass(frozen=True, slots=True)
 class PurgeSegments:
-    """A job for the disk: remove the bytes of segments that were set aside."""
+    """Disk job that deletes the files of segments renamed for deletion."""
 
     disk: Disk
     store: PartitionStore
@@ -28,7 +28,7 @@ class PurgeSegments:
 
 @dataclass(frozen=True, slots=True)
 class PurgePartition:
-    """A job for the disk: remove the folder of a partition that was set aside."""
+    """Disk job that deletes a partition directory renamed for deletion."""
 
     disk: Disk
     name: str
@@ -41,14 +41,14 @@ Purge = PurgeSegments | PurgePartition
 
 
 class LogPurges(LogTasks):
-    """Orders deletions from the disks, each after its delay."""
+    """Submits deletions to the disks, each after its delay."""
 
     def __init__(self, context: BrokerContext) -> None:
         super().__init__(context)
         self._purges: list[tuple[Instant, Purge]] = []
 
     def start(self, now: Instant) -> None:
-        """Order the deletion of what the process before this one had set aside."""
+        """Schedule deletion of the directories that an earlier process renamed for deletion."""
         delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
         for disk in [*self._context.log_dirs.online]:
             for name in self._leftovers(disk):
@@ -62,18 +62,18 @@ class LogPurges(LogTasks):
             return []
 
     def take_offline(self, log_dirs: Collection[str]) -> None:
-        """Forget what was still to be purged in directories that failed."""
+        """Cancel pending deletions in failed directories."""
         self._purges = [(at, purge) for at, purge in self._purges if purge.disk.log_dir not in log_dirs]
 
     def later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
-        """Order a deletion after `delay_ms`."""
+        """Schedule a deletion after `delay_ms`."""
         self._purges.append((now + delay_ms * MILLISECOND, purge))
         self.on_timer(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Order the deletions that are due."""
+        """Submit the deletions that are due."""
         if self.is_stopped:
-            return  # A broker deletes what it finds set aside when it starts.
+            return  # The next start schedules the remaining deletions.
         due = [purge for at, purge in self._purges if at <= now]
         self._purges = [(at, purge) for at, purge in self._purges if at > now]
         for purge in due:
@@ -82,5 +82,5 @@ class LogPurges(LogTasks):
             self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._purges))
 
     def _on_purged(self, now: Instant, done: DiskDone) -> None:
-        if done.error is not None:  # They go when the folder is opened next.
+        if done.error is not None:  # They are deleted when the directory is next opened.
             self._context.outbox.note(f"files could not be deleted: {done.error}")

@@ -1,9 +1,10 @@
-"""How are the logs that a broker left behind opened again? Each by a job for the disk, before it leads or follows.
+"""Recovery of existing logs at startup, by one disk job per log, before the broker leads or follows any partition.
 
-Of a partition that lies in two log directories that log is opened which lies where the controller has the replica on
-record (D49). If neither does, the broker ends, as Kafka's does: which log is the newer is not known.
+If a partition is in two log directories, the log in the directory assigned by the controller is opened (D49). If
+neither is assigned, the broker stops, as Kafka's does: it is not known which log is newer.
 
-After an unclean end what lies above the recovery point is read and cut where it is torn; after a clean one nothing is.
+After an unclean shutdown, records above the recovery point are checked, and the log is truncated at the first damage;
+after a clean one nothing is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 @dataclass(frozen=True, slots=True)
 class OpenLog:
-    """A job for the disk: open a log, and repair it unless the last process ended cleanly."""
+    """Disk job that opens a log, and repairs it unless the last process shut down cleanly."""
 
     tp: TopicPartition
     store: PartitionStore
@@ -37,7 +38,7 @@ class OpenLog:
     clean: bool
 
     def run(self) -> PartitionLog:
-        """Return the log; raises CorruptBatch if it is damaged although its last process ended cleanly."""
+        """Return the log; raise CorruptBatch if it is damaged after a clean shutdown."""
         flushed = CLEAN_SHUTDOWN if self.clean else int(self.store.read_file(RECOVERY_POINT) or b"0")
         return PartitionLog.open(
             self.tp,
@@ -50,30 +51,30 @@ class OpenLog:
 
 
 def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
-    """Return whether the store says that it is of this topic; None if it does not say anything.
+    """Return whether the store belongs to this topic; None if it has no topic id.
 
-    A power cut may leave an empty file: its log is not to go for that.
+    A power failure may leave an empty file; the log must not be removed for that.
     """
     text = store.read_file(PARTITION_METADATA)
     return f"topic_id: {topic_id}" in text.decode("utf-8", "replace").splitlines() if text else None
 
 
 class LogRecovery:
-    """Opens what is in the log directories of a broker and in the image that it begins with."""
+    """Opens the logs found in a broker's log directories that belong to its partitions in the image."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self._opened: dict[TopicPartition, PartitionLog] = {}
         self.total = 0
-        """How many logs were found."""
+        """Number of logs found."""
         self.left = 0
-        """How many of them are not open yet."""
+        """Number of logs not yet opened."""
 
     def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
-        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none.
+        """Open the logs of this broker's partitions, then call `on_done`; at once if there are none.
 
-        The log of a topic that was deleted while this broker was away, or of a partition that moved elsewhere, is a
-        stray one: it is set aside for whoever may still want it, and does not stand in the way of the next one.
+        The log of a topic deleted while this broker was down, or of a partition that moved elsewhere, is a stray: it is
+        renamed, so that it can still be recovered by hand and does not block a new log.
         """
         context = self._context
         jobs: list[tuple[Disk, OpenLog]] = []
@@ -92,7 +93,7 @@ class LogRecovery:
             context.disk_jobs.order(disk.log_dir, job, partial(self._on_opened, disk, job.tp, on_done))
 
     def _found(self, now: Instant, disk: Disk) -> Iterator[OpenLog]:
-        """Yield the jobs that open what one directory holds; what is not this broker's any more is set aside."""
+        """Yield the jobs for the logs in one directory; rename stray logs."""
         context = self._context
         for tp in disk.partitions():
             if tp.topic == METADATA_TOPIC:
@@ -110,9 +111,9 @@ class LogRecovery:
                 context.outbox.note(f"the log of {tp} in {disk.log_dir} is out of date: it is set aside as {name}")
 
     def _lies_elsewhere(self, tp: TopicPartition, disk: Disk, image: PartitionImage) -> bool:
-        """Return whether another directory holds the log, and the controller has the replica on record there.
+        """Return whether another directory holds the log, and is the one assigned by the controller.
 
-        The directory of this one had failed when its topic was deleted, and was created again under the same id.
+        This happens if this directory failed, and the topic was then deleted and recreated with the same id.
         """
         known = self._context.log_dirs.by_id(image.directory_of(self._context.node_id))
         if known is None or known is disk or tp not in known.partitions():
@@ -120,7 +121,7 @@ class LogRecovery:
         return bool(is_of_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))
 
     def _has_twice(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
-        """End the broker if a partition lies in two log directories, and return whether one does (loadLog)."""
+        """Stop the broker if a partition is in two log directories; return whether one is (loadLog)."""
         first: dict[TopicPartition, str] = {}
         for disk, job in jobs:
             other = first.setdefault(job.tp, disk.log_dir)
@@ -134,7 +135,7 @@ class LogRecovery:
         return False
 
     def job(self, now: Instant, tp: TopicPartition, disk: Disk, store: PartitionStore) -> OpenLog:
-        """Return the job that opens a log of which nothing else is left to be asked."""
+        """Return the job that opens a log whose directory and topic id have been checked."""
         config = log_config(self._context.image.configs.topic(tp.topic), self._context.configs)
         return OpenLog(tp, store, config, to_ms(now), disk.log_dir in self._context.ended_cleanly)
 
@@ -152,6 +153,6 @@ class LogRecovery:
             on_done(now)
 
     def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
-        """Return the log that was opened for the partition of this topic, once; None if there is none."""
+        """Return and remove the recovered log of a partition of this topic; None if there is none."""
         log = self._opened.pop(tp, None)
         return log if log is not None and is_of_topic(log.store, topic_id) else None

@@ -1,6 +1,6 @@
-"""Deletion of old segments, by retention and by the log start of a mirrored topic's source.
+"""Deletion of old segments by retention, and below the source's log start in mirrored logs.
 
-Of a log that is mirrored only the segments below its source's log start are deleted.
+In a mirrored log only segments below the source's log start are deleted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.kernel.clock import Instant, to_ms
 
 
 class LogRetention:
-    """Sets the old segments of one broker's logs aside."""
+    """Renames old segments of one broker's logs for deletion."""
 
     def __init__(
         self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, purges: LogPurges
@@ -26,16 +26,17 @@ class LogRetention:
         self._fetchers = fetchers
         self._purges = purges
         self.cleaning: Partition | None = None
-        """The partition whose log the cleaner works on: its segments stay meanwhile."""
+        """The partition being compacted; its segments are kept until that ends."""
 
     def is_mirrored(self, partition: Partition) -> bool:
-        """Return whether another cluster decides what the log holds; a follower hears when that ends."""
+        """Return whether another cluster determines the log's content; a follower learns from its leader when that
+        ends."""
         if not self._components.foreign_epochs(partition):
             return False
         return partition.is_leader or not self._fetchers.knows_local_epochs(partition.tp)
 
     def delete_old_segments(self, now: Instant, partitions: Iterable[Partition]) -> None:
-        """Set aside the segments that are old by the configs of their logs."""
+        """Rename the segments that are old by their logs' configs, and schedule their deletion."""
         now_ms = to_ms(now)
         for partition in partitions:
             log = partition.log

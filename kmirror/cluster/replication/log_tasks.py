@@ -1,4 +1,4 @@
-"""Tasks that are done at the logs of a broker by the clock: they have the timers of `LogManager`."""
+"""Base of the periodic log tasks, which share the timers of `LogManager`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ TIMER = "logs"
 
 
 class LogTasks:
-    """What the tasks at logs have in common."""
+    """Common base of the log tasks."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self.is_stopped = False
-        """No more work is ordered; what is under way comes to its end."""
+        """True if no more jobs may be submitted; jobs in flight are completed."""
 
     def _again(self, now: Instant, task: str, after_ms: int) -> None:
-        """Have `task` done after `after_ms`."""
+        """Set a timer that runs `task` after `after_ms`."""
         self._context.outbox.set_timer((TIMER, task), now + after_ms * MILLISECOND)

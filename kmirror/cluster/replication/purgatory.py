@@ -1,8 +1,8 @@
-"""Requests that wait for partitions of one broker: Kafka's purgatories.
+"""Requests that wait for partitions of one broker (Kafka's purgatories).
 
-An `AckWait` ends when the high watermark reaches an offset, the leadership is lost, or the time is up. A parked
-request (a fetch) is tried again whenever a partition moved that it watches. `wake_waiters` looks at the waiters of the
-partitions that moved once, after the event has been handled.
+An `AckWait` ends when the high watermark reaches an offset, leadership is lost, or its timeout expires. A parked
+request (a fetch) is retried whenever one of its watched partitions changes. `wake_waiters` checks the waiters of
+changed partitions once, after the event has been handled.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from kmirror.spec.error_codes import ErrorCode
 
 OnAcked = Callable[[Instant, ErrorCode], None]
 CUT_OFF = 1 << 62
-"""The required offset of an AckWait whose record was cut off: no high watermark reaches it."""
+"""Required offset of an AckWait whose record was truncated: no high watermark reaches it."""
 TIMER = "parked"
 
 Attempt = Callable[[Instant, bool], bool]
-"""(now, whether the time is up) -> whether it answered the request"""
+"""(now, whether the timeout has expired) -> whether the request was answered"""
 
 
 @dataclass(frozen=True, slots=True)
 class AckWait:
-    """A producer or coordinator that waits until the high watermark reaches `required`."""
+    """A producer or coordinator waiting for the high watermark to reach `required`."""
 
     required: int
     on_acked: OnAcked
@@ -39,7 +39,7 @@ class AckWait:
 
 
 class Purgatory:
-    """The waiters of one broker."""
+    """The waiting requests of one broker."""
 
     def __init__(
         self, context: BrokerContext, components: Components, partitions: HeldPartitions, changes: PartitionChanges
@@ -53,15 +53,16 @@ class Purgatory:
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
         self._orphaned: dict[int, None] = {}
-        """The keys of parked requests that watched a partition which was dropped."""
+        """Keys of parked requests that watched a dropped partition."""
 
     # -- appends that wait for the high watermark ---------------------------------------------
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
         """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
 
-        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, UNKNOWN_TOPIC_OR_PARTITION if the
-        topic is deleted, REQUEST_TIMED_OUT, or NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
+        The errors are NOT_LEADER_OR_FOLLOWER if leadership is lost or the record is truncated,
+        UNKNOWN_TOPIC_OR_PARTITION if the topic is deleted, REQUEST_TIMED_OUT, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if
+        the ISR has become too small.
         """
         timer = self._new_id()
         self._timed[timer] = partition.tp
@@ -71,16 +72,16 @@ class Purgatory:
         self._changes.touch(partition.tp)
 
     def acked(self, partition: Partition, required: int) -> ErrorCode | None:
-        """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
+        """Return the result that `await_acks` would report at once for a led partition; None if it would wait."""
         if partition.log.high_watermark < required:
             return None
         image = partition.image
         isr = image.isr if partition.pending_isr is None else partition.maximal_isr()
-        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`: each append comes by.
+        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`, inlined: a hot path.
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
     def lose_acks(self, tp: TopicPartition, end: int) -> None:
-        """Fail the waits for records above `end`, which were cut off: a later record must not end them."""
+        """Fail the waits for truncated records above `end`: a later record must not complete them."""
         waits = self._acks.get(tp, [])
         waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
 
@@ -91,7 +92,7 @@ class Purgatory:
         self._acks[tp] = []
         for wait in waits:
             error: ErrorCode | None = not_led
-            if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
+            if partition is not None and wait.required != CUT_OFF:  # Else the record is lost; the client retries.
                 error = self.acked(partition, wait.required)
             if error is None:
                 left.append(wait)
@@ -104,15 +105,16 @@ class Purgatory:
         self._context.outbox.cancel_timer((TIMER, wait.timer))
         try:
             wait.on_acked(now, error)
-        except Exception as failure:  # The other waiters are served.
+        except Exception as failure:  # The other waiters must still be served.
             self._context.failures.caught("acknowledging an append", failure)
 
     # -- parked requests ----------------------------------------------------------------------
 
     def park(self, now: Instant, wait_ms: int, attempt: Attempt) -> int:
-        """Return the key under which a request waits, for those of its partitions' watchers that name it as parked.
+        """Park a request, and return its key, which the watchers of its partitions must list in `parked`.
 
-        `attempt` is called whenever one of those partitions moves, until it returns True, and after `wait_ms`.
+        `attempt` is called with False whenever one of those partitions changes, until it returns True, and with True
+        after `wait_ms`.
         """
         key = self._new_id()
         self._parked[key] = attempt
@@ -120,16 +122,16 @@ class Purgatory:
         return key
 
     def unpark(self, now: Instant, key: int) -> None:
-        """End the wait of a parked request, as if its time were up."""
+        """End the wait of a parked request as if its timeout had expired."""
         self._context.outbox.cancel_timer((TIMER, key))
         self.on_timer(now, key)
 
     def orphan(self, keys: Iterable[int]) -> None:
-        """Have the next `wake_waiters` try parked requests whose partition was dropped."""
+        """Make the next `wake_waiters` retry parked requests whose partition was dropped."""
         self._orphaned.update(dict.fromkeys(keys))
 
     def _is_answered(self, now: Instant, attempt: Attempt) -> bool:
-        """Call the attempt of a parked request; return whether it was answered, or fails and is given up."""
+        """Retry a parked request; return True if it was answered, or if it raised an exception and is abandoned."""
         try:
             return attempt(now, False)
         except Exception as failure:
@@ -139,7 +141,7 @@ class Purgatory:
     # -- after an event -----------------------------------------------------------------------
 
     def wake_waiters(self, now: Instant) -> bool:
-        """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
+        """Check the waiters of changed partitions, and call `on_progress`; return whether any partition had changed."""
         if not self._changes.moved:
             return False
         dirty, self._changes.moved = self._changes.moved, {}
@@ -148,7 +150,7 @@ class Purgatory:
             if self._acks.get(tp):
                 self._check_acks(now, tp)
             if partition is not None and partition.watchers:
-                # The longest wait comes first.
+                # Keys are sorted so that the request that has waited longest comes first.
                 woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
         for key in woken:
             attempt = self._parked.get(key)
@@ -164,7 +166,7 @@ class Purgatory:
         return True
 
     def on_timer(self, now: Instant, key: int) -> None:
-        """End a wait whose time is up: force a parked request, or time out an AckWait."""
+        """End a wait whose timeout has expired: force a parked request, or time out an AckWait."""
         attempt = self._parked.pop(key, None)
         if attempt is not None:
             done = attempt(now, True)

@@ -1,4 +1,4 @@
-"""From which replica should a consumer fetch? Kafka's RackAwareReplicaSelector (KIP-392)."""
+"""Choice of the preferred read replica of a consumer (Kafka's RackAwareReplicaSelector, KIP-392)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from kmirror.kernel.clock import Instant, to_ms
 def preferred_read_replica(
     now: Instant, partition: Partition, image: MetadataImage, listener: str, rack: str, offset: int
 ) -> int | None:
-    """Return the follower in `rack` that has got furthest, or None: none is, or the leader is in it or no leader.
+    """Return the follower in `rack` with the highest log end, None if there is none or the leader is in `rack`.
 
-    Only members of the ISR count whose log has `offset`, and whose broker is reached at `listener`.
+    Returns None on a follower too. Candidates are ISR members whose log contains `offset` and whose broker has an
+    endpoint on `listener`.
     """
     if not partition.is_leader or _rack(image, partition.broker_id) == rack:
         return None
@@ -28,6 +29,6 @@ def preferred_read_replica(
 
 
 def _rack(image: MetadataImage, broker_id: int) -> str | None:
-    """Return the rack of a broker that is alive."""
+    """Return the rack of a living broker, else None."""
     broker = image.brokers.get(broker_id)
     return None if broker is None or broker.fenced else broker.rack

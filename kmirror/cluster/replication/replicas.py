@@ -1,4 +1,4 @@
-"""The replicas of one broker: they follow the metadata image, and each of their tasks is a part of its own."""
+"""The replicas of one broker, kept in line with the metadata image; each of their tasks is a separate part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmirror.spec.wire_values import ResourceType
 
 
 class ReplicaManager:
-    """Creates, opens and drops the partitions of one broker, as the metadata image says."""
+    """Creates, opens and drops the partitions of one broker according to the metadata image."""
 
     def __init__(self, context: BrokerContext, components: Components, assignments: DirectoryAssignments) -> None:
         self._context = context
@@ -37,18 +37,18 @@ class ReplicaManager:
         self.checkpoints = Checkpoints(context)
 
     def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:
-        """Follow the image: create and delete partitions, take over leaderships and configs.
+        """Apply a change of the image: create and delete partitions, update leaderships and configs.
 
-        Return the partitions whose leader epoch or leadership changed, each with whether this broker leads it now.
+        Return the partitions whose leader epoch or leadership changed, each with True if this broker leads it now.
         """
         changed: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
             image, held = self._context.image.topics.partition(tp), self.partitions.get(tp)
             if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
-                self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
+                self._drop(tp)  # Even if it exists again: a mirror recreates it with the same id (D49).
                 changed[tp] = False
             if tp in self.partitions.offline and self.partitions.stays_offline(tp):
-                if tp in self.partitions:  # Its directory has failed just now.
+                if tp in self.partitions:  # Its directory has just failed.
                     self._forget(self.partitions.pop(tp))
                     changed[tp] = False
                 continue
@@ -60,7 +60,7 @@ class ReplicaManager:
             led_before = tp in self.partitions and self.partitions[tp].is_leader
             try:
                 has_changed = self._apply_partition(now, tp, image)
-            except OSError as error:  # The other partitions are followed.
+            except OSError as error:  # The other partitions must still be applied.
                 self._context.fail_disk_of(tp, "cannot open", error)
                 self.partitions.set_offline(tp)
                 continue
@@ -76,9 +76,9 @@ class ReplicaManager:
         return changed
 
     def take_offline(self, log_dirs: Collection[str]) -> list[TopicPartition]:
-        """Return the partitions in directories that have failed, which are offline from now on.
+        """Mark the partitions in failed log directories as offline, and return them.
 
-        `apply` drops them, so that each follower of the image sees the change.
+        `apply` drops them, so that all readers of the change see it.
         """
         gone = [tp for tp, partition in self.partitions.items() if partition.log_dir in log_dirs]
         for tp in gone:
@@ -91,7 +91,7 @@ class ReplicaManager:
             partition = self.partitions[tp]
             partition.log.config = config
             partition.mark()
-            self.changes.grew(tp)  # What lies unflushed may be too much now.
+            self.changes.grew(tp)  # A flush may be due under the new configs.
             partition.min_insync_replicas = min_insync_replicas
             if partition.is_leader and partition.advance_high_watermark():
                 self.changes.touch(tp)
@@ -110,7 +110,7 @@ class ReplicaManager:
             partition = None
         if partition is None:
             disk, log = self.opening.open(now, tp, topic_id, image)
-            log.flushing.is_deferred = True  # No handling of a request waits for a disk.
+            log.flushing.is_deferred = True  # Requests must not wait for a disk.
             log.enter_when_unsaved(self.checkpoints.unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log, disk.log_dir)
             partition.min_insync_replicas = self.min_insync_replicas(tp.topic)
@@ -121,7 +121,7 @@ class ReplicaManager:
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
                 self.appends.begin_epoch(partition)
-            partition.advance_high_watermark()  # A member that held it back may have left.
+            partition.advance_high_watermark()  # A member that held it back may have left the ISR.
         return changed
 
     def _drop(self, tp: TopicPartition) -> None:
@@ -129,7 +129,7 @@ class ReplicaManager:
         if disk is not None:
             try:
                 self.changes.dropped.append((disk, disk.set_aside(tp)))
-            except OSError as error:  # Its folder stays, and is of no topic that there is.
+            except OSError as error:  # Its directory stays, for a topic that no longer exists.
                 self._context.fail_disk(disk, f"cannot set {tp} aside", error)
         self._forget(partition)
 
@@ -137,7 +137,7 @@ class ReplicaManager:
         """Release a partition that was removed from the table, and its waiters."""
         tp = partition.tp
         partition.log.enter_when_unsaved(None)
-        self.purgatory.lose_acks(tp, -1)  # There may be another topic of this name in the same change of the image.
+        self.purgatory.lose_acks(tp, -1)  # The same image change may have a new topic of this name.
         partition.mark()
         for watcher in partition.watchers:
             self.purgatory.orphan(watcher.parked)
@@ -145,6 +145,6 @@ class ReplicaManager:
         self.changes.touch(tp)
 
     def min_insync_replicas(self, topic: str) -> int:
-        """Return the config of a topic; this broker need not have a replica of it."""
+        """Return the topic's `min.insync.replicas`; this broker need not have a replica of it."""
         configs = Configs(Scope.TOPIC, self._context.image.configs.topic(topic), self._context.configs)
         return configs.integer("min.insync.replicas")

@@ -1,12 +1,12 @@
-"""Where to cut a log that diverged from its leader's: functions of two epoch histories (KIP-101, KIP-595).
+"""Truncation of a log that diverged from its leader's, computed from two epoch histories (KIP-101, KIP-595).
 
-If a fetch names an epoch that ends at another offset at the leader, the answer is (epoch, end_offset): the leader's
-largest epoch that is not above the one in the fetch, and where that epoch ends there.
+If a fetch names an epoch that ends at another offset in the leader's log, the response has (epoch, end_offset): the
+leader's largest epoch not above the one in the fetch, and its end offset (exclusive).
 
-Messages of formats 0 and 1 have no leader epoch, so the epoch cache of a log that begins with them, or has nothing
-else, covers only the end of the log or nothing. They count as epoch 0 (D28), and where the cache has no entry, the
-batches are read. In Kafka such followers cut to their high watermark instead: that loses committed messages when two
-leaders fail in a row (KIP-101), and finds no divergence below the high watermark, where a mirror's log may be cut.
+Messages of formats 0 and 1 have no leader epoch. So the epoch cache of a log that begins with them covers only the end
+of the log, and is empty if there are no others. They count as epoch 0 (D28); where the cache has no entry, the batches
+are read. Kafka's followers truncate to their high watermark instead in this case: that loses committed messages when
+two leaders fail in a row (KIP-101), and finds no divergence below the high watermark, where a mirror's log may be cut.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPOCH_OF_LEGACY = 0
 
 
 class EpochHistory(Protocol):
-    """The part of the local log on which the choice of a cut depends."""
+    """The part of the local log that determines the truncation point."""
 
     @property
     def log_end_offset(self) -> int: ...
@@ -32,24 +32,24 @@ class EpochHistory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TruncationPoint:
-    """Where a follower cuts its log (Kafka's OffsetTruncationState)."""
+    """Offset to which a follower truncates its log (Kafka's OffsetTruncationState)."""
 
     offset: int
     final: bool
-    """False if the leader must be asked again about an older epoch."""
+    """False if the leader must be queried again about an older epoch."""
 
 
 def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> TruncationPoint:
-    """Return where to cut after the leader said that `leader_epoch` ends at `leader_end_offset`.
+    """Return the truncation point after the leader reported that `leader_epoch` ends at `leader_end_offset`.
 
-    Never above the local end. If the local log does not have the leader's epoch, the cut goes to
-    the end of the largest local epoch below it, and the next fetch asks about that one (AbstractFetcherThread).
+    It is never above the local log end. If the local log does not have the leader's epoch, it is the end of the largest
+    local epoch below that one, and the next fetch names this epoch (AbstractFetcherThread).
     """
     end = local.log_end_offset
     if leader_epoch < 0:
         return TruncationPoint(min(leader_end_offset, end), final=True)
     local_epoch, local_end = local.end_offset_for_epoch(leader_epoch)
-    if local_epoch == -1:  # The epoch cache is empty: cut at the leader's end, or have nothing in common.
+    if local_epoch == -1:  # The epoch cache is empty: cut at the leader's end, or cut everything.
         return TruncationPoint(leader_end_offset if leader_end_offset < end else 0, final=True)
     if local_epoch != leader_epoch:
         return TruncationPoint(min(local_end, end), final=False)
@@ -57,10 +57,10 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
 
 
 def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
-    """Return whether a cut at `offset` leaves nothing of a log, or nothing that the other log has (D56).
+    """Return whether a cut at `offset` leaves no record, or none that the other log has (D56).
 
-    Where the two parted is then not known: below the start of one of them. What is left of the log below
-    `other_start` was compared with nothing, and transactions that are open in it have no end in the other log.
+    In that case the point of divergence is unknown: it is below the start of one of the logs. Remaining records below
+    `other_start` were compared with nothing, and transactions open in them have no end in the other log.
     """
     start = max(log.log_start_offset, other_start)
     return start > 0 and log.end_after_cut(offset) <= start
@@ -69,44 +69,44 @@ def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool
 def loses_keys(log: PartitionLog, offset: int) -> bool:
     """Return whether a cut at `offset` may leave a key without any value (D63).
 
-    It removes records for which the cleaner may have removed older ones of the same key, below the cut. Where no
-    offset below it is missing, it has removed none.
+    The cut removes records whose older values, below the cut, the cleaner may have removed. If no offset below the cut
+    is missing, the cleaner has removed none.
     """
     end = log.end_after_cut(offset)
     return end < min(log.cleaned_offset, log.log_end_offset) and log.has_holes(end)
 
 
 def begins_anew(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
-    """Return whether a cut at `offset` is one from scratch: it leaves nothing (D56), or may lose keys (D63)."""
+    """Return whether a cut at `offset` must remove the whole log: it leaves nothing (D56), or may lose keys (D63)."""
     return leaves_nothing(log, offset, other_start) or loses_keys(log, offset)
 
 
 def is_half_cut(log: PartitionLog) -> bool:
-    """Return whether the log lost its end below where its cleaner has been: in a crash, while it was to go whole."""
+    """Return whether a crash interrupted the removal of the whole log: its end is below the cleaner's position."""
     return log.log_end_offset < log.cleaner_offset and log.has_holes(log.log_end_offset)
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The leader's largest epoch that is not above the one asked for, and where it ends (end exclusive)."""
+    """The leader's largest epoch not above the requested one, and its end offset (exclusive)."""
 
     epoch: int
     end_offset: int
 
 
 def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *, foreign: bool) -> Divergence | None:
-    """Return where the follower's log diverges from this leader's, None if it does not as far as the fetch shows.
+    """Return where the follower's log diverges from this leader's, None if the fetch shows no divergence.
 
-    `foreign` says that the log has leader epochs of another cluster (D13). An epoch of -1 in the result: there is
+    `foreign` is True if the log has leader epochs of another cluster (D13). Epoch -1 in the result means that there is
     nothing to compare with, so the fetch is out of range.
     """
     if foreign and log.latest_epoch < 0 and 0 < fetch_offset == log.log_end_offset == log.log_start_offset:
-        # Retention took all records, and a restart the epochs. Other leaders then have an epoch of their own.
+        # Retention removed all records, and a restart the epochs. Without `foreign`, a leader has its own epoch here.
         return None
     epoch, end_offset = end_of_epoch(log, last_fetched_epoch, fetch_offset)
     if foreign and last_fetched_epoch > log.latest_epoch >= 0:
-        # In other logs a leader's own epoch is the last one, in a mirrored log it is not there. So a replica that was
-        # away while the log was cut may hold a later epoch than the log; it has to cut at the log end.
+        # Usually a leader's own epoch is the last one in its log, but not in a mirrored log. So a replica that was down
+        # while the log was cut may hold a later epoch than the log; it must truncate to the log end.
         epoch, end_offset = log.latest_epoch, log.log_end_offset
     if epoch == -1 or end_offset == -1:
         return Divergence(-1, -1)
@@ -121,9 +121,9 @@ def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
 
 
 def order_to_cut(log: PartitionLog, cut_epoch: int) -> Divergence:
-    """Return the divergence that makes a follower cut every epoch above `cut_epoch`, its whole log for -1 (D30).
+    """Return the divergence that makes a follower remove every epoch above `cut_epoch`, or its whole log for -1 (D30).
 
-    A divergence cannot name epoch -1; epoch 0 with end offset 0 makes every log empty, whatever its epochs.
+    A divergence cannot name epoch -1; epoch 0 with end offset 0 empties every log, regardless of its epochs.
     """
     if cut_epoch < 0:
         return Divergence(0, 0)
@@ -148,8 +148,8 @@ def epoch_below(log: PartitionLog, offset: int) -> int:
 def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int, int]:
     """Return (epoch, end offset) for a fetch from `fetch_offset` that names `epoch`; -1 and -1 if unknown.
 
-    It is the epoch cache's answer, unless `epoch` is older than the cache and the log has messages below its first
-    entry (D28).
+    The values come from the epoch cache, unless `epoch` is older than the cache and the log has messages below its
+    first entry (D28).
     """
     first = log.epochs.first_after(-1)
     end = log.log_end_offset if first is None else first.start_offset
@@ -160,18 +160,18 @@ def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int,
         found = epoch
     if fetch_offset > end or found == epoch:
         return min(found, epoch), end
-    # The logs part somewhere below: at the start of the follower's later epochs, which it finds itself, or else at the
-    # log start.
+    # The logs diverge somewhere below: at the start of the follower's later epochs, which it finds itself, or else at
+    # the log start.
     return (found, fetch_offset) if found < epoch else (epoch, log.log_start_offset)
 
 
 def _epoch_below(log: PartitionLog, offset: int) -> int:
-    """Return the epoch of the batch that holds the offset before `offset`, -1 if the log does not have that offset."""
+    """Return the epoch of the batch with offset `offset` - 1, -1 if the log does not have that offset."""
     if offset <= log.log_start_offset:
         return -1
     try:
         batch = next(log.any_batches(offset - 1), None)
-    except CorruptBatch:  # The follower finds the damage when it fetches the batch.
+    except CorruptBatch:  # The follower detects the damage when it fetches the batch.
         return -1
     if batch is None or (batch.magic >= layout.MAGIC_V2 and batch.base_offset >= offset):
         return -1
