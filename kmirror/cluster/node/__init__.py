@@ -1,1 +1,1 @@
-"""A broker as a node of its cluster: the context of its parts, its life with the controller, its partitions."""
+"""A broker as a node of its cluster: the context of its parts, its lifecycle, its partitions."""

@@ -1,7 +1,7 @@
-"""`.kafka_cleanshutdown`: the note in a log directory that its last process ended cleanly (CleanShutdownFileHandler).
+"""The `.kafka_cleanshutdown` file in a log directory, which marks a clean shutdown (CleanShutdownFileHandler).
 
-It is written after the logs have been closed, and removed before they are opened again, because a crash from then on
-may leave them torn.
+It is written after the logs have been closed, and removed before they are opened again, because a later crash may leave
+them damaged.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ FILE = ".kafka_cleanshutdown"
 
 
 def write(disk: Disk, broker_epoch: int) -> None:
-    """Write the note: all logs are closed, and the broker had this epoch."""
+    """Write the file: all logs are closed, and the broker had this epoch."""
     disk.write_file(FILE, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode())
 
 
 @dataclass(frozen=True, slots=True)
 class CloseLogs:
-    """A job for a disk: close all its logs, then say so in its note, unless `broker_epoch` is None."""
+    """Disk job that closes all logs of a disk, then writes the file, unless `broker_epoch` is None."""
 
     disk: Disk
     logs: Sequence[PartitionLog]
     broker_epoch: int | None
 
     def run(self) -> None:
-        """Close and write; raises OSError where the disk fails, and no note is left then."""
+        """Close and write; raise OSError, without writing the file, if the disk fails."""
         with self.disk.batch():
             for log in self.logs:
                 log.close()
@@ -40,7 +40,7 @@ class CloseLogs:
 
 
 def take(disk: Disk) -> int | None:
-    """Remove the note; return its broker epoch, -1 if it cannot be read, or None if there was no note."""
+    """Remove the file; return its broker epoch, -1 if it cannot be read, or None if there was no file."""
     data = disk.read_file(FILE)
     if data is None:
         return None

@@ -1,7 +1,7 @@
-"""What every part of a broker may use: identity, configs, metadata image, disk, outbox, and requests to other nodes.
+"""Context of all parts of a broker: identity, configs, metadata image, disks, outbox, requests to other nodes.
 
-A part takes this context and the other parts that it calls, so that its `__init__` shows what it depends on. The
-context holds none of the parts.
+A part takes this context and the parts that it calls, so that its `__init__` shows its dependencies. The context holds
+none of the parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ AtEnd = Callable[[Instant], None]
 
 @dataclass(frozen=True, slots=True)
 class BrokerOptions:
-    """What a broker is started with."""
+    """Startup options of a broker."""
 
     node_id: int
     cluster_id: str
@@ -51,21 +51,21 @@ class BrokerOptions:
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer | None = None
-    """Asked for rights in place of the one that the configs want."""
+    """Authorizer used instead of the configured one."""
     clock: Callable[[], Instant] | None = None
-    """Told in numbers is how long requests keep this node at work by it; without one, by virtual time."""
+    """Clock used to measure request processing time; virtual time if None."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirFailed:
-    """A broker lost a log directory, and goes on with the others."""
+    """A broker lost a log directory, and continues with the others."""
 
     log_dir: str
     why: str
 
 
 class BrokerContext:
-    """One broker's identity, configs, image, disk and outbox."""
+    """Identity, configs, image, disks and outbox of one broker."""
 
     def __init__(self, options: BrokerOptions, disks: Disks, rng: Rng) -> None:
         self.options = options
@@ -73,17 +73,17 @@ class BrokerContext:
         self.cluster_id = options.cluster_id
         self.listeners = options.listeners
         self.inter_broker = _inter_broker(options)
-        """Name of the listeners at which the brokers of this cluster connect to each other."""
+        """Listener name that the brokers of this cluster use to connect to each other."""
         self.controllers = options.controllers
         self.configs = broker_configs(options.configs, {})
-        """The configs of now; every alteration makes a new object, so do not keep a reference."""
+        """Current configs; each change creates a new object, so do not keep a reference."""
         self._layers: tuple[Configs, BrokerLayers] | None = None
-        """Where the values of these configs come from."""
+        """Cached (configs, their sources)."""
         self.image = MetadataImage()
         opened, self.ended_cleanly = _taken_over(disks)
         self.log_dirs = LogDirs(opened, options.configs.get("metadata.log.dir"))
         self.previous_epoch = _common_epoch(self.log_dirs, self.ended_cleanly)
-        """The broker epoch in which the last process ended cleanly, in all log directories; else None."""
+        """Broker epoch of the last clean shutdown if all log directories have it; else None."""
         self.rng = rng
         self.authorizer = authorizer_of(self.configs, self.image, options.authorizer)
         self.outbox = Outbox()
@@ -91,18 +91,18 @@ class BrokerContext:
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
         self.disk_error: OSError | None = None
-        """Why the broker cannot go on; it hands its leaderships over, and ends."""
+        """Error that prevents the broker from continuing; it hands over its leaderships and stops."""
         self.in_session_until: Instant = 0
-        """Up to then the controller cannot have fenced this broker, so nobody else was elected for want of it."""
+        """Time until which the controller cannot have fenced this broker and elected other leaders in its place."""
         self.just_failed: dict[str, None] = {}
-        """The log directories that went offline since the broker took their partitions offline."""
+        """Log directories that failed since the broker last took partitions offline."""
         self._at_end: dict[AtEnd, None] = {}
 
     def fail_disk(self, disk: Disk | None, what: str, error: OSError) -> None:
-        """Take in that a log directory refused `what`: it goes offline; None for one that has before.
+        """Take a log directory offline after an I/O error in `what`; `disk` is None if it is offline already.
 
-        As Kafka's, a broker ends whose last log directory fails, or the one of its metadata log. That one stays online
-        until then, so that leaderships are handed over with what can still be read.
+        Like Kafka's, a broker stops if its last log directory fails, or the one of its metadata log. That directory
+        stays online until then, so that leaderships can be handed over with the data that is still readable.
         """
         why = f"{what}: {error}"
         if disk is None or disk not in self.log_dirs.online:
@@ -115,39 +115,39 @@ class BrokerContext:
             self.outbox.note(f"log directory {disk.log_dir} is offline: {why}", LogDirFailed(disk.log_dir, why))
 
     def fail_disk_of(self, tp: TopicPartition, what: str, error: OSError) -> None:
-        """Take in that the log directory in which a partition lies refused `what`."""
+        """Take the log directory of a partition offline after an I/O error in `what`."""
         self.fail_disk(self.log_dirs.of(tp), f"{what} {tp}", error)
 
     def give_up(self, why: str, error: OSError) -> None:
-        """End the broker in order, because a disk does not let it go on."""
+        """Shut the broker down in an orderly way because of a disk error."""
         self.outbox.note(why, None if self.disk_error else GaveUp(why))
         self.disk_error = self.disk_error or error
 
     def at_end(self, work: AtEnd) -> None:
-        """Have `work` done once nothing else follows from the present event; several orders for the same are one.
+        """Run `work` at the end of the current event, after everything that follows from it; duplicates are merged.
 
-        So what many partitions want in one event becomes one request or one batch.
+        So the needs of many partitions in one event become one request or one batch.
         """
         self._at_end[work] = None
 
     def do_at_end(self, now: Instant) -> bool:
-        """Do what was ordered since the last call, in that order; return whether there was anything."""
+        """Run the work added since the last call, in order; return whether there was any."""
         if not self._at_end:
             return False
         ordered, self._at_end = self._at_end, {}
         for work in ordered:
             try:
                 work(now)
-            except Exception as failure:  # The others are done all the same.
+            except Exception as failure:  # The other work must still be done.
                 self.failures.caught("the end of an event", failure)
         return True
 
     def take_over_configs(self) -> None:
-        """Put the dynamic configs of this broker in the image into effect."""
+        """Apply this broker's dynamic configs from the image."""
         self.configs = broker_configs(self.options.configs, self.image.configs.broker(self.node_id))
 
     def config_layers(self) -> BrokerLayers:
-        """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
+        """Return the configs of this broker by source; its identity and listeners count as set."""
         if self._layers is None or self._layers[0] is not self.configs:
             self._layers = self.configs, self._new_layers()
         return self._layers[1]
@@ -175,10 +175,10 @@ class BrokerContext:
         within_ms: int = LONG_MAX,
         on_frame: OnFrame | None = None,
     ) -> Sent:
-        """Send to the controller that leads; requests of one channel are answered in order.
+        """Send a request to the active controller; requests of one channel are answered in order.
 
-        `on_reply` gets None for no answer: after `request.timeout.ms`, or `within_ms` if those are fewer. `on_frame`
-        and what is returned are those of `Requester.send`.
+        `on_reply` gets None if there is no response within `request.timeout.ms`, or `within_ms` if that is less.
+        `on_frame` and the return value are those of `Requester.send`.
         """
         return self.requester.send(
             now,
@@ -201,7 +201,8 @@ class BrokerContext:
         *,
         client_id: str | None = None,
     ) -> bool:
-        """Send to another broker of this cluster; return False, without a call of `on_reply`, if it is not alive.
+        """Send a request to another broker of this cluster; return False, without calling `on_reply`, if it is not
+        alive.
 
         Without a `client_id` the request has the broker's.
         """
@@ -221,7 +222,7 @@ class BrokerContext:
         return True
 
     def peer(self, broker_id: int) -> Endpoint | None:
-        """Return where the brokers of this cluster reach one of them; None if it is not alive."""
+        """Return the endpoint of a broker for inter-broker requests; None if it is not alive."""
         return self.image.brokers.endpoint(broker_id, self.inter_broker)
 
     @property
@@ -235,11 +236,11 @@ class BrokerContext:
         return self.image.features.get(TRANSACTION_VERSION, 0)
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what this broker serves now: api key to (first, last) version."""
+        """Return the versions that this broker currently serves: api key to (first, last) version."""
         return _SERVED if self.image.features.has_mirrors else _SERVED_WITHOUT_MIRRORS
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""
+        """Return the disabled versions, which get UNSUPPORTED_VERSION (D1): api key to (first, last) version."""
         return versions_disabled("broker", mirror=self.mirror_enabled)
 
     def version_of(self, request: Message) -> int:
@@ -248,7 +249,7 @@ class BrokerContext:
 
 
 def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
-    """Return the log directories of which the first file can be read, and the epochs in their notes of a clean end."""
+    """Return the log directories, unreadable ones as offline, and the epochs of their last clean shutdown, by name."""
     opened: list[Disk | OfflineLogDir] = []
     epochs: dict[str, int] = {}
     for each in disks:
@@ -267,9 +268,9 @@ def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
 
 
 def _inter_broker(options: BrokerOptions) -> str:
-    """Return the name of the listener for brokers: the one that is configured, that of its protocol, or the first.
+    """Return the inter-broker listener's name: the configured one, the one named like its protocol, or the first.
 
-    UsageError if this broker has no listener of the name that is configured.
+    Raises UsageError if this broker does not have the configured listener.
     """
     configs = broker_configs(options.configs, {})
     names = [each.name for each in options.listeners]
@@ -281,7 +282,7 @@ def _inter_broker(options: BrokerOptions) -> str:
 
 
 def _common_epoch(log_dirs: LogDirs, epochs: Mapping[str, int]) -> int | None:
-    """Return the epoch that all log directories name; None if one is offline, has none, or has another one."""
+    """Return the epoch that all log directories have; None if one is offline, has none, or has a different one."""
     first, *others = [epochs.get(name) for name in log_dirs.names]
     return first if all(other == first for other in others) else None
 

@@ -1,11 +1,11 @@
-"""A broker's life with the controller: registration, heartbeats, fencing, controlled shutdown (KIP-631).
+"""Lifecycle of a broker: registration, heartbeats, fencing, controlled shutdown (KIP-631).
 
 A broker registers when it starts and gets a broker epoch. It sends heartbeats, and the controller unfences it once it
-has replayed the metadata log up to its own registration. As long as an earlier incarnation counts as alive, the
-registration is refused. A broker whose heartbeats stop is fenced and loses its leaderships; when they come back it is
-unfenced again.
+has replayed the metadata log up to its own registration. While an earlier incarnation counts as alive, the registration
+is rejected. A broker whose heartbeats stop is fenced and loses its leaderships; when heartbeats resume, it is unfenced
+again.
 
-A broker that is asked to stop says so in its heartbeats, goes on serving, and ends when the controller allows it: by
+A stopping broker requests shutdown in its heartbeats, continues to serve, and stops when the controller allows it: by
 then other brokers lead its partitions, and every living broker knows that (controlled shutdown).
 """
 
@@ -28,13 +28,13 @@ STOP_TIMER = "stop"
 DIRECTORIES_TIMER = "directories"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
-"""Pause after the first heartbeat that asks to shut down; each further one is twice as long."""
+"""Pause in ms after the first heartbeat that requests shutdown; doubled after each further one."""
 STOP_WITHIN_MS = 5 * 60 * 1000
-"""How long the broker waits for the controller's permission to end (BrokerServer.shutdown)."""
+"""Maximum wait in ms for the controller's permission to stop (BrokerServer.shutdown)."""
 
 
 class Lifecycle:
-    """Registers the broker and keeps it alive."""
+    """Registers the broker and sends its heartbeats."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
@@ -42,28 +42,28 @@ class Lifecycle:
         self.epoch = -1
         self.fenced = True
         self.caught_up = False
-        """Whether this broker has replayed the metadata log up to its own registration."""
+        """True once this broker has replayed the metadata log up to its own registration."""
         self.recovered = False
-        """Whether it has opened its logs since; until then it asks to stay fenced."""
+        """True once its logs are open after that; until then it asks to stay fenced."""
         self.may_stop = False
-        """Whether this broker was asked to stop and need not wait for the controller any more."""
+        """True if this broker should stop and need not wait for the controller."""
         self.refusal = ErrorCode.NONE
-        """Why the controller refused the newest registration."""
+        """Error of the newest registration."""
         self._ran = False
-        """Whether this process was ever unfenced."""
+        """True if this process was ever unfenced."""
         self.is_stopping = False
-        """Whether this broker's controlled shutdown has begun."""
+        """True once this broker's controlled shutdown has begun."""
         self._stop_pause_ms = STOP_RETRY_MS
-        """Pause after the next heartbeat that asks to shut down and is told to wait."""
+        """Pause in ms after the next heartbeat that requests shutdown and gets no permission."""
         self._resumed_at: Instant | None = None
-        """Since when the controller answers again after a session that may have ended; None once all is replayed."""
+        """Time when the controller responded again after the session may have ended; None once all is replayed."""
         self._resumed_until: Instant = 0
-        """What `in_session_until` will be then."""
+        """Value of `in_session_until` once all is replayed."""
         self._in_flight = False
         self._told_directories = 0
-        """How many of the log directories that failed the controller knows of."""
+        """Number of failed log directories that the controller knows of."""
         self._is_urgent = False
-        """Whether the next heartbeat follows the answer to the one in flight at once."""
+        """True if the next heartbeat must follow at once after the one in flight."""
 
     def stop(self, now: Instant) -> None:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
@@ -75,19 +75,19 @@ class Lifecycle:
             self._report_at_once(now)
 
     def on_recovered(self, now: Instant) -> None:
-        """Take over that the broker's logs are open, and tell the controller that it may be unfenced."""
+        """Record that the broker's logs are open, and report to the controller that it may be unfenced."""
         self.recovered = True
         self._report_at_once(now)
 
     def _report_at_once(self, now: Instant) -> None:
-        """Send a heartbeat without waiting for its turn, as soon as none is in flight."""
+        """Send a heartbeat at once, or as soon as none is in flight."""
         if self._in_flight:
             self._is_urgent = True
         else:
             self.on_timer(now)
 
     def give_up_waiting(self) -> None:
-        """Allow the broker to end without the controller's permission, which did not come in time."""
+        """Allow the broker to stop after the controller did not permit it in time."""
         self._context.outbox.note("the controller did not let this broker go in time")
         self.may_stop = True
 
@@ -120,7 +120,7 @@ class Lifecycle:
         )
 
     def on_replayed(self, offset: int) -> bool:
-        """Take over that the metadata log is replayed through `offset`; return whether our registration is in it."""
+        """Record that the metadata log is replayed through `offset`; return whether that includes our registration."""
         self.caught_up = 0 <= self.epoch <= offset
         return self.caught_up
 
@@ -146,19 +146,19 @@ class Lifecycle:
         self._context.ask_controller(now, request, on_reply, channel="lifecycle", within_ms=self._half_a_session_ms())
 
     def tell_of_failed_directories(self, now: Instant) -> None:
-        """Have the controller know of the log directories that failed, soon: it moves away what this broker led there.
+        """Report failed log directories to the controller soon: it moves the leaderships away.
 
-        As Kafka's, a broker that cannot tell it within `log.dir.failure.timeout.ms` ends.
+        Like Kafka's, a broker stops if it cannot report them within `log.dir.failure.timeout.ms`.
         """
         within_ms = self._context.configs.integer("log.dir.failure.timeout.ms")
         self._context.outbox.set_timer(
             (DIRECTORIES_TIMER, len(self._context.log_dirs.offline_ids)), now + within_ms * MILLISECOND
         )
-        if self.epoch >= 0:  # Else the first heartbeat says it.
+        if self.epoch >= 0:  # Else the first heartbeat reports it.
             self._report_at_once(now)
 
     def on_directories_timer(self, count: int) -> None:
-        """End the broker if the controller has not heard of as many directories as had failed by then."""
+        """Stop the broker if fewer than `count` failed directories have been reported to the controller."""
         if self._told_directories < count:
             why = "the controller could not be told in time that a log directory failed"
             self._context.give_up(why, TimeoutError(why))
@@ -197,7 +197,7 @@ class Lifecycle:
                 self._go_on_in_session(now, sent_at)
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down
-        # A fenced broker reports often, so that it is unfenced soon after it has caught up.
+        # A fenced broker sends heartbeats more often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
         if urgent:
             interval = 0
@@ -207,10 +207,10 @@ class Lifecycle:
         self._again(now, interval)
 
     def _go_on_in_session(self, now: Instant, sent_at: Instant) -> None:
-        """Take over that the session goes on: the controller heard of us after `sent_at`, and counts from then.
+        """Extend the session: the controller counts it from a time not before `sent_at`.
 
-        If it may have ended in between, others may lead by now. The session counts again once what the controller had
-        decided by its answer is replayed.
+        If the session may have ended in between, other brokers may lead now. It counts again once everything that the
+        controller had decided before its response is replayed.
         """
         until = sent_at + self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
         if now < self._context.in_session_until:
@@ -221,13 +221,13 @@ class Lifecycle:
         self._resumed_until = until
 
     def on_replayed_all(self, asked_at: Instant) -> None:
-        """Take over that everything is replayed that the metadata log had when it was asked for at `asked_at`."""
+        """Record that the metadata log has been replayed up to its end at `asked_at`, the time of the fetch."""
         if self._resumed_at is not None and asked_at >= self._resumed_at:
             self._resumed_at = None
             self._context.in_session_until = self._resumed_until
 
     def _half_a_session_ms(self) -> int:
-        """Return how long a heartbeat is waited for: if it is lost, the next one still comes in time (KAFKA-14392)."""
+        """Return the heartbeat timeout: if one is lost, the next one still arrives in time (KAFKA-14392)."""
         return self._context.configs.integer("broker.session.timeout.ms") // 2
 
     def _again(self, now: Instant, after_ms: int) -> None:

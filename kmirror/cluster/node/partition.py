@@ -1,16 +1,16 @@
-"""One partition as one broker sees it: leader or follower, ISR, high watermark.
+"""State of one partition on one broker: leader or follower, ISR, high watermark.
 
 Leader rules
-- The high watermark is the least log end of the maximal ISR: the committed ISR plus members that the controller was
-  asked to add. It does not rise while the log end of a member is not known: after becoming leader, or after the
-  leader's own log was cut, that is so until the follower fetches again.
+- The high watermark is the lowest log end of the maximal ISR: the committed ISR plus proposed additions. It does not
+  rise while a member's log end is unknown: after becoming leader, or after the leader's own log was cut, that is so
+  until the follower fetches again.
 - Below min.insync.replicas the high watermark does not rise (KIP-966): a committed record is on that many replicas.
 - A follower joins the ISR when it has reached the high watermark and the start of this leader's
   epoch; it leaves when it has not been caught up for replica.lag.time.max.ms.
-- One ISR change is under way at a time, and the controller decides it.
+- One ISR change is in flight at a time, and the controller decides it.
 
-Fetch sessions look only at the partitions that moved (KIP-227), so whatever changes what a fetch would be told ends in
-`mark`: an image, the high watermark, a cut, a cut that a follower owes, and what `ReplicaManager` does to the log.
+Fetch sessions examine only changed partitions (KIP-227). So every change that affects the response to a fetch must call
+`mark`: a new image, the high watermark, a cut, a cut demanded of a follower, and log changes by `ReplicaManager`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _UNKNOWN = PartitionImage((), (), -1, -1, -1)
 
 @dataclass(eq=False, slots=True)
 class VerificationGuard:
-    """The verification of a producer's first batch in a transaction; it counts as long as it is in `verifying`."""
+    """Verification of a producer's first batch in a transaction; valid while it is in `verifying`."""
 
     epoch: int
     lowest_sequence: int
-    """Of the batches of that epoch that have asked; -1 where a coordinator writes, which gives none."""
+    """Lowest sequence number of the batches verified in that epoch; -1 for writes of a coordinator."""
     adds: bool
-    """Does the verification add the partition to the transaction (KIP-890 part 2)?"""
+    """True if the verification adds the partition to the transaction (KIP-890 part 2)."""
 
     def take_in(self, epoch: int, sequence: int) -> None:
-        """Count a batch that asks as well, maybe in the producer's next epoch."""
+        """Add another batch to the verification, possibly of the producer's next epoch."""
         if epoch == self.epoch:
             self.lowest_sequence = min(self.lowest_sequence, sequence)
         elif epoch > self.epoch:
@@ -52,64 +52,64 @@ class VerificationGuard:
 
 
 class Watcher(Protocol):
-    """Whoever wants to know that a partition moved: a fetch session has one for each of its partitions."""
+    """Observer of changes of a partition; a fetch session has one for each of its partitions."""
 
     @property
     def parked(self) -> Collection[int]:
-        """Return the keys of the requests that wait for the partition to move, as `ReplicaManager.park` gave them."""
+        """Return the keys of the requests that wait for a change, as returned by `Purgatory.park`."""
 
     def moved(self) -> None:
-        """Take note that the next fetch may be told something else than the last one."""
+        """Record that the response to the next fetch may differ from the last one."""
 
     def dropped(self) -> None:
-        """Let go of the partition: it is not on this broker any more."""
+        """Release the partition: it is no longer on this broker."""
 
 
 @dataclass(slots=True)
 class FetchClock:
-    """When a follower's session last fetched: for all its partitions at which nothing has moved since."""
+    """Time of the last fetch in a follower's session, shared by all of its partitions without changes since then."""
 
     fetched_at: Instant = 0
 
 
 @dataclass(slots=True)
 class Follower:
-    """What a leader knows of one follower."""
+    """A follower's state as known to the leader."""
 
     log_end: int = UNKNOWN_OFFSET
     broker_epoch: int = UNKNOWN_EPOCH
     """Broker epoch in its last fetch, UNKNOWN_EPOCH if there was none (KIP-903)."""
     log_start: int = UNKNOWN_OFFSET
-    """Where its log begins, as its last fetch said."""
+    """Its log start offset in its last fetch."""
     own_caught_up_at: Instant = 0
-    """When it was caught up as far as its own fetches said, without those that its clock stands for."""
+    """When it was last caught up according to its own fetches, without those covered by `clock`."""
     own_fetched_at: Instant = 0
     leader_end_at_fetch: int = 0
     clock: FetchClock | None = None
-    """The clock of the session in which it is known to have all of the log: each fetch of that session renews this,
-    until the partition moves, and the next fetch then looks at it and calls `stop_clock`."""
+    """Clock of the session in which the follower has the whole log: each fetch of that session counts for this
+    partition until the partition changes; the next fetch then examines it and calls `stop_clock`."""
 
     @property
     def fetched_at(self) -> Instant:
-        """Return when it fetched last."""
+        """Return the time of its last fetch."""
         clock = self.clock
         return self.own_fetched_at if clock is None else max(self.own_fetched_at, clock.fetched_at)
 
     @property
     def caught_up_at(self) -> Instant:
-        """Return when it last had all that the leader had."""
+        """Return the last time at which it had the leader's whole log."""
         clock = self.clock
         return self.own_caught_up_at if clock is None else max(self.own_caught_up_at, clock.fetched_at)
 
     def stop_clock(self) -> None:
-        """Keep what the clock says, and follow it no longer."""
+        """Save the clock's time and detach from the clock."""
         if self.clock is not None:
             self.own_caught_up_at, self.own_fetched_at = self.caught_up_at, self.fetched_at
             self.clock = None
 
 
 class Partition:
-    """Replication state of one partition on one broker; decides, sends nothing."""
+    """Replication state of one partition on one broker; makes decisions, sends nothing."""
 
     __slots__ = (
         "broker_id",
@@ -137,24 +137,24 @@ class Partition:
         self.topic_id = topic_id
         self.log = log
         self.log_dir = log_dir
-        """The log directory in which the log lies."""
+        """The log directory that holds the log."""
         self.image = _UNKNOWN
         self.followers: Mapping[int, Follower] = NOTHING
         self.pending_isr: tuple[int, ...] | None = None
         self.led_before = False
-        """It leads, and led in the epoch before as well, and no other broker has led in between."""
+        """True if this broker leads, also led in the previous epoch, and no other broker led in between."""
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
-        """The config of the topic; `min_isr` is what is enforced."""
+        """The topic's config; `min_isr` is the enforced value."""
         self.must_cut: Mapping[int, int] = NOTHING
-        """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches are
-        answered with a divergence until they have cut (D30)."""
+        """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches get
+        a divergence until they have truncated their logs (D30)."""
         self.verifying: Mapping[int, VerificationGuard] = NOTHING
-        """Producer id to the guard of a transaction verification that is under way (KIP-890)."""
+        """Producer id to the guard of a pending transaction verification (KIP-890)."""
         self.not_admitted = NOBODY
-        """Replicas that may not join the ISR even if caught up: it is not persisted yet that they are cut (D30)."""
+        """Replicas that may not join the ISR even if caught up: their cut has not been persisted yet (D30)."""
         self.watchers: Mapping[Watcher, None] = NOTHING
-        """Who is told when the partition moves, in the order in which they came."""
+        """Observers of changes, in the order in which they were added."""
 
     @property
     def is_leader(self) -> bool:
@@ -170,16 +170,16 @@ class Partition:
 
     @property
     def min_isr(self) -> int:
-        """Return how many members the ISR must have: min.insync.replicas, or all replicas if there are fewer."""
+        """Return the required ISR size: min.insync.replicas, or the number of replicas if that is lower."""
         return min(self.min_insync_replicas, len(self.image.replicas))
 
     def why_isr_is_short(self) -> str:
-        """Return that the ISR has fewer members than `min_isr`, and who could join it; empty if it has enough."""
+        """Return a text that the ISR is below `min_isr`, with the replicas that could join; "" if it is not."""
         return self.image.why_isr_is_short(self.min_insync_replicas)
 
     @property
     def acknowledges_alone(self) -> bool:
-        """Return whether what this leader appends is committed at once: others or a flush need not be waited for."""
+        """Return whether this leader's appends are committed at once, without waiting for other replicas or a flush."""
         image = self.image
         return (
             len(image.isr) == 1
@@ -195,23 +195,23 @@ class Partition:
         return self.log.high_watermark < self.epoch_start_offset
 
     def watch(self, watcher: Watcher) -> None:
-        """Tell `watcher` from now on when the partition moves."""
+        """Notify `watcher` of changes from now on."""
         self.watchers = own(self.watchers)
         self.watchers[watcher] = None
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Tell `watcher` no more."""
+        """Stop notifying `watcher`."""
         left = own(self.watchers)
         left.pop(watcher, None)
         self.watchers = left or NOTHING
 
     def mark(self) -> None:
-        """Tell the watchers that a fetch may be told something else now; `ReplicaManager.touch` wakes who waits."""
+        """Notify watchers that a fetch may get a different response; `PartitionChanges.touch` also wakes waiters."""
         for watcher in self.watchers:
             watcher.moved()
 
     def apply(self, now: Instant, image: PartitionImage) -> bool:
-        """Take over the partition's image unless it is an older one; return whether the leader epoch changed."""
+        """Apply the partition's image unless it is older; return whether the leader epoch changed."""
         before = self.image
         if image.partition_epoch < before.partition_epoch or image.leader_epoch < before.leader_epoch:
             return False
@@ -234,7 +234,7 @@ class Partition:
         else:
             self.followers = NOTHING
         if changed:
-            # Cuts that are still to be confirmed are persisted; the leader of the new epoch reads them again (D30).
+            # Unconfirmed cuts are persisted; the leader of the new epoch reads them again (D30).
             self.must_cut, self.not_admitted = NOTHING, NOBODY
             self.verifying = NOTHING
         return changed
@@ -248,7 +248,7 @@ class Partition:
         }
 
     def log_was_cut(self, now: Instant) -> None:
-        """Forget the log ends of all followers, because the leader's own log was cut (D35)."""
+        """Reset the log ends of all followers, because the leader's own log was cut (D35)."""
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
             follower.own_caught_up_at = max(follower.own_caught_up_at, now)
@@ -256,12 +256,12 @@ class Partition:
         self.mark()
 
     def demand_cut(self, replica: int, epoch: int) -> None:
-        """Answer fetches of `replica` with a divergence until it has cut all epochs above `epoch`, -1 for all (D30)."""
+        """Send `replica` divergences until it has removed all epochs above `epoch`, -1 for all (D30)."""
         self.must_cut = {**self.must_cut, replica: epoch}
         self.mark()
 
     def confirm_cut(self, replica: int) -> bool:
-        """Take in that `replica` has cut; return whether that was demanded of it."""
+        """Record that `replica` has truncated its log; return whether that was demanded."""
         if replica not in self.must_cut:
             return False
         self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or NOTHING
@@ -275,17 +275,17 @@ class Partition:
         return guard
 
     def end_verifying(self, producer_id: int, marker_epoch: int) -> None:
-        """Have no verification of the producer count that is under way, as a marker was written (KIP-890).
+        """Invalidate a pending verification of the producer, because a marker was written (KIP-890).
 
-        Where transactions raise the epoch, a marker of the epoch that is being verified is that of the transaction
-        before, written once more.
+        If transactions raise the epoch, a marker of the epoch being verified is a repeated marker of the previous
+        transaction and is ignored.
         """
         guard = self.verifying.get(producer_id)
         if guard is not None and not (guard.adds and guard.epoch == marker_epoch):
             self.forget_verifying(producer_id)
 
     def forget_verifying(self, producer_id: int) -> None:
-        """Let go of the guard of the producer's verification."""
+        """Remove the guard of the producer's verification."""
         if producer_id in self.verifying:
             self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 
@@ -298,7 +298,7 @@ class Partition:
         broker_epoch: int = UNKNOWN_EPOCH,
         log_start: int = UNKNOWN_OFFSET,
     ) -> None:
-        """Take over from a follower's fetch that it has everything below `fetch_offset`, from `log_start` on."""
+        """Record from a follower's fetch that its log has everything in [`log_start`, `fetch_offset`)."""
         follower = self.followers[replica]
         follower.stop_clock()
         follower.broker_epoch, follower.log_start = broker_epoch, log_start
@@ -314,7 +314,7 @@ class Partition:
     def advance_high_watermark(self) -> bool:
         """Raise the high watermark as far as the maximal ISR allows; return whether it rose."""
         image, log = self.image, self.log
-        if len(image.isr) < min(self.min_insync_replicas, len(image.replicas)):  # `min_isr`: each append comes by here.
+        if len(image.isr) < min(self.min_insync_replicas, len(image.replicas)):  # `min_isr`, inlined: a hot path.
             return False
         end = log.recovery_point if log.is_flush_due else log.segments.end_offset
         for replica in image.isr if self.pending_isr is None else self.maximal_isr():
@@ -331,7 +331,7 @@ class Partition:
         return True
 
     def maximal_isr(self) -> tuple[int, ...]:
-        """Return the committed ISR plus the members that are proposed to be added."""
+        """Return the committed ISR plus the proposed additions."""
         if self.pending_isr is None:
             return self.image.isr
         return tuple(dict.fromkeys((*self.image.isr, *self.pending_isr)))
@@ -344,9 +344,9 @@ class Partition:
         return reached >= self.log.high_watermark and reached >= self.epoch_start_offset
 
     def has_followers_behind(self) -> bool:
-        """Return whether any member of the ISR is not known to have all that this leader has."""
+        """Return whether the log end of any ISR member is not known to equal this leader's."""
         end, followers = self.log.log_end_offset, self.followers
-        for replica in self.image.isr:  # A generator would cost more than all of this.
+        for replica in self.image.isr:  # A generator would be slower.
             follower = followers.get(replica)
             if follower is not None and follower.log_end != end:
                 return True
@@ -367,7 +367,7 @@ class Partition:
         )
 
     def has_confirmed(self, replica: int) -> bool:
-        """Return whether a fetch that `replica` sent since the last cut was answered without a divergence (D35).
+        """Return whether `replica` has sent a fetch since the last cut that got no divergence (D35).
 
         Its log end alone proves nothing: a foreign tail may have the same length.
         """
@@ -377,7 +377,7 @@ class Partition:
         return follower is not None and follower.log_end != UNKNOWN_OFFSET and replica not in self.must_cut
 
     def behind(self, members: tuple[int, ...]) -> list[int]:
-        """Return those of `members` that are not known to have all that this leader has."""
+        """Return those of `members` that are not known to have this leader's whole log."""
         end = self.log.log_end_offset
         return [
             replica
