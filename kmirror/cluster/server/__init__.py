@@ -1,4 +1,4 @@
-"""Incoming requests: read, let through or not, handled, and answered in order on each link."""
+"""Incoming requests: decoding, gates, handlers, and responses in order on each link."""
 
 from __future__ import annotations
 

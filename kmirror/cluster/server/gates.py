@@ -1,8 +1,8 @@
-"""The gates that a request passes before its handler, or a shortcut, answers it.
+"""Gates that a request must pass before its handler or a shortcut answers it.
 
-A gate knows the link and the header of a request, but not its body, so that a request which is answered from its bytes
-passes the same gates. Rights on what a request names are asked by its handler, and by its shortcut. Who has sent it is
-known since its link was opened; what is not served is refused (`unserved.py`) before any gate.
+A gate has the link and the header of a request, but not its body, so that requests answered from their bytes pass the
+same gates. Rights on named resources are checked by the handler, and by its shortcut. The principal is known since the
+link was opened; unserved requests are rejected (`unserved.py`) before any gate.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
 Gate = Callable[[Instant, ServedLink, RequestHead, int], Handler | None]
-"""(now, link, header, size of the frame) -> None if the request passes, or what handles it instead of its handler.
+"""(now, link, header, size of the frame) -> None if the request passes, else a handler to use instead.
 
-A gate is asked once for each request that passes the gates before it. The correlation id in the header may be that of
-an earlier request that this one is like.
+A gate is called once for each request that passes the previous gates. The correlation id in the header may be that of
+an earlier, similar request.
 """
 
 
 def authorize(now: Instant, link: ServedLink, head: RequestHead, size: int) -> Handler | None:
-    """Stop a request for which its sender lacks a right on the whole cluster."""
+    """Stop a request if its sender lacks a required right on the cluster."""
     if head.api_key not in CLUSTER_ACLS_BY_KEY or may_send(link.rights, head.api_key, head.api_version):
         return None
     return deny
 
 
 def deny(now: Instant, inbound: Inbound[Message]) -> None:
-    """Answer a request that its sender may not send at all."""
+    """Reject a request that its sender may not send at all."""
     inbound.reply(refused(inbound.body, inbound.version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
 
 GATES: tuple[Gate, ...] = (authorize,)
-"""In the order in which they are asked; a gate for quotas belongs before `authorize`."""
+"""Gates in the order of their calls; a gate for quotas must come before `authorize`."""

@@ -1,4 +1,4 @@
-"""One request in work, as its handler has it."""
+"""One request in progress, as passed to its handler."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ B_co = TypeVar("B_co", bound=Message, covariant=True)
 
 @dataclass(slots=True)
 class Inbound(Generic[B_co]):
-    """One request in work, with its body; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
+    """One request in progress, with its body; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and
+    `drop`."""
 
     links: Links
     link: ServedLink
     failures: Failures
     rights: Rights
-    """The rights of the principal that sent it."""
+    """Rights of the principal that sent the request."""
     head: RequestHead
     version: int
     body: B_co
     frame: Chunk
     open: bool = True
     has_failed: bool = False
-    """Whether it was answered with an error of this node's own: what is left of its work has no answer to give then."""
+    """True after an internal error was returned: the remaining work must not send a response."""
     times: RequestClock | None = None
-    """None for a request without metrics."""
+    """Clock of the request; None for requests without metrics."""
 
     @property
     def client(self) -> LinkOpened:
@@ -49,7 +50,7 @@ class Inbound(Generic[B_co]):
         return self.link.client
 
     def reply(self, body: Message) -> None:
-        """Answer with `body`, written in the version of the request."""
+        """Send `body` as the response, encoded in the version of the request."""
         try:
             chunks = encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id)
         except LocalProtocolError as error:
@@ -61,7 +62,7 @@ class Inbound(Generic[B_co]):
         self._answer(tuple(chunks), body)
 
     def _can_be_written(self) -> bool:
-        """Return whether the request can be written: bytes of its texts that are no UTF-8 take three each then."""
+        """Return whether the request can be re-encoded: invalid UTF-8 bytes in it become three bytes each."""
         try:
             self.body.encode(self.version)
         except LocalProtocolError:
@@ -69,16 +70,16 @@ class Inbound(Generic[B_co]):
         return True
 
     def reply_encoded(self, body: bytes) -> None:
-        """Answer with a body that was encoded before, in the version of the request."""
+        """Send an encoded response body of the request's version."""
         head = self.head
         self._answer((encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body), None)
 
     def reply_raw(self, *chunks: Chunk) -> None:
-        """Answer with a whole response frame, in chunks."""
+        """Send a whole response frame, in chunks."""
         self._answer(chunks, None)
 
     def _answer(self, chunks: tuple[Chunk, ...], body: Message | None) -> None:
-        """Answer; `body` is what the chunks say, if that is at hand."""
+        """Send the response; `body` is the decoded content of the chunks, if available."""
         if self.has_failed:
             return
         assert self.open, f"answered twice: {self.head}"
@@ -90,21 +91,21 @@ class Inbound(Generic[B_co]):
         self.links.answer(self.link, chunks, timed)
 
     def no_reply(self) -> None:
-        """End a request that gets no answer (acks=0)."""
+        """End a request that gets no response (acks=0)."""
         if self.has_failed:
             return
         self._finish()
         self.links.finish(self.link)
 
     def drop(self) -> None:
-        """Close the link without an answer: the client has to connect and ask again."""
+        """Close the link without a response: the client must reconnect and retry."""
         if self.has_failed:
             return
         self._finish()
         self.links.close(self.link)
 
     def fail(self) -> None:
-        """Answer UNKNOWN_SERVER_ERROR after an exception, if there is no answer yet; with acks=0 close the link."""
+        """Return UNKNOWN_SERVER_ERROR after an exception, unless a response was sent; with acks=0 close the link."""
         if not self.open:
             return
         if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
@@ -116,14 +117,15 @@ class Inbound(Generic[B_co]):
         self.has_failed = True
 
     def failed(self, error: Exception) -> None:
-        """Count and note an exception in the work on this request, and `fail`; call it in the `except` clause."""
+        """Count and log an exception in the work on this request, then `fail`; call it in the `except` clause."""
         self.failures.caught(f"{self.body.NAME} of version {self.version}", error)
         self.fail()
 
     def guard(self, work: Callable[P, None]) -> Callable[P, None]:
-        """Return `work`, for a handler to be called back with, such that an exception in it is this request's own.
+        """Wrap a callback of a handler, so that an exception in it is handled as a failure of this request.
 
-        Without it the exception would end in whatever calls back, and the request would stay unanswered.
+        Otherwise the exception would propagate to the code that makes the callback, and the request would never be
+        answered.
         """
 
         def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -141,15 +143,15 @@ class Inbound(Generic[B_co]):
 
 @dataclass(slots=True)
 class Gathering:
-    """An answer whose rows come in one by one, by callbacks; it goes out with the last one, but not before `end`."""
+    """A response whose rows are filled in by callbacks; it is sent after the last one, but not before `end`."""
 
     inbound: Inbound[Message]
     response: Message
     left: int = 1
-    """Rows that are still to come, and one until `end`."""
+    """Number of pending rows, plus one until `end`."""
 
     def row(self, fill: Callable[P, None]) -> Callable[P, None]:
-        """Return `fill`, to be called back with once: it fills in one row, and is guarded by the request."""
+        """Wrap a one-time callback that fills in one row; exceptions in it are handled by the request."""
         self.left += 1
 
         def on_row(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -159,7 +161,7 @@ class Gathering:
         return self.inbound.guard(on_row)
 
     def end(self) -> None:
-        """Say that every row was asked for: until then one that comes at once sends nothing."""
+        """Declare that all rows have been registered: the response is not sent before this call."""
         self.left -= 1
         if self.left == 0:
             self.inbound.reply(self.response)
@@ -167,11 +169,11 @@ class Gathering:
 
 Handler = Callable[[Instant, Inbound[Any]], None]
 Routes = Mapping[type[Message], Handler]
-"""Class of a request to its handler."""
+"""Request class to its handler."""
 
 
 def failing(error: Exception) -> Handler:
-    """Return a handler for a request on which work has failed before it was decoded."""
+    """Return a handler for a request whose processing failed before its handler was called."""
 
     def fail(now: Instant, inbound: Inbound[Message]) -> None:
         raise error

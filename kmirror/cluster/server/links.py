@@ -1,10 +1,10 @@
-"""The links on which requests come in, and what leaves on them.
+"""Links on which requests arrive, and the responses on them.
 
-A link has at most one request in work, as in Kafka: the next one is handled after the answer to the one before has
-been written. So a client may pipeline and still match answers by order.
+A link has at most one request in progress, as in Kafka: the next one is handled after the response to the previous one.
+So a client may pipeline requests and still match responses by order.
 
-A link with too many waiting requests is not read any more until all of them have been handled: what a client sends
-meanwhile stays in its own buffers, and costs memory there.
+A link with too many waiting requests is not read until all of them have been handled: later requests stay in the
+client's own buffers and use its memory.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from kmirror.protocol.repeated_fetch import LastFetch
 from kmirror.protocol.repeated_produce import LastProduce
 
 OnAnswer = Callable[[Reply | CloseLink], None]
-"""Sends an answer, or closes a link in place of one."""
+"""Sends a response, or closes a link instead."""
 Shortcut = Callable[[Instant, Chunk, memoryview], Chunk | None]
-"""(now, frame of a request, records in it) -> frame of its answer; None, with nothing done, if its handler is to be
-asked."""
+"""(now, frame of a request, records in it) -> frame of its response; None, with nothing done, if the handler must be
+called."""
 
 
 @dataclass(slots=True)
 class ServedLink:
-    """One link, and what is kept of the requests that came in on it."""
+    """One link, and cached data about its requests."""
 
     client: LinkOpened
     rights: Rights
     waiting: LinkQueue[tuple[Chunk, Instant]] = field(default_factory=LinkQueue)
-    """Requests, each with the time at which it arrived."""
+    """Waiting requests, each with its arrival time."""
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
     served: Mapping[int, tuple[int, int]] | None = None
-    """The versions that were served when `last_fetch` came in."""
+    """Versions that were served when `last_fetch` arrived."""
     last_fetch: LastFetch | None = None
-    """The newest request, if it is a fetch that may come again."""
+    """The newest request, if it is a fetch that may be repeated."""
     last_produce: LastProduce | None = None
-    """The newest request, if it is a produce that others may be like; its handler says so."""
+    """The newest request, if it is a produce that others may resemble; set by its handler."""
     shortcut: Shortcut | None = None
-    """Answers requests that are like `last_produce`, if its handler has a shorter way for them."""
+    """Answers requests that resemble `last_produce`, if its handler has a faster path for them."""
 
 
 class Links:
@@ -65,26 +65,26 @@ class Links:
         self.outbox = outbox
         self._on_answer = on_answer
         self.ready: deque[ServedLink] = deque()
-        """Links with requests that may be handled now."""
+        """Links whose next request may be handled now."""
         self.by_name: dict[InboundLink, ServedLink] = {}
-        """Without those that this node has closed."""
+        """Open links, without those that this node has closed."""
 
     def open(self, client: LinkOpened, rights: Rights) -> None:
-        """Take up a link that a client or another node has opened."""
+        """Register a link that a client or another node has opened."""
         self.by_name[client.link] = ServedLink(client, rights)
 
     def make_ready(self) -> None:
-        """Have the requests that wait on any link handled."""
+        """Make the waiting requests of all links ready."""
         self.ready.extend(self.by_name.values())
 
     def hold(self, link: ServedLink) -> None:
-        """Stop reading the link if too much waits on it."""
+        """Stop reading the link if its queue is full."""
         if link.is_read and link.waiting.is_full:
             link.is_read = False
             self.outbox.add(StopReading(link.client.link))
 
     def take(self, link: ServedLink) -> tuple[Chunk, Instant]:
-        """Return the request that has waited longest, and when it arrived; read the link again after the last one."""
+        """Return the oldest waiting request and its arrival time; resume reading the link after the last one."""
         taken = link.waiting.take()
         if not link.is_read and not link.waiting.requests:
             link.is_read = True
@@ -92,26 +92,26 @@ class Links:
         return taken
 
     def answer(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
-        """Answer the request in work with a whole frame, in chunks; every answer leaves here."""
+        """Send the response to the request in progress as a whole frame, in chunks; every response is sent here."""
         self._on_answer(Reply(link.client.link, chunks, timed))
-        link.busy = False  # The same as `finish` does, without one more call.
+        link.busy = False  # Same as `finish`, without the call.
         if link.waiting.requests:
             self.ready.append(link)
 
     def finish(self, link: ServedLink) -> None:
-        """Mark the request in work as ended: the next one may be handled."""
+        """End the request in progress: the next one may be handled."""
         link.busy = False
         if link.waiting.requests:
             self.ready.append(link)
 
     def forget(self, name: InboundLink) -> None:
-        """Forget a closed link and the requests that wait on it."""
+        """Forget a closed link and its waiting requests."""
         link = self.by_name.pop(name, None)
         if link is not None:
             link.is_open = False
 
     def close(self, link: ServedLink) -> None:
-        """Close the link; requests that wait on it are not answered."""
+        """Close the link; its waiting requests are not answered."""
         name = link.client.link
         self.forget(name)
         self._on_answer(CloseLink(name))

@@ -1,9 +1,9 @@
-"""The serving half of a node, which takes each request through the stages.
+"""The server half of a node, which processes each request in stages.
 
-It is read (`protocol/headers.py`, or by what is known of the requests before it on its link), passes the gates
-(`gates.py`), and is answered by a shortcut or by its handler. Each answer leaves by `Links.answer`.
+A request is decoded (`protocol/headers.py`, or by comparison with the previous requests on its link), passes the gates
+(`gates.py`), and is answered by a shortcut or its handler. Each response is sent by `Links.answer`.
 
-A node that is not ready yet lets requests wait.
+Requests wait until the node is ready.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from kmirror.spec.metrics import METERED
 
 
 class Server:
-    """Serves the requests that come in; `serve` registers handlers.
+    """Serves incoming requests; `serve` registers handlers.
 
-    `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now. `answer`
-    sends what leaves on a link, or holds it back; without it everything leaves at once.
+    `versions` returns the versions that are currently served, `disabled_versions` those whose feature is currently off.
+    `answer` sends or holds back the effects on a link; without it they are sent at once.
     """
 
     def __init__(
@@ -60,25 +60,25 @@ class Server:
 
     @property
     def routes(self) -> Routes:
-        """Return the handler of each class of request."""
+        """Return the handler of each request class."""
         return self._routes
 
     def serve(self, routes: Routes) -> None:
-        """Register handlers; a handler for the same request is replaced."""
+        """Register handlers; an existing handler of the same request is replaced."""
         self._routes.update(routes)
 
     # -- events -------------------------------------------------------------------------------
 
     def on_opened(self, opened: LinkOpened) -> None:
-        """Take up a link that a client or another node has opened."""
+        """Register a link that a client or another node has opened."""
         self.links.open(opened, Rights(self._authorizer, opened.principal, opened.address.host))
 
     def on_closed(self, name: InboundLink) -> None:
-        """Forget a closed link and the requests that wait on it."""
+        """Forget a closed link and its waiting requests."""
         self.links.forget(name)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
-        """Handle a request, or let it wait; ignore it if this node has closed the link."""
+        """Handle a request or queue it; ignore it if this node has closed the link."""
         link = self.links.by_name.get(name)
         if link is None:
             return
@@ -90,12 +90,12 @@ class Server:
         self.links.hold(link)
 
     def accept(self) -> None:
-        """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
+        """Start handling requests: the node is ready. Waiting requests are handled by `run_ready`."""
         self._accepting = True
         self.links.make_ready()
 
     def run_ready(self, now: Instant) -> bool:
-        """Handle the requests that had to wait and may be handled now; return whether there was one."""
+        """Handle waiting requests that are ready; return whether there was one."""
         worked = False
         while self.links.ready:
             link = self.links.ready.popleft()
@@ -113,9 +113,10 @@ class Server:
     # -- one request --------------------------------------------------------------------------
 
     def _serve(self, now: Instant, link: ServedLink, frame: Chunk, arrived: Instant) -> None:
-        """Take a request through the stages."""
+        """Process a request in stages."""
         link.busy = True
-        # Read it. What is like a request before it is recognised by its bytes, and decoded only if its handler has it.
+        # Decode it. A request that resembles an earlier one is recognized by its bytes, and decoded only for its
+        # handler.
         like = link.last_produce
         records = None if like is None else like.records(frame)
         handler: Handler
@@ -128,7 +129,7 @@ class Server:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.links.close(link)
             return
-        # Ask the gates, then the shortcut.
+        # Call the gates, then the shortcut.
         try:
             for gate in gates:
                 stop = gate(now, link, head, len(frame))
@@ -143,7 +144,7 @@ class Server:
                         return
         except Exception as error:
             handler = failing(error)
-        # Have it handled.
+        # Call the handler.
         if like is not None and records is not None:
             head, body = like.request(frame, records)
         key, version = head.api_key, head.api_version
@@ -158,7 +159,7 @@ class Server:
             inbound.times.handled()
 
     def _read(self, link: ServedLink, frame: Chunk) -> tuple[RequestHead, Message, Handler, Sequence[Gate]]:
-        """Return a request, its handler and the gates before it; raise ProtocolError if it is not known here."""
+        """Return a request, its handler and its gates; raise ProtocolError for an unknown API or version."""
         served, last = self._versions(), link.last_fetch
         again = None if last is None or link.served is not served else last.again(frame)
         if again is not None:

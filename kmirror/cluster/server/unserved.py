@@ -1,7 +1,7 @@
-"""Requests of an API or version that is not served now.
+"""Requests of an API or version that is not currently served.
 
-One that the node does not know closes the link, as in Kafka. One that it knows but must not serve, because its feature
-is off, is answered with UNSUPPORTED_VERSION (D1), and the link stays open. An ApiVersions is answered in version 0.
+A request that the node does not know closes the link, as in Kafka. A known request whose feature is off gets
+UNSUPPORTED_VERSION (D1), and the link stays open. An ApiVersions request is answered in version 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Versions = Mapping[int, tuple[int, int]]
 def read_unserved(
     frame: Chunk, head: RequestHead, served: Versions, disabled: Versions
 ) -> tuple[RequestHead, Message, Handler]:
-    """Return header, body and handler of a request that is not `served`; raise ProtocolError if it never is."""
+    """Return header, body and handler of an unserved request; raise ProtocolError if it is not `disabled`."""
     if head.api_key == API_VERSIONS and API_VERSIONS in served:
         return head._replace(api_version=0), ApiVersionsRequest(), partial(tell_range, served[API_VERSIONS])
     if not is_served(head, disabled):
@@ -39,17 +39,17 @@ def read_unserved(
 
 
 def refuse(now: Instant, inbound: Inbound[Message]) -> None:
-    """Answer a request whose feature is off; the link stays open (D1)."""
+    """Reject a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
 
 
 def disabled(request: Message, version: int) -> Message:
-    """Return the answer to a request whose feature is off (D1)."""
+    """Return the response to a request whose feature is off (D1)."""
     return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
 
 
 def tell_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:
-    """Answer an ApiVersions of a version that is not served: the range that is (KIP-511)."""
+    """Reply to an unserved version of ApiVersions with the served range (KIP-511)."""
     low, high = served
     body = ApiVersionsResponse(
         error_code=ErrorCode.UNSUPPORTED_VERSION,
