@@ -1,7 +1,7 @@
-"""The authorizer of a node, as its configs want it: none, or the one that obeys the ACLs of the metadata image.
+"""The authorizer of a node according to its configs: none, or one that enforces the ACLs of the metadata image.
 
-The rules are those of Kafka's StandardAuthorizer. An ACL that denies counts before all that allow, whatever the order.
-To a resource which no ACL is about `allow.everyone.if.no.acl.found` applies; a super user may do everything.
+The rules are those of Kafka's StandardAuthorizer. A DENY ACL takes precedence over all ALLOW ACLs, in any order.
+`allow.everyone.if.no.acl.found` applies to resources without any ACL; a super user may do everything.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission
 
 ANYBODY = str(Principal("User", ANY))
 ALL = 2
-"""The operation of an ACL that is about every operation."""
+"""The operation of an ACL for all operations (AclOperation.ALL)."""
 IMPLIED: Mapping[AclOperation, tuple[int, ...]] = {
     AclOperation.DESCRIBE: (AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER),
     AclOperation.DESCRIBE_CONFIGS: (AclOperation.ALTER_CONFIGS,),
 }
-"""The operations of which an ACL that allows one allows this too."""
+"""Operation to the operations that imply it: an ACL that allows one of these allows the key too."""
 
 
 class AclAuthorizer:
-    """Allows what the ACLs of an image allow."""
+    """Authorizes by the ACLs of an image."""
 
     def __init__(self, image: MetadataImage, super_users: frozenset[Principal], *, allows_without_acl: bool) -> None:
         self._image = image
@@ -57,7 +57,7 @@ class AclAuthorizer:
     def authorize_by_resource_type(
         self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
     ) -> bool:
-        """Return whether an ACL allows it on a resource, of which none denies all, or no ACL is needed (KIP-679)."""
+        """Return whether an ACL allows it on a resource that no ACL denies entirely, or no ACL is needed (KIP-679)."""
         if self.authorize(principal, host, operation, Resource(resource_type, "hardcode")):
             return True
         acls = [
@@ -75,7 +75,7 @@ class AclAuthorizer:
 
 
 def authorizer_of(configs: Configs, image: MetadataImage, plugged: Authorizer | None) -> Authorizer:
-    """Return what a node asks for rights: what is plugged in, else what its configs want; UsageError for wrong ones."""
+    """Return a node's authorizer: the plugged-in one, else the configured one; UsageError for invalid configs."""
     if plugged is not None:
         return plugged
     if not configs.text("authorizer.class.name"):
@@ -102,7 +102,7 @@ def _pattern(acl: AccessControlEntryRecord) -> tuple[int, str]:
 
 
 def _covers(denied: tuple[int, str], allowed: tuple[int, str]) -> bool:
-    """Return whether all that one pattern matches, or the name of it, is matched by a pattern that is denied."""
+    """Return whether a DENY pattern covers the whole of an ALLOW pattern."""
     if denied[0] == AclPatternType.PREFIXED:
         return allowed != (AclPatternType.LITERAL, ANY) and allowed[1].startswith(denied[1])
     return denied == allowed

@@ -1,7 +1,7 @@
-"""The answer to ApiVersions: the versions that a node serves now, and the features of the cluster.
+"""The ApiVersions response: the versions that a node currently serves, and the features of the cluster.
 
-The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1). A level in the metadata
-log of a real cluster that is not supported here is not told: a client would rely on it.
+The APIs and raised versions of KIP-1279 are included only while feature mirror.version is 1 (D1). An unsupported
+feature level, read from the metadata log of a Kafka cluster, is left out: a client would rely on it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from kmirror.spec.features import FEATURES, is_supported
 
 _TOLD_FROM = {row.key: row.told_from for row in ROWS if row.told_from is not None}
 ZERO_FROM = 4
-"""First version whose clients know features that begin at level 0 (KAFKA-17011)."""
+"""First version whose clients support features with minimum level 0 (KAFKA-17011)."""
 
 
 SOFTWARE_FROM = 3
-"""First version in which a client says what it is (KIP-511)."""
+"""First version in which a client sends its software name and version (KIP-511)."""
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def answer(
     versions: Mapping[int, tuple[int, int]], image: MetadataImage, request: ApiVersionsRequest, version: int
 ) -> ApiVersionsResponse:
-    """Return the answer, in `version`, of a node that serves `versions`; INVALID_REQUEST to a client without a name."""
+    """Return the response of a node that serves `versions`; INVALID_REQUEST for an invalid software name or version."""
     if version >= SOFTWARE_FROM:
         for told in (request.client_software_name, request.client_software_version):
             if not _SOFTWARE.fullmatch(told):

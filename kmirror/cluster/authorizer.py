@@ -1,8 +1,8 @@
-"""Authorisation: a node asks its authorizer about each request, with the principal and the host that sent it (D18).
+"""Authorization: a node calls its authorizer for each request, with the client's principal and host (D18).
 
 The checks are Kafka's: on the cluster by the rows of `kmirror/spec/acls.py`, on named resources in the handlers. A node
 of this cluster is a principal like any other. A request in an Envelope is checked twice: whether the broker may forward
-requests, and whether its client may do what is inside.
+requests, and whether its client may make the enclosed request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
 class Resource(NamedTuple):
-    """A resource, as an ACL names it."""
+    """A resource as named by an ACL."""
 
     type: AclResourceType
     name: str
@@ -55,31 +55,32 @@ CLUSTER = Resource(AclResourceType.CLUSTER, CLUSTER_NAME)
 
 
 RightsVersion = tuple[Hashable, ...]
-"""A version of rights: what follows from them holds for all who have the same one, and as long as they have it."""
+"""Version of rights: conclusions from the rights are valid for all clients with an equal version, while it is
+unchanged."""
 UNLIMITED: RightsVersion = ()
-"""The version of rights that nothing limits, ever."""
+"""The version of rights that are never limited."""
 
 
 class Authorizer(Protocol):
     """Allows or denies operations (Kafka's Authorizer).
 
-    Its answers may change at any time, and a node keeps nothing that follows from them, unless it has a method
-    `version_of(principal, host)` that returns a `RightsVersion`.
+    Its results may change at any time, so a node does not cache anything derived from them, unless the authorizer has a
+    method `version_of(principal, host)` that returns a `RightsVersion`.
     """
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
-        """Return whether `principal`, at the address `host`, may do `operation` on `resource`."""
+        """Return whether `principal` may do `operation` on `resource` from the address `host`."""
         ...
 
     def authorize_by_resource_type(
         self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
     ) -> bool:
-        """Return whether there is any resource of this type on which it may do `operation`."""
+        """Return whether there is any resource of this type on which the principal may do `operation`."""
         ...
 
 
 class AllowAll:
-    """Allows everything. A class made from it may deny, so its rights have no version."""
+    """Allows everything. A subclass may deny operations, so its rights have no version."""
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
         return True
@@ -92,7 +93,7 @@ class AllowAll:
 
 @final
 class Unlimited(AllowAll):
-    """Allows everything, as in a cluster without an authorizer."""
+    """Allows everything, as in a cluster without an authorizer; cannot be subclassed."""
 
     def version_of(self, principal: Principal, host: str) -> RightsVersion:
         return UNLIMITED
@@ -104,13 +105,13 @@ NONE_DENIED: Mapping[str, ErrorCode] = {}
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one principal may do, from one host."""
+    """Rights of one principal at one host."""
 
     authorizer: Authorizer
     principal: Principal
     host: str
     is_forwarded: bool = False
-    """Did a broker pass the request on for somebody else (KIP-590)?"""
+    """True if a broker forwarded the request for another principal (KIP-590)."""
     _version_of: Callable[[Principal, str], RightsVersion] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +119,7 @@ class Rights:
 
     @property
     def version(self) -> RightsVersion | None:
-        """Return the version of these rights; None if the authorizer is to be asked each time."""
+        """Return the version of these rights; None if the authorizer must be called each time."""
         return None if self._version_of is None else self._version_of(self.principal, self.host)
 
     def allow(self, operation: AclOperation, resource: Resource) -> bool:
@@ -134,11 +135,11 @@ class Rights:
         return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
 
     def operations(self, resource: Resource) -> int:
-        """Return what is allowed on `resource`, operation n as bit n."""
+        """Return the allowed operations on `resource`, operation n as bit n."""
         return sum(1 << one for one in SUPPORTED[resource.type] if self.allow(one, resource))
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
-        """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""
+        """Return the error of each topic on which `operation` is denied; each name is checked once."""
         if self.version == UNLIMITED:
             return NONE_DENIED
         asked = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
@@ -146,18 +147,18 @@ class Rights:
 
 
 def may_send(rights: Rights, api_key: int, version: int) -> bool:
-    """Return whether a request of this API may be sent at all, whatever it names."""
+    """Return whether a request of this API may be sent at all, regardless of the resources that it names."""
     row = CLUSTER_ACLS_BY_KEY.get(api_key)
     return row is None or version < row.first_version or any(rights.allow(one, CLUSTER) for one in row.operations)
 
 
 def cluster_refusal(rights: Rights, request: Message, version: int) -> Message | None:
-    """Return the answer to a request that its sender may not send at all, or None if it may."""
+    """Return the error response to a request that its sender may not send at all, or None if it may."""
     if may_send(rights, key_of(type(request)), version):
         return None
     return refused(request, version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
-    """Return the answer that has `error`, with Kafka's message, for all of a request."""
+    """Return the response that has `error`, with Kafka's message, for the whole request."""
     return refusal(request, version, error, message_of(error))

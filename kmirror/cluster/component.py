@@ -1,8 +1,8 @@
-"""What can be plugged into a broker: routes, timers and hooks, all optional.
+"""Components that plug into a broker: routes, timers and hooks, all optional.
 
-The cluster package does not know its components. A component sees metadata changes after they are applied, may refuse
-produce requests, may say that a partition's log has another cluster's leader epochs, and is called when replication
-of a partition makes progress.
+The cluster package does not know its components. A component is called after metadata changes have been applied and
+when replication of a partition makes progress. It may reject produce requests, and may report that a partition's log
+has another cluster's leader epochs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.spec.error_codes import ErrorCode
 
 OnJudged = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
-"""Takes why offsets of some partitions may not be committed; those that may be are left out."""
+"""(now, errors of the partitions whose offsets may not be committed; the others are left out)"""
 CommitJudge = Callable[[Sequence[TopicPartition], OnJudged], None]
 
 
@@ -29,15 +29,15 @@ C = TypeVar("C", bound="BrokerComponent")
 
 
 class BrokerComponent:
-    """A part of a broker that the cluster package does not know by name; override what is needed."""
+    """A part of a broker that the cluster package does not know by name; override the methods needed."""
 
     name = ""
-    """First element of the keys of this component's timers."""
+    """First element of the timer keys of this component."""
     guarded: Container[str] | None = None
-    """The topics with whose partitions `foreign_epochs` and `withholds` are asked, as of each time; None for all."""
+    """Topics for which `foreign_epochs` and `withholds` are called, read at each call; None for all topics."""
 
     def routes(self) -> Routes:
-        """Return the requests that this component answers, and their handlers."""
+        """Return the handlers of this component by request class."""
         return {}
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
@@ -50,10 +50,10 @@ class BrokerComponent:
         """Hook: this broker began to lead `tp` in a new leader epoch, or ceased to lead it."""
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Hook: a timer fired that this component has set."""
+        """Hook: a timer set by this component fired."""
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        """Hook: at a led partition a follower fetched, or the ISR or the high watermark changed."""
+        """Hook: a follower of a led partition fetched, or the ISR or the high watermark changed."""
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return why a client may not write to `tp` now, or None."""
@@ -72,30 +72,30 @@ class BrokerComponent:
         return True
 
     def withholds(self, partition: Partition) -> bool:
-        """Return True as long as it is not known whether this leader may serve what its log holds (D30).
+        """Return True while it is unknown whether this leader may serve its log (D30).
 
-        A component marks the partition when that begins, unless its image or config changes at the same time, and
-        touches it when it is over: nobody asks in between.
+        A component marks the partition when this begins, unless the image or config changes at the same time, and
+        touches it when this ends: the method is not called in between.
         """
         return False
 
     def judge_of_commits(self, client_id: str) -> CommitJudge | None:
-        """Return the judge of offsets that a client with this id commits here, or None if they need no judge."""
+        """Return a callable that judges the offset commits of this client, or None if they need no judgment."""
         return None
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        """Hook: a follower of a led partition has cut its log, as its answers demanded (D30)."""
+        """Hook: a follower of a led partition has truncated its log as demanded (D30)."""
 
     def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
-        """Return what this component tells of itself in numbers, with what the node's runner has counted for it."""
+        """Return the metrics of this component; `told` has those measured by the node's runner."""
         return ()
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
-        """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""
+        """Return the partition whose leader coordinates `key`, if this component serves `key_type`; else None."""
         return None
 
     def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
-        """Hook: a marker that ends a producer's transaction was appended to `tp`, which now ends at `end`."""
+        """Hook: a transaction marker was appended to `tp`; `end` is the new log end offset."""
 
 
 class Components:
@@ -104,7 +104,8 @@ class Components:
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
         self._by_class: dict[type, BrokerComponent] = {}
-        # Asked for each append, or for each partition of each fetch: so only those are that ever have something to say.
+        # Called for each append, or each partition of each fetch: so only components that override the method are
+        # listed.
         self._refusing: list[BrokerComponent] = []
         self._following: list[BrokerComponent] = []
         self._with_foreign_logs: list[BrokerComponent] = []
@@ -129,7 +130,7 @@ class Components:
             self._guarded.append(component.guarded)
 
     def of(self, kind: type[C]) -> C:
-        """Return the component of this class; there is one."""
+        """Return the component of this class, which must exist."""
         found = self._by_class[kind]
         assert isinstance(found, kind), "plugged in under its classes"
         return found
@@ -146,7 +147,7 @@ class Components:
             component.on_metadata(now, delta)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Hand a timer to the component whose name begins its key."""
+        """Pass a timer to the component named in its key."""
         for component in self._plugged:
             if component.name == key[0]:
                 component.on_timer(now, key)
@@ -190,21 +191,21 @@ class Components:
         return None
 
     def foreign_epochs(self, partition: Partition) -> bool:
-        """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
+        """Return whether any component reports another cluster's leader epochs in the log (D13, D14)."""
         return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
 
     def may_compact(self, partition: Partition) -> bool:
-        """Return whether no component keeps the cleaner from the log of `partition`, which this broker leads."""
+        """Return whether all components allow compaction of the log of `partition`, which this broker leads."""
         return all(component.may_compact(partition) for component in self._plugged)
 
     def withholds(self, partition: Partition) -> bool:
-        """Return whether any component does not know yet if this leader may serve its log (D30)."""
+        """Return whether for any component it is unknown if this leader may serve its log (D30)."""
         return any(component.withholds(partition) for component in self._withholding)
 
     def may_guard(self, topic: str) -> bool:
-        """Return False if `foreign_epochs` and `withholds` are false for every partition of the topic."""
+        """Return False if `foreign_epochs` and `withholds` are False for every partition of the topic."""
         found = False
-        for topics in self._guarded:  # A generator would cost more than all of this.
+        for topics in self._guarded:  # A generator would be slower.
             found = found or topics is None or topic in topics
         return found
 

@@ -1,9 +1,9 @@
-"""What does a node say of configs, key by key: which value, from where, and what would hold without it?
+"""Config entries for DescribeConfigs: the value of each key, its source and its synonyms.
 
-A key of a broker has the value of the first layer that sets it: what was altered for this broker, what was altered
-for all, the properties file, Kafka's default. A topic's key that the topic does not set has the value of a broker's
-key. These are the rules of ConfigHelper in Kafka 4.3.1; a topic tells only the layers of the broker's key that comes
-first, so that `retention.ms` does not name `log.retention.hours`, although that one supplies the value.
+A broker key has the value of the first layer that sets it: dynamic config of this broker, dynamic default of all
+brokers, properties file, Kafka's default. A key that a topic does not set has the value of a broker key. These are the
+rules of ConfigHelper in Kafka 4.3.1. A topic's synonyms begin at the first value of its own broker key, so that
+`retention.ms` does not name `log.retention.hours`, although that key supplies the value.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ TYPES: Mapping[Kind, ConfigType] = {kind: ConfigType[kind.name] for kind in Kind
 
 @dataclass(frozen=True, slots=True)
 class BrokerLayers:
-    """What is set for a broker: each mapping goes before the ones behind it."""
+    """Configs of a broker by source; each mapping takes precedence over the following ones."""
 
     altered: Mapping[str, str]
-    """For this broker alone, while it runs."""
+    """Dynamic configs of this broker alone."""
     altered_for_all: Mapping[str, str]
     static: Mapping[str, str]
     _told: dict[str, list[DescribeConfigsSynonym]] = field(default_factory=dict, compare=False, repr=False)
 
     def told(self, name: str) -> list[DescribeConfigsSynonym]:
-        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first.
+        """Return the values of a broker key and of its fallback keys, in order of precedence.
 
-        The list is that of everybody who asks. Every topic asks about the same keys.
+        Callers share the list and must not change it; it is cached because every topic reads the same keys.
         """
         found = self._told.get(name)
         if found is None:
@@ -63,7 +63,7 @@ class BrokerLayers:
         return found[own:]
 
     def value(self, name: str) -> str | None:
-        """Return what is set for a key, or its own default; None if there is neither."""
+        """Return the configured value of a key, or its own default; None if there is neither."""
         row = known(Scope.BROKER).get(name)
         for layer in (self.altered, self.altered_for_all, self.static):
             if name in layer:
@@ -72,7 +72,7 @@ class BrokerLayers:
 
 
 def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> BrokerLayers:
-    """Return what is set for a node; what was stored of keys that cannot change dynamically is passed over."""
+    """Return the configs of a node by source; stored values of keys that are not dynamic are skipped."""
     rows = known(Scope.BROKER)
     altered, altered_for_all = (
         {
@@ -86,7 +86,7 @@ def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> 
 
 
 def _with_fallbacks(name: str) -> list[ConfigKey]:
-    """Return the row of a broker's key, and those that are read in its place."""
+    """Return the row of a broker key and those of its fallback keys."""
     rows = known(Scope.BROKER)
     row = rows.get(name, ConfigKey(name, Scope.BROKER, Kind.PASSWORD, None, ""))
     found = [row]
@@ -97,7 +97,7 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
 
 
 def shown(row: ConfigKey, text: str | None) -> str | None:
-    """Return a value as Kafka shows it once it is parsed (`ConfigDef.convertToString`); None for a secret."""
+    """Return a value as Kafka formats it after parsing (`ConfigDef.convertToString`); None for a secret."""
     if text is None or row.kind is Kind.PASSWORD:
         return None
     text = text.strip(BLANKS)
@@ -113,7 +113,7 @@ def shown(row: ConfigKey, text: str | None) -> str | None:
 def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
     """Return the configs of one broker, by name; with `mirror` those of KIP-1279 too.
 
-    What the properties file has besides the keys that are known is a secret of unknown type.
+    An unknown key in the properties file is returned as a secret of unknown type.
     """
     entries = []
     for row in known(Scope.BROKER).values():
@@ -129,7 +129,7 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
 
 
 def cluster_entries(layers: BrokerLayers) -> list[Entry]:
-    """Return what was altered for all brokers, by name: nothing else is a config of the cluster."""
+    """Return the dynamic defaults of all brokers, by name; the cluster has no other configs."""
     entries = []
     for name, value in layers.altered_for_all.items():
         row = known(Scope.BROKER)[name]
@@ -139,14 +139,14 @@ def cluster_entries(layers: BrokerLayers) -> list[Entry]:
 
 
 def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
-    """Return the configs of a topic that sets `topic`, by name, on a broker with these configs."""
+    """Return the configs of a topic with the settings `topic`, by name, on a broker with these configs."""
     entries = []
     for row in known(Scope.TOPIC).values():
         if row.hidden or (row.internal and row.name not in topic) or (row.is_of_mirroring and not mirror):
             continue
         own = topic.get(row.name)
         inherited = default_of(row) if row.broker_key is None else broker.text(row.broker_key)
-        value = own if row.internal else shown(row, inherited if own is None else own)  # Kafka does not parse those.
+        value = own if row.internal else shown(row, inherited if own is None else own)  # Internal keys are not parsed.
         told = [] if row.broker_key is None else layers.told(row.broker_key)
         if own is not None:
             told = [DescribeConfigsSynonym(name=row.name, value=value, source=ConfigSource.TOPIC), *told]
@@ -155,13 +155,13 @@ def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayer
 
 
 def mirror_entries(values: Mapping[str, str]) -> list[Entry]:
-    """Return the configs of a mirror that sets `values`, by name, with what its client is configured with besides.
+    """Return the configs of a mirror with the settings `values`, by name, including those of its client.
 
-    The KIP has no number for the source of a mirror's value.
+    The KIP does not define a config source for mirrors.
     """
     rows = [row for row in known(Scope.MIRROR).values() if not row.hidden]
     names = [row.name for row in rows] + [name for name in values if name not in known(Scope.MIRROR)]
-    client = known(Scope.BROKER)  # A broker has the keys of TLS and SASL under the same names as a client.
+    client = known(Scope.BROKER)  # TLS and SASL keys have the same names for brokers and clients.
     entries = []
     for name in names:
         secret = ConfigKey(name, Scope.MIRROR, Kind.PASSWORD, None, "")

@@ -1,4 +1,4 @@
-"""The client's principal and address, as an Envelope carries them (KIP-590)."""
+"""The client's principal and address, encoded as in an Envelope request (KIP-590)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PRINCIPAL_VERSION = 0
 
 
 def principal_bytes(principal: Principal) -> bytes:
-    """Return the bytes of a principal."""
+    """Encode a principal."""
     data = DefaultPrincipalData(type=principal.type, name=principal.name, token_authenticated=False)
     return PRINCIPAL_VERSION.to_bytes(2, "big") + data.encode(PRINCIPAL_VERSION)
 
 
 def principal_from(data: bytes | memoryview | None) -> Principal:
-    """Return the principal in these bytes; raise ProtocolError if there is none."""
+    """Return the encoded principal; raise ProtocolError if it cannot be decoded."""
     if data is None or len(data) < 2 or int.from_bytes(data[:2], "big") != PRINCIPAL_VERSION:
         raise ProtocolError("no principal of a version that is known")
     read = DefaultPrincipalData.decode(data[2:], PRINCIPAL_VERSION)
@@ -32,7 +32,7 @@ def host_bytes(host: str) -> bytes:
 
 
 def host_from(data: bytes | memoryview) -> str:
-    """Return the IP address in these bytes; raise ProtocolError if there is none."""
+    """Return the encoded IP address; raise ProtocolError if it cannot be decoded."""
     try:
         return str(ip_address(bytes(data)))
     except ValueError:

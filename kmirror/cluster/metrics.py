@@ -1,4 +1,4 @@
-"""What is one number that a node tells of itself? Read on demand from what its parts know: nothing is kept for it."""
+"""Samples of a node's metrics, computed on demand from the state of its parts."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _RATES = {1: "OneMinuteRate", 5: "FiveMinuteRate", 15: "FifteenMinuteRate"}
 
 
 class Sample(NamedTuple):
-    """One metric with its tags, as of now."""
+    """The current value of one metric with its tags."""
 
     row: MetricRow
     tags: tuple[str, ...]
-    """Values of the row's tags, in their order."""
+    """Values of the row's tags, in the row's order."""
     attributes: Mapping[str, float]
-    """By Kafka's names of attributes: `Value` of a gauge, `Count` and rates of a meter, ..."""
+    """Values by Kafka's attribute names: `Value` of a gauge, `Count` and rates of a meter, ..."""
     counted: Histogram | None = None
-    """Where they come from, of a histogram."""
+    """The source of a histogram's attributes; else None."""
 
 
 def gauge(of: MetricRow, value: float, *tags: str) -> Sample:
-    """Return a number as it is."""
+    """Return a sample with a single value."""
     return Sample(of, tags, {of.name if of.is_attribute else VALUE: value})
 
 
 def meter(of: MetricRow, counted: Meter, now: Instant, *tags: str) -> Sample:
-    """Return a meter's count and its rates in a second."""
+    """Return a meter's count and its rates per second."""
     rates = zip(MINUTES, counted.rates(now), strict=True)
     return Sample(of, tags, {COUNT: counted.count, **{_RATES[minutes]: rate for minutes, rate in rates}})
 
@@ -53,7 +53,7 @@ def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
 
 
 def merged(samples: Iterable[Sample]) -> list[Sample]:
-    """Return the samples of nodes that share a process: Kafka has one meter there for what two nodes count."""
+    """Combine the samples of nodes in one process: like Kafka, a process has one meter for both of its nodes."""
     found: dict[tuple[MetricRow, tuple[str, ...]], Sample] = {}
     for sample in samples:
         key = sample.row, sample.tags

@@ -1,8 +1,8 @@
-"""The answer to a request that a node understands but must not serve: one error, in each part that has a field for it.
+"""Error responses built from the schemas, with one error for the whole request.
 
-It is built from the schemas alone, so it works for every API: the error stands at the top of the answer or, if that
-version has no error there, in one element for each element of the request. What an element names (a topic, a
-resource, a key) is repeated, so that a client finds its answer.
+This works for every API. The error is set at the top level of the response or, if that version has no error field
+there, in one element for each element of the request. Names in request elements (topics, resources, keys) are copied,
+so that a client can match the elements.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from kmirror.protocol.structs import Field, Struct
 from kmirror.spec.error_codes import ErrorCode
 
 NO_BROKER = -1
-"""The broker id in an answer that names no broker."""
+"""Broker id in a response element that names no broker."""
 NO_OFFSET = -1
-"""The offset in an answer that has none."""
+"""Offset in a response element that has none."""
 INDEXES = ("index", "partition", "partition_index", "partition_id")
-"""Integer fields that name something; other numbers are not repeated."""
+"""Integer fields that identify something; other numbers are not copied."""
 TOPIC_NAME = "topicName"
-"""The entity of a field that holds the name of a topic."""
+"""Entity type of a field that holds a topic name."""
 NOT_ANSWERED = ("forgotten_topics_data",)
-"""Arrays of a request to whose elements nothing is answered."""
+"""Request arrays without counterpart in the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What is said, and where."""
+    """The error to set, and where."""
 
     version: int
     error: ErrorCode
     message: str
     in_rows: bool
-    """Say it as far inside as the request goes, also below an error field."""
+    """True to set the error in the innermost elements even if the response has an error field above them."""
 
 
 def refusal(request: Message, version: int, error: ErrorCode, message: str, *, in_rows: bool = False) -> Message:
-    """Return the answer to `request`, in `version`, that has `error` for all of it.
+    """Return the response to `request`, in `version`, that has `error` for the whole request.
 
-    With `in_rows` it stands at what the request names (topics, partitions, resources) if that has a field for it,
-    although there is a field at the top of the answer as well.
+    With `in_rows` the error is set in the elements named in the request (topics, partitions, resources) if they have an
+    error field, even if the response has one at the top level too.
     """
     answer = by_key(key_of(type(request))).response()
     _fill(answer, request, _Refusal(version, error, message, in_rows))
@@ -52,7 +52,7 @@ def refusal(request: Message, version: int, error: ErrorCode, message: str, *, i
 
 
 def error_row(like: Struct, version: int, error: ErrorCode, message: str) -> Struct:
-    """Return an element of an answer that names what `like` names, of the same class, and says `error` instead."""
+    """Return a new response element of the class of `like`, with the names in `like` and with `error`."""
     row = type(like)()
     there = _fields(type(row), version)
     _blank(row, there, version)
@@ -64,12 +64,12 @@ def error_row(like: Struct, version: int, error: ErrorCode, message: str) -> Str
 
 
 def has_row_errors(field: Field, version: int) -> bool:
-    """Return whether the elements of an array of an answer, or elements inside them, have an error field."""
+    """Return whether the elements of a response array, or elements inside them, have an error field."""
     return field.type == "struct" and field.is_array and _has_error(field.struct, version)
 
 
 def _fill(answer: Struct, asked: Struct, said: _Refusal) -> None:
-    """Set the error in `answer`, which replies to `asked`: in itself or in its elements."""
+    """Set the error in `answer`, the response to `asked`: in itself or in its elements."""
     there = _fields(type(answer), said.version)
     known = _fields(type(asked), said.version)
     for name, field in there.items():
@@ -87,7 +87,7 @@ def _fill(answer: Struct, asked: Struct, said: _Refusal) -> None:
 
 
 def _called_otherwise(field: Field, asked: Iterable[Field]) -> Field | None:
-    """Return the field of a request that names a partition or a topic as `field` of the answer does, in other words."""
+    """Return the request field that identifies a partition or topic like `field`, but has a different name."""
     if field.attribute in INDEXES:
         return next((row for row in asked if row.attribute in INDEXES), None)
     if field.entity == TOPIC_NAME:
@@ -96,7 +96,7 @@ def _called_otherwise(field: Field, asked: Iterable[Field]) -> Field | None:
 
 
 def _blank(element: Struct, there: Mapping[str, Field], version: int) -> None:
-    """Let an element that has nothing to tell name no broker and no offset, as Kafka's do, and have no records."""
+    """Set fields without a value as Kafka does: no broker, no offset, empty records."""
     for name, row in there.items():
         if row.type == "records" and not within(version, row.nullable):
             setattr(element, name, b"")
@@ -113,14 +113,14 @@ def _fields(of: type[Struct], version: int) -> Mapping[str, Field]:
 
 
 def _names(field: Field) -> bool:
-    """Return whether a request's field names what the element is about."""
+    """Return whether a request field identifies its element."""
     if field.is_array or field.type == "struct":
         return False
     return field.map_key or field.type in ("string", "uuid") or bool(field.entity) or field.attribute in INDEXES
 
 
 def _say(answer: Struct, there: Mapping[str, Field], error: ErrorCode, message: str) -> bool:
-    """Set the error of `answer` itself; False if it has none."""
+    """Set the error of `answer` itself; return False if it has no error field."""
     name = _error_field(there)
     if name is None:
         return False
@@ -143,7 +143,7 @@ def _has_error(of: type[Struct], version: int) -> bool:
 
 
 def _source(field: Field, asked: Iterable[Field], version: int) -> Field | None:
-    """Return the array of the request that an array of the answer replies to: the one of its name, or the only one."""
+    """Return the request array that corresponds to a response array: the one of the same name, or the only one."""
     if field.type != "struct" or not field.is_array or not _has_error(field.struct, version):
         return None
     arrays = [row for row in asked if row.is_array and row.attribute not in NOT_ANSWERED]
@@ -157,7 +157,7 @@ def _element(field: Field, asked: Any, said: _Refusal) -> Struct:
     _blank(element, there, said.version)
     if isinstance(asked, Struct):
         _fill(element, asked, said)
-    else:  # A bare value, such as a key of FindCoordinator, is the name of its element.
+    else:  # A bare value, such as a FindCoordinator key, identifies its element.
         setattr(element, next(iter(there)), asked)
         _say(element, there, said.error, said.message)
     return element

@@ -1,4 +1,4 @@
-"""How often is a node asked, how long do its answers take, and which errors have they? Kafka's RequestMetrics."""
+"""Request metrics of a node: request counts and sizes, times, and errors (Kafka's RequestMetrics)."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ _TIMES = (
     ("ResponseQueueTimeMs", "answer_queue_ms"),
     ("ResponseSendTimeMs", "answer_send_ms"),
 )
-"""Kafka's name of each part of the time that a request takes, and its field in `RequestTimes`."""
+"""Kafka's name of each part of a request's time, and its field in `RequestTimes`."""
 
 
 class RequestMeters:
     """Counts and times the requests of a node, by API.
 
-    `clock` measures the node's own work within an event; nothing else looks at it. By virtual time an event takes none.
+    `clock` measures the processing time within an event and is used for nothing else. Virtual time does not advance
+    within an event.
     """
 
     def __init__(self, clock: Callable[[], Instant] | None = None) -> None:
         self.now: Instant = 0
-        """The time of the present event; the node sets it, for an answer may come in the midst of any."""
+        """Time of the current event; set by the node, because responses may be sent during any event."""
         self.clock = clock or (lambda: self.now)
         self._requests: dict[tuple[str, int], Meter] = {}
         self._errors: dict[tuple[str, str], Meter] = {}
         self._sizes: dict[str, Histogram] = {}
 
     def begin(self, now: Instant, name: str, version: int, size: int, arrived: Instant) -> RequestClock:
-        """Count a request of `size` bytes that is taken up, and return its clock."""
+        """Count a request of `size` bytes when its processing begins, and return its clock."""
         self._requests.setdefault((name, version), Meter()).mark(now)
         self._sizes.setdefault(name, Histogram()).add(size)
         return RequestClock(self, name, version, arrived, now)
 
     def count_errors(self, name: str, version: int, answer: Struct) -> None:
-        """Count the error codes in an answer."""
+        """Count the error codes in a response."""
         for error in errors_in(answer, version):
             self._errors.setdefault((name, error.name), Meter()).mark(self.now)
 
     def samples(self, now: Instant, times: Mapping[str, RequestTimes]) -> Iterator[Sample]:
-        """Yield what was counted, and the `times` that the node's runner has told."""
+        """Yield the metrics counted here and the `times` measured by the node's runner."""
         for (name, version), requests in self._requests.items():
             yield meter(
                 row("RequestMetrics", "RequestsPerSec", "request", "version"), requests, now, name, str(version)
@@ -67,7 +68,7 @@ class RequestMeters:
 
 
 class RequestClock:
-    """How long one request waited, and how long the node was at work on it."""
+    """Waiting time and processing time of one request."""
 
     def __init__(self, meters: RequestMeters, name: str, version: int, arrived: Instant, begun: Instant) -> None:
         self._meters = meters
@@ -79,12 +80,12 @@ class RequestClock:
         self._local: Duration | None = None
 
     def handled(self) -> None:
-        """End the node's own work; what comes from now on is waited for."""
+        """End the local processing time; the remaining time counts as waiting."""
         if self._local is None:
             self._local = self._meters.clock() - self._started
 
     def answered(self, answer: Struct) -> Timed:
-        """Count the errors of the answer, and return its times; the node's own work ends with it, if not before."""
+        """Count the errors of the response and return its times; local processing ends here at the latest."""
         self._meters.count_errors(self._name, self._version, answer)
         self.handled()
         assert self._local is not None, "just set"
@@ -92,7 +93,7 @@ class RequestClock:
 
 
 def errors_in(answer: Struct, version: int) -> Iterator[ErrorCode]:
-    """Yield the error codes of an answer and of its rows, NONE too (AbstractResponse.errorCounts)."""
+    """Yield the error codes of a response and of its rows, including NONE (AbstractResponse.errorCounts)."""
     for field in answer.FIELDS:
         if not within(version, field.versions):
             continue
