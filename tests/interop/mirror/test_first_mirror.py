@@ -84,6 +84,9 @@ class Shell:
         return done.returncode, printed.splitlines()
 
 
+HEADINGS = ("Create records at the source", "Create the mirror", "Change configs while it runs", "Failover")
+
+
 def play(shell: Shell, heading: str) -> None:
     """Run the commands under a heading of the page; those that print a table repeat until it equals the page's."""
     text = PAGE.read_text("utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
@@ -113,7 +116,7 @@ def test_a_newcomer_gets_what_the_page_says(tmp_path: Path, class_path_of: Calla
         stack.enter_context(serving("--port", str(ours), "--data", data, "--feature", "mirror.version=1"))
         with RealCluster("4.3.1", class_path, tmp_path / "kafka", brokers=1) as kafka:
             shell.ports["9092"] = kafka.bootstrap_servers.rpartition(":")[2]
-            for heading in ("Something to mirror", "The mirror", "While it runs", "Failover"):
+            for heading in HEADINGS:
                 play(shell, heading)
         old = tmp_path / "old-source"
         shutil.copytree(kafka.logs(1), old)
