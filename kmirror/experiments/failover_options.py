@@ -60,7 +60,7 @@ class ExperimentOptions:
     trip and the pause between two batches.
     """
     detect_ms: int = 1_000
-    """Time that clients write to b before the failback."""
+    """Time from the failure to the failover order; while the line is down, producers still write to a."""
     after_ms: int = 2_000
     """Time of writing to b before the failback."""
     fault: str = "none"
