@@ -46,60 +46,60 @@ def _passes_int64(data: bytes) -> bool:
 REASONS: tuple[Reason, ...] = (
     Reason(
         r"ours takes what kafka refuses: \S*CorruptRecordException: Record size N is less than the minimum",
-        "12 to 17 bytes behind the last batch, in which a size stands that no batch has",
-        "Kafka's reader of buffers calls them corrupt, its reader of files a batch that is cut. Here it is cut in both",
+        "12 to 17 bytes behind the last batch, with a size that no batch can have",
+        "Kafka's reader of buffers calls them corrupt, its reader of files a cut batch. kmirror: a cut batch in both",
         lambda data: layout.LOG_OVERHEAD <= len(tail(data)) <= layout.MAGIC_AT + 1,
     ),
     Reason(
         r"ours takes what kafka refuses: java.lang.IllegalArgumentException: newLimit < N",
-        "A batch that says it has almost 2 GiB",
-        "The sum of its size and its header overflows in Kafka: an IllegalArgumentException. Here the batch is cut",
+        "A batch with a stated size of almost 2 GiB",
+        "Kafka: size plus header overflows, an IllegalArgumentException. kmirror: the batch is truncated",
         _claims_2_gib,
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: a (batch|message) length of N is (below|too small)",
-        "A batch that is cut, and says of itself that it is smaller than any",
-        "Kafka looks no further than that it is cut",
+        "A truncated batch with a stated size below the minimum",
+        "Kafka checks only that it is truncated",
         lambda data: len(tail(data)) > 0,
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: (N bytes are left|a message of)",
-        "A message inside a compressed one is cut",
-        "Kafka's reader ends there without a word: what stood behind it is lost. We refuse the whole",
+        "A truncated message inside a compressed one",
+        "Kafka's reader ends there without an error, and the data behind it is lost. kmirror rejects the whole message",
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: message format N, expected",
-        "A message inside a compressed one is of a format that there is not, or of format 2",
-        "Kafka takes it for one of format 1",
+        "A message inside a compressed one has an unknown format, or format 2",
+        "Kafka reads it as format 1",
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be decompressed: "
         r"a block of N bytes does not fit",
-        "Bytes behind the last block of snappy that are no whole block",
-        "Kafka has all records by then, and does not read on",
+        "Bytes behind the last snappy block that are not a whole block",
+        "Kafka has all records at that point, and stops reading",
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while "
         r"decompressing data: "
         r"unknown header flags set",
         "Reserved bits in the header of gzip",
-        "RFC 1952 has them refused; Java does not look at them",
+        "RFC 1952 requires an error; Java ignores them",
     ),
     Reason(
         r"kafka takes what ours refuses: CorruptBatch: lz4 data cannot be decompressed: it ends early",
         "An end mark of lz4 with its highest bit set",
-        "Kafka takes it for an end mark; for lz4 it is an empty block, and the frame is cut",
+        "Kafka reads it as an end mark; for lz4 it is an empty block, and the frame is truncated",
         lambda data: data.rstrip(b"\0").endswith(b"\x80") or b"\0\0\0\x80" in data,
     ),
     Reason(
         r"kafka takes what ours refuses: ProtocolError: tag N does not exist in version N",
-        "A tag that KIP-1279 adds to a message of Kafka's, in a version before it",
-        "Kafka does not know the tag; a Kafka with the KIP refuses it there, as it does with its own",
+        "A tag that KIP-1279 adds to a Kafka message, in an earlier version of the message",
+        "Kafka does not know the tag; a Kafka with the KIP would reject it there, like its own tags",
     ),
     Reason(
         r"kafka and ours read .* for RecordBatch\.lastOffset",
-        "Base offset and last offset delta come to more than 63 bits hold",
-        "Kafka's sum is negative then, ours is not. No log takes such a batch",
+        "The sum of base offset and last offset delta exceeds 63 bits",
+        "Kafka's sum is negative, kmirror's is not. No log accepts such a batch",
         _passes_int64,
     ),
 )
