@@ -5,8 +5,9 @@ that value; an optional value does not begin with a dash.
 Rule 2: words that belong to no option are ignored unless the command uses them, and so is a value for a flag. `--` ends
 the options.
 Rule 3: a value is checked when the command reads it: two values, or one that is not a number, are an error only then.
-Rule 4: the exit code is 1 for a refused command line, and for an empty one, which prints the help on stderr. Requested
-help is printed on stdout with exit code 0, as in all kmirror commands; with Kafka's tools that is an error, too.
+Rule 4: the exit code is 1 for a refused command line (2 for commands that use click), and for an empty one, which
+prints the help on stderr. Requested help is printed on stdout with exit code 0, as in all kmirror commands; with
+Kafka's tools that is an error, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""README.md, `.ci/run` and `check` agree."""
+"""README.md, `.ci/run` and `check` agree; ARCHITECTURE.md and docs/design/ are about the code as it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import runpy
 from pathlib import Path
 
 import pytest
+
+from manual.files import summary
+from tests.repo.layers import LAYERS
 
 RUNS, TESTS = 0, 1
 
@@ -54,28 +57,61 @@ def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
             assert target.startswith("https://") or (root / target).exists(), f"{page}: {target}"
 
 
-def file_map(root: Path) -> list[str]:
-    """Return the paths in the first column of ARCHITECTURE's file map."""
-    text = (root / "ARCHITECTURE.md").read_text("utf-8").partition("## File map\n")[2].partition("\nWhere a change")[0]
-    return [
-        path for cell in re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE) for path in re.findall(r"`([^`]+)`", cell)
-    ]
+def internals(root: Path) -> list[Path]:
+    """Return the pages about the structure of the code that are written by hand."""
+    pages = sorted((root / "docs/design").glob("*.md"))
+    return [root / "ARCHITECTURE.md", *(page for page in pages if page.name != "files.md")]
 
 
-def test_the_file_map_is_the_tree(root: Path) -> None:
-    named = file_map(root)
-    assert [path for path in named if not (root / path).exists()] == []
-    folders = {f"{file.parent.relative_to(root)}/" for file in (root / "kmirror").rglob("*.py")}
-    assert sorted(folders - set(named)) == []
-    assert len(named) == len(set(named))
+def test_architecture_is_an_essay(root: Path) -> None:
+    assert len((root / "ARCHITECTURE.md").read_bytes()) <= 12_000
 
 
-def test_architecture_speaks_of_files_that_exist(root: Path) -> None:
+def test_architecture_links_every_page_of_design(root: Path) -> None:
     text = (root / "ARCHITECTURE.md").read_text("utf-8")
-    names = dict.fromkeys(re.findall(r"`(?:kmirror/)?([\w./]+\.py)`", text))
+    pages = [page.relative_to(root).as_posix() for page in sorted((root / "docs/design").glob("*.md"))]
+    assert pages and [page for page in pages if f"]({page})" not in text] == []
+
+
+def test_architecture_shows_the_layers_in_their_order(root: Path) -> None:
+    text = (root / "ARCHITECTURE.md").read_text("utf-8")
+    (block,) = re.findall(r"```text\n(.*?)\n```", text, re.DOTALL)
+    shown = [tuple(row.split(" | ")) for row in re.split(r"\s+<\s+", block)]
+    assert shown == list(LAYERS)
+
+
+def test_the_pages_about_the_code_name_files_that_exist(root: Path) -> None:
     files = [str(file.relative_to(root)) for place in ("kmirror", "tests") for file in (root / place).rglob("*.py")]
-    assert len(names) > 50
-    assert [name for name in names if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []
+    count = 0
+    for page in internals(root):
+        names = dict.fromkeys(re.findall(r"`(?:kmirror/)?([\w./]+\.py)`", page.read_text("utf-8")))
+        count += len(names)
+        assert [name for name in names if not any(f"/{file}".endswith(f"/{name}") for file in files)] == [], page
+    assert count > 50
+
+
+def test_the_file_map_is_complete(root: Path) -> None:
+    """`tests/repo/test_docs.py` compares its tables with the docstrings."""
+    text = (root / "docs/design/files.md").read_text("utf-8")
+    by_hand, _, generated = text.partition("<!-- table: files -->")
+    cells = re.findall(r"^\| (`[^|]+`) \|", by_hand, re.MULTILINE)
+    named = [path for cell in cells for path in re.findall(r"`([^`]+)`", cell)]
+    assert named and [path for path in named if not (root / path).exists()] == []
+    packages = {file.parent.relative_to(root).as_posix() for file in (root / "kmirror").rglob("*.py")}
+    assert sorted(packages - set(re.findall(r"^## (.+)$", generated, re.MULTILINE))) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""One line."""\n', "One line."),
+        ('"""A sentence that\nends here.\nAnother one.\n"""\n', "A sentence that ends here."),
+        ('"""Without an end\n\nMore.\n"""\n', "Without an end"),
+        ("x = 1\n", ""),
+    ],
+)
+def test_the_file_map_has_the_first_line_of_a_module_or_its_sentence(source: str, expected: str) -> None:
+    assert summary(source) == expected
 
 
 def test_the_readme_is_short_and_leads_to_every_page_that_a_visitor_needs(root: Path) -> None:
