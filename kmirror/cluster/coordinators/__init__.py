@@ -1,1 +1,1 @@
-"""Coordinators: state that lives in a partition of an internal topic and is decided by its leader."""
+"""Coordinators: state that is stored in a partition of an internal topic and decided by the partition's leader."""

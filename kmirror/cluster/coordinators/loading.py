@@ -1,9 +1,9 @@
-"""What does a shard's log say when a leadership begins, and what if it cannot be read?
+"""Loading of a shard from its log when a leadership begins, and the handling of unreadable records.
 
-A record of a type that is not known is passed over by the shard: a later Kafka may have left it. Anything else that
-cannot be read ends the loading, as in Kafka 4.3.1. Who coordinates groups, or mirrors, then does not answer for the
-shard at all (CoordinatorRuntime in state FAILED: NOT_COORDINATOR); who coordinates transactions goes on with what was
-read until then (TransactionStateManager).
+Records of an unknown type are ignored: a later Kafka may have written them. Any other unreadable record ends the
+loading, as in Kafka 4.3.1. The coordinators of groups and of mirrors then do not serve the shard at all
+(CoordinatorRuntime in state FAILED: NOT_COORDINATOR); the transaction coordinator continues with the records read so
+far (TransactionStateManager).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.records.record import Record
 
 
 def load(state: ShardState, batches: Iterable[Batch], high_watermark: int) -> str | None:
-    """Replay a shard's log into an empty state; return None, or from which offset on it cannot be read, and why."""
+    """Replay a shard's log into an empty state; return None, or the offset of the unreadable record and the reason."""
     end = 0
     try:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""The coordinators of every broker: a new one is added here, and changes nothing in `cluster/broker`."""
+"""The coordinators of every broker. A new coordinator is added here, without a change in `cluster/broker`."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ COORDINATORS: tuple[Callable[[BrokerParts], BrokerComponent], ...] = (
     GroupComponent,
     OffsetUpkeep,
 )
-"""In the order in which they are plugged in."""
+"""In the order in which they are registered."""

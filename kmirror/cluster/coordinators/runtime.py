@@ -1,14 +1,14 @@
-"""Shards of an internal topic: a record is applied when it is appended, and answered once it is committed (D48).
+"""Shards of an internal topic: a record is applied when it is appended, and confirmed once it is committed (D48).
 
-A shard is one partition of the topic, loaded by its leader by replaying the log. An operation decides on the newest
-state. Its records are appended and replayed at once, so that the next operation builds on them, and its answer goes out
-when the high watermark reaches the log end that the operation saw or made. That holds for answers without records, too:
-what they are based on may be lost until then. What was decided in one event goes into one batch for each shard, but
-for records of a transaction: a batch has one producer.
+A shard is one partition of the topic; its leader loads it by replaying the log. An operation decides on the newest
+state. Its records are appended and replayed at once, so that the next operation builds on them. Its response is sent
+when the high watermark reaches the log end offset that the operation saw or produced. This also holds for operations
+without records: the state that they read may be lost until then. The records decided in one event go into one batch per
+shard, except transactional ones, because a batch has one producer.
 
-Nobody waits for another operation's replication. A new leader replays its own log, which is the roll-back of what was
-not committed. An answer that is not confirmed in time is COORDINATOR_NOT_AVAILABLE, as in Kafka: the record may be
-committed later or lost, and the state stays with it. Below min.insync.replicas nothing is appended at all.
+No operation waits for the replication of another one. A new leader replays its own log, which rolls back all that was
+not committed. A response that is not confirmed in time becomes COORDINATOR_NOT_AVAILABLE, as in Kafka: the record may
+still be committed or lost, and the state keeps it. Below min.insync.replicas nothing is appended.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ KeyValue = tuple[bytes, bytes | None]
 S = TypeVar("S", bound=ShardState)
 
 Operation = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
-"""(newest state) -> records to append, and the error to answer with if there are none; it may be called twice."""
+"""(newest state) -> records to append, and the error to return if there are none. It may be called twice."""
 OnDone = Callable[[Instant, ErrorCode], None]
 OnCommitted = Callable[[Instant, int], None]
-"""Gets the partition of a shard in which something was committed that no operation waited for: what was in the log when
-it was loaded, or a record whose operation had got an error."""
+"""Called with the partition of a shard in which records were committed that no operation waited for.
+
+These are the records that were in the log when it was loaded, and records whose operation was answered with an error.
+"""
 
 
 class Producer(NamedTuple):
-    """In whose transaction an operation writes."""
+    """The producer in whose transaction an operation writes."""
 
     id: int
     epoch: int
@@ -59,12 +61,15 @@ OUTCOMES = {
     ErrorCode.INVALID_PRODUCER_EPOCH: ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.INVALID_TXN_STATE: ErrorCode.INVALID_TXN_STATE,
 }
-"""Error of an append to the one that the coordinator's client gets; every other is COORDINATOR_NOT_AVAILABLE."""
+"""Error of an append -> error for the coordinator's client. All others become COORDINATOR_NOT_AVAILABLE."""
 STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 """The high watermark has passed the record, even if the ISR has become too small since."""
 RECORD_OVERHEAD_MAX = 23
-"""Bytes of a record without headers beside its key and value: attributes, header count, and the variable-length
-integers (five bytes each, one for the timestamp, which is the batch's)."""
+"""Maximum bytes of a record without headers, besides its key and value.
+
+They are the attributes, the header count, and the variable-length integers (five bytes each; one byte for the timestamp
+delta, as the batch has the same timestamp).
+"""
 
 
 @dataclass(slots=True)
@@ -73,8 +78,10 @@ class Shard(Generic[S]):
 
     state: S
     is_loaded: bool
-    """All that was in the log when the leadership began is committed. Before that the committed values may be older
-    than what the former leader has answered."""
+    """True once all records that were in the log when the leadership began are committed.
+
+    Before that, the committed values may be older than those that the former leader has returned.
+    """
 
 
 class Order(NamedTuple, Generic[S]):
@@ -87,23 +94,23 @@ class Order(NamedTuple, Generic[S]):
 
 @dataclass(slots=True)
 class Draft:
-    """The batch that is being filled, and the answers that go out with it."""
+    """The batch that is being filled, and the responses that are sent with it."""
 
     records: list[KeyValue] = field(default_factory=list)
     size: int = layout.HEADER_SIZE
-    """At most that many bytes."""
+    """Upper bound of the batch size in bytes."""
     producer: Producer = NOT_TRANSACTIONAL
     answers: list[tuple[OnDone, ErrorCode]] = field(default_factory=list)
 
     def has_room(self, records: Sequence[KeyValue], producer: Producer, size_max: int) -> bool:
-        """Return whether the batch can take these records too; an empty one can."""
+        """Return whether these records fit into the batch; the first records always fit."""
         if not records or not self.records:
             return True
         return producer == self.producer and self.size + size_of(records) <= size_max
 
 
 def size_of(records: Sequence[KeyValue]) -> int:
-    """Return how many bytes these records take in a batch at most."""
+    """Return the maximum bytes that these records need in a batch."""
     return sum(len(key) + len(value or b"") + RECORD_OVERHEAD_MAX for key, value in records)
 
 
@@ -132,7 +139,7 @@ class CoordinatorRuntime(Generic[S]):
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> bool:
         """Load or drop a shard; return whether one was loaded.
 
-        Answers that wait in a shard that is dropped become NOT_COORDINATOR when this event ends.
+        Responses that wait in a dropped shard become NOT_COORDINATOR at the end of this event.
         """
         if tp.topic != self.topic:
             return False
@@ -140,7 +147,7 @@ class CoordinatorRuntime(Generic[S]):
         return leads and self._load(now, self._replicas.partitions[tp])
 
     def _load(self, now: Instant, led: Partition) -> bool:
-        """Load a shard from its log; return False, and do not answer for it, if that cannot be read."""
+        """Load a shard from its log; return False, and do not serve the shard, if its log cannot be read."""
         state = self._make_state()
         unreadable = load(state, led.log.batches(), led.log.high_watermark)
         if unreadable is not None:
@@ -154,10 +161,10 @@ class CoordinatorRuntime(Generic[S]):
         return True
 
     def error(self, partition: int) -> ErrorCode:
-        """Return why this broker cannot tell what is committed in a shard, or NONE if it can.
+        """Return why this broker cannot report the committed state of a shard, or NONE.
 
-        NOT_COORDINATOR if it does not lead the shard, or could not read its log; COORDINATOR_LOAD_IN_PROGRESS until all
-        that was in the log when it became the leader is committed.
+        NOT_COORDINATOR if it does not lead the shard or could not read its log; COORDINATOR_LOAD_IN_PROGRESS until all
+        records that were in the log when it became the leader are committed.
         """
         shard = self._shards.get(partition)
         if shard is None:
@@ -169,21 +176,21 @@ class CoordinatorRuntime(Generic[S]):
         return partition in self._shards
 
     def state(self, partition: int) -> S | None:
-        """Return the state of a shard, or None if this broker cannot tell what is committed in it."""
+        """Return the state of a shard, or None unless its committed state is known (see `error`)."""
         shard = self._shards.get(partition)
         return shard.state if shard is not None and shard.is_loaded else None
 
     def states(self) -> dict[int, S]:
-        """Return by partition the state of every shard of which this broker can tell what is committed."""
+        """Return the states of all shards whose committed state is known, by partition."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
 
     def led(self) -> dict[int, S]:
-        """Return by partition the state of every shard that this broker leads; of some only the newest is known."""
+        """Return the states of all shards that this broker leads, by partition; some know only the newest state."""
         return {partition: shard.state for partition, shard in self._shards.items()}
 
     @property
     def is_loading(self) -> bool:
-        """Return whether this broker leads a shard of which it cannot tell yet what is committed."""
+        """Return whether this broker leads a shard whose committed state it does not know yet."""
         return not all(shard.is_loaded for shard in self._shards.values())
 
     # -- operations ---------------------------------------------------------------------------
@@ -191,17 +198,17 @@ class CoordinatorRuntime(Generic[S]):
     def submit(
         self, partition: int, operation: Operation[S], on_done: OnDone, *, producer: Producer = NOT_TRANSACTIONAL
     ) -> None:
-        """Run `operation` at the end of the present event; `on_done` gets its error once all that it saw is committed.
+        """Run `operation` at the end of this event; call `on_done` with its error once all that it saw is committed.
 
-        With a `producer` its records become part of that producer's transaction. Errors:
-        NOT_COORDINATOR if this broker does not lead the shard, or loses it before; COORDINATOR_NOT_AVAILABLE if there
-        are records and the ISR is too small, or if they were not confirmed in time: they may be committed later.
+        With a `producer`, its records become part of that producer's transaction. Errors: NOT_COORDINATOR if this
+        broker does not lead the shard, or loses it before the commit; COORDINATOR_NOT_AVAILABLE if there are records
+        and the ISR is too small, or if they were not confirmed in time (they may still be committed later).
         """
         self._submitted.setdefault(partition, []).append(Order(operation, on_done, producer))
         self._context.at_end(self.run_submitted)
 
     def run_submitted(self, now: Instant) -> None:
-        """Run what was submitted since the last call, each shard's as one batch."""
+        """Run the operations submitted since the last call; those of a shard share a batch where possible."""
         submitted, self._submitted = self._submitted, {}
         for partition, orders in submitted.items():
             shard, led = (
@@ -230,7 +237,7 @@ class CoordinatorRuntime(Generic[S]):
             if not draft.has_room(records, producer, size_max):
                 self._append(now, led, shard, draft)
                 draft = Draft()
-                records, error = self._decide(shard, operation)  # What it saw may have been refused.
+                records, error = self._decide(shard, operation)  # The state that it saw may have been reverted.
             if records and is_short:
                 self._answer(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
                 continue
@@ -247,12 +254,12 @@ class CoordinatorRuntime(Generic[S]):
     def _decide(self, shard: Shard[S], operation: Operation[S]) -> tuple[Sequence[KeyValue], ErrorCode]:
         try:
             return operation(shard.state)
-        except Exception as failure:  # The other operations are not to suffer.
+        except Exception as failure:  # Do not fail the other operations.
             self._context.failures.caught(f"deciding in {self.topic}", failure)
             return (), ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _append(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
-        """Append the records of `draft`, whose changes are in the state already; take them back if that is refused."""
+        """Append the records of `draft`, whose changes are already in the state; revert them if the append fails."""
         if draft.records:
             batch = build_batch(
                 [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in draft.records],
@@ -273,16 +280,16 @@ class CoordinatorRuntime(Generic[S]):
             self._await(now, led, shard, draft)
 
     def _outcome(self, error: Exception) -> ErrorCode:
-        """Return what an append that raised `error` comes to for the coordinator's client."""
+        """Return the error for the coordinator's client after an append that raised `error`."""
         if isinstance(error, LogAppendError):
             return OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._context.failures.caught(f"appending to {self.topic}", error)
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def _await(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
-        """Give the answers of `draft` once the log as it ends now is committed."""
+        """Send the responses of `draft` once the log up to its current end is committed."""
         end = led.log.log_end_offset
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
@@ -301,7 +308,7 @@ class CoordinatorRuntime(Generic[S]):
             self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
 
     def _watch(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
-        """Wait, as long as this broker leads the shard, until its log below `end` is committed."""
+        """Wait until the log below `end` is committed, for as long as this broker leads the shard."""
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if self._shards.get(led.tp.partition) is not shard:
@@ -325,5 +332,5 @@ class CoordinatorRuntime(Generic[S]):
         for on_done, error in answers:
             try:
                 on_done(now, error)
-            except Exception as failure:  # The others that wait are not to suffer.
+            except Exception as failure:  # Do not fail the other responses.
                 self._context.failures.caught(f"an answer of {self.topic}", failure)

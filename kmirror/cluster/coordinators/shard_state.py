@@ -1,8 +1,7 @@
-"""What does a shard hold now, and what of it is committed? Values by key, and the way back.
+"""Newest and committed values of a shard, and the rollback of changes.
 
-A shard's leader applies a record when it appends it, so that the next decision builds on it. Until the high watermark
-has passed the record, the value before it is kept: it is what is committed, and what an append that was refused goes
-back to.
+A shard's leader applies a record when it appends it, so that the next decision builds on it. The previous value is kept
+until the high watermark has passed the record: it is the committed value, and the one restored if the append fails.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ V = TypeVar("V")
 
 
 class LoggedRecord(NamedTuple):
-    """One record of a shard's log, and what its batch says of it."""
+    """One record of a shard's log, with its offset and producer."""
 
     key: bytes
     value: bytes | None
     """None for a tombstone."""
     offset: int = -1
     producer_id: int = layout.NO_PRODUCER_ID
-    """Whose transaction the record is part of; NO_PRODUCER_ID if of none."""
+    """Producer of the transaction that the record is part of; NO_PRODUCER_ID if it is not transactional."""
 
 
 class Versioned(Generic[K, V]):
@@ -34,14 +33,14 @@ class Versioned(Generic[K, V]):
     def __init__(self) -> None:
         self._newest: dict[K, V] = {}
         self._versions: dict[K, list[V | None]] = {}
-        """Keys with changes that are not committed, to their values: the committed one first, the newest one last."""
+        """Key with uncommitted changes -> its values, from the committed one to the newest one."""
         self._drafted: list[K] = []
-        """The keys of the changes since the last `seal`, one for each change."""
+        """The keys changed since the last `seal`, one entry for each change."""
         self._sealed: deque[tuple[int, list[K]]] = deque()
-        """(end offset, keys of the changes) of batches in the log that are not known to be committed."""
+        """(end offset, changed keys) of the batches in the log that are not known to be committed."""
 
     def get(self, key: K) -> V | None:
-        """Return the newest value, or None if there is none; it may still be lost."""
+        """Return the newest value, or None if there is none. It may not be committed yet."""
         return self._newest.get(key)
 
     def keys(self) -> list[K]:
@@ -49,18 +48,18 @@ class Versioned(Generic[K, V]):
         return list(self._newest)
 
     def put(self, key: K, value: V | None) -> None:
-        """Change a value, or remove it with None."""
+        """Set a value; None removes it."""
         self._versions.setdefault(key, [self._newest.get(key)]).append(value)
         self._drafted.append(key)
         self._set(key, value)
 
     def committed(self, key: K) -> V | None:
-        """Return the value that no election can take back, or None if there is none."""
+        """Return the committed value, which no election can revert, or None if there is none."""
         versions = self._versions.get(key)
         return self._newest.get(key) if versions is None else versions[0]
 
     def is_pending(self, key: K) -> bool:
-        """Return whether a change of this value is not committed yet."""
+        """Return whether this key has an uncommitted change."""
         return key in self._versions
 
     def all_committed(self) -> dict[K, V]:
@@ -75,13 +74,13 @@ class Versioned(Generic[K, V]):
         return found
 
     def seal(self, end: int) -> None:
-        """Note that the changes since the last call are in the log, below offset `end`."""
+        """Record that the changes since the last call are in the log below offset `end`."""
         if self._drafted:
             self._sealed.append((end, self._drafted))
             self._drafted = []
 
     def commit(self, high_watermark: int) -> None:
-        """Let what lies below `high_watermark` count as committed."""
+        """Mark the changes below `high_watermark` as committed."""
         while self._sealed and self._sealed[0][0] <= high_watermark:
             _, keys = self._sealed.popleft()
             for key in keys:
@@ -91,7 +90,7 @@ class Versioned(Generic[K, V]):
                     del self._versions[key]
 
     def revert(self) -> None:
-        """Take back the changes since the last `seal`: their append was refused."""
+        """Revert the changes since the last `seal`, whose append failed."""
         for key in reversed(self._drafted):
             versions = self._versions[key]
             del versions[-1]
@@ -108,43 +107,43 @@ class Versioned(Generic[K, V]):
 
 
 class Tables:
-    """Tables of the same log: what happens to the log happens to each of them."""
+    """Several tables of the same log, sealed, committed and reverted together."""
 
     def __init__(self, *tables: Tables | Versioned[Any, Any]) -> None:
         self._tables = tables
 
     def seal(self, end: int) -> None:
-        """Note that the changes since the last call are in the log, below offset `end`."""
+        """Record that the changes since the last call are in the log below offset `end`."""
         for table in self._tables:
             table.seal(end)
 
     def commit(self, high_watermark: int) -> None:
-        """Let what lies below `high_watermark` count as committed."""
+        """Mark the changes below `high_watermark` as committed."""
         for table in self._tables:
             table.commit(high_watermark)
 
     def revert(self) -> None:
-        """Take back the changes since the last `seal`: their append was refused."""
+        """Revert the changes since the last `seal`, whose append failed."""
         for table in self._tables:
             table.revert()
 
 
 class ShardState(ABC, Tables):
-    """The tables of one shard; a subclass says what its records mean."""
+    """The tables of one shard; a subclass interprets the records."""
 
     COUNTS_IN_PART: ClassVar[bool] = False
-    """Whether a log that cannot be read to its end is taken for what was read of it."""
+    """Whether the shard is served if its log can be read only in part."""
 
     @abstractmethod
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of the shard's log to the tables, or pass over one of an unknown type.
+        """Apply one record of the shard's log to the tables, or ignore it if its type is unknown.
 
-        Raises `ProtocolError` for one that cannot be read.
+        Raises `ProtocolError` if it cannot be read.
         """
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """Apply a transaction marker of the shard's log. A shard that is never written in transactions ignores it."""
+        """Apply a transaction marker of the shard's log. Shards without transactional records ignore it."""
 
 
 class TableShard(Versioned[K, V], ShardState):
-    """A shard that is one table, into which `replay` puts."""
+    """A shard with a single table, which `replay` updates."""

@@ -1,1 +1,1 @@
-"""The group coordinator: groups, their members, and where they are kept."""
+"""The group coordinator: groups, their members, and their storage."""

@@ -1,7 +1,7 @@
-"""What does a request to commit offsets write, and what becomes of each partition that it names?
+"""Records that OffsetCommit, TxnOffsetCommit and OffsetDelete write, and the result of each requested partition.
 
-Whoever names no generation may commit for a group that nobody has used: that makes a simple group of it, which has no
-members and only keeps offsets.
+A request without a generation may commit for a group that does not exist yet. This creates a simple group, which has no
+members and only stores offsets.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitReques
 from kmirror.spec.error_codes import ErrorCode
 
 GROUP_ID_NOT_FOUND_FROM = 9
-"""First version of OffsetCommit in which a member learns that its group is gone; before, ILLEGAL_GENERATION says it."""
+"""First OffsetCommit version that reports a missing group as GROUP_ID_NOT_FOUND, not as ILLEGAL_GENERATION."""
 
 
 class Asked(Protocol):
-    """One partition of a request that commits."""
+    """One partition of a commit request."""
 
     partition_index: int
     committed_offset: int
@@ -44,7 +44,7 @@ P = TypeVar("P", bound=Asked)
 
 
 class Commit(ABC, Generic[P]):
-    """What one request commits for a group."""
+    """The offsets that one request commits for a group."""
 
     def __init__(self, coordinator: GroupCoordinator, now: Instant, group_id: str, topics: list[AskedTopic[P]]) -> None:
         self._coordinator = coordinator
@@ -55,14 +55,14 @@ class Commit(ABC, Generic[P]):
 
     @abstractmethod
     def check(self, group: Group | None) -> ErrorCode:
-        """Return why the sender may not commit for the group, which may not be there, or NONE."""
+        """Return the error if the sender may not commit for the group (None if it does not exist), or NONE."""
 
     def expires_ms(self) -> int:
-        """Return when the client wants the offsets to expire, or NOT_SET."""
+        """Return the expiry time requested by the client, or NOT_SET."""
         return NOT_SET
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        """Return the records, or the error for all partitions; an operation of a shard."""
+        """Return the records, or the error for all partitions. This is an operation of a shard."""
         self._decided = []
         error = self._coordinator.error(self._group_id) or self.check(self._coordinator.find(self._group_id))
         if error:
@@ -80,7 +80,7 @@ class Commit(ABC, Generic[P]):
         return records, ErrorCode.NONE
 
     def refusal(self, shard: GroupShard, name: OffsetKey, asked: P) -> ErrorCode:
-        """Return why this offset is not committed, or NONE."""
+        """Return the error for this offset, or NONE."""
         metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
         is_long = length_of_text(asked.committed_metadata or "") > metadata_max
         return ErrorCode.OFFSET_METADATA_TOO_LARGE if is_long else ErrorCode.NONE
@@ -97,12 +97,12 @@ class Commit(ABC, Generic[P]):
         return value.record(name)
 
     def rows(self, error: ErrorCode) -> list[TopicErrors]:
-        """Return the rows of the answer, once `decide` has come to `error`."""
+        """Return the rows of the response, given the error that `decide` returned."""
         return [topic.errors(error) for topic in self._topics] if error else self._decided
 
 
 class PlainCommit(Commit[OffsetCommitRequestPartition]):
-    """An OffsetCommit."""
+    """The offsets of an OffsetCommit."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         self._version = version
 
     def check(self, group: Group | None) -> ErrorCode:
-        """Return why not; a member that may commit has shown that it lives."""
+        """Return the error, or NONE. A commit that is allowed counts as a heartbeat of the member."""
         request = self._request
         generation = request.generation_id_or_member_epoch
         if group is not None:
@@ -131,15 +131,15 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         return ErrorCode.GROUP_ID_NOT_FOUND if known else ErrorCode.ILLEGAL_GENERATION
 
     def expires_ms(self) -> int:
-        """Return when the offset may go, in ms since 1970; it wraps as Kafka's long does, `NOT_SET` for the default."""
+        """Return the expiry time in ms since 1970; it wraps like Kafka's long. `NOT_SET` selects the default."""
         retention_ms = self._request.retention_time_ms
         return NOT_SET if retention_ms == NOT_SET else wrap_int64(to_ms(self._now) + retention_ms)
 
 
 class JudgedCommit(PlainCommit):
-    """An OffsetCommit that a component judges, of the time after it arrived: `errors` are its verdicts.
+    """An OffsetCommit that a component checks after its arrival; `errors` are the results of the check.
 
-    What anybody commits between the arrival and the append may be younger than the verdict, so it stays.
+    An offset that is committed between the arrival and the append may be newer than the check, so it is kept.
     """
 
     def __init__(
@@ -159,12 +159,12 @@ class JudgedCommit(PlainCommit):
         self._found = {} if self._shard is None else {name: self._shard.offsets.all_of(name) for name in names}
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        """Return what the base class does, or NOT_COORDINATOR if this broker has loaded the shard since."""
+        """Return the result of the base class, or NOT_COORDINATOR if this broker has loaded the shard again since."""
         records, error = super().decide(shard)
         return ((), ErrorCode.NOT_COORDINATOR) if not error and shard is not self._shard else (records, error)
 
     def refusal(self, shard: GroupShard, name: OffsetKey, asked: OffsetCommitRequestPartition) -> ErrorCode:
-        """Return why not: the verdict, or UNSTABLE_OFFSET_COMMIT if something else was committed meanwhile."""
+        """Return the error of the check, or UNSTABLE_OFFSET_COMMIT if the offset has changed since the arrival."""
         error = self.errors.get(name.tp) or super().refusal(shard, name, asked)
         if not error and shard.offsets.all_of(name) != self._found.get(name):
             return ErrorCode.UNSTABLE_OFFSET_COMMIT
@@ -172,7 +172,7 @@ class JudgedCommit(PlainCommit):
 
 
 class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
-    """A TxnOffsetCommit; nothing is written if a marker came since `verification` asked about the transaction."""
+    """The offsets of a TxnOffsetCommit; nothing is written if a marker has arrived since `verification` began."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
         verification: Verification,
         shard: Partition,
     ) -> None:
-        # The records of a transaction never name the topic's id.
+        # Transactional records never contain a topic id.
         super().__init__(coordinator, now, request.group_id, topics)
         assert all(topic.topic_id == Uuid.ZERO for topic in topics)
         self._request = request
@@ -191,7 +191,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
         self._shard = shard
 
     def check(self, group: Group | None) -> ErrorCode:
-        """Return why not; a rebalance does not matter, and versions before 3 name neither member nor generation."""
+        """Return the error, or NONE. Rebalances do not matter; versions before 3 name neither member nor generation."""
         request = self._request
         if not self._verification.holds(self._shard):
             return ErrorCode.INVALID_TXN_STATE
@@ -202,7 +202,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
 
 
 class Deletion:
-    """What an OffsetDelete removes of a group's offsets."""
+    """The offsets that an OffsetDelete removes from a group."""
 
     def __init__(
         self, coordinator: GroupCoordinator, group_id: str, topics: list[AskedTopic[OffsetDeleteRequestPartition]]
@@ -213,7 +213,7 @@ class Deletion:
         self.decided: list[TopicErrors] = []
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        """Return tombstones, or the error for the group; an operation of a shard."""
+        """Return tombstones, or the error for the group. This is an operation of a shard."""
         self.decided = []
         group = self._coordinator.find(self._group_id)
         error = self._coordinator.error(self._group_id)

@@ -1,4 +1,4 @@
-"""The group coordinator: which broker answers for a group, and what of it is persisted in `__consumer_offsets`.
+"""The group coordinator: the groups that a broker coordinates, and their records in `__consumer_offsets`.
 
 A group id hashes to a partition of `__consumer_offsets`; the leader of that partition coordinates the group.
 """
@@ -35,10 +35,10 @@ class GroupCoordinator(BrokerComponent):
     def __init__(self, context: BrokerContext, replicas: ReplicaManager) -> None:
         self.context = context
         self.rng = context.rng.split(self.name)
-        """For the member ids that are handed out."""
+        """Random source of the generated member ids."""
         self.runtime = CoordinatorRuntime(context, replicas, GROUP_TOPIC, GroupShard, on_committed=self._open)
 
-    # -- where groups live --------------------------------------------------------------------
+    # -- shards of groups ---------------------------------------------------------------------
 
     def shard_of(self, group_id: str) -> int:
         """Return the partition of `__consumer_offsets` that owns the group, or -1 before the topic exists."""
@@ -52,43 +52,43 @@ class GroupCoordinator(BrokerComponent):
         return self.home(key)
 
     def home(self, group_id: str) -> TopicPartition:
-        """Return the partition that owns the group, or will when the topic exists."""
+        """Return the partition that owns the group, or that will own it once the topic exists."""
         shard = self.shard_of(group_id)
         count = self.context.configs.integer("offsets.topic.num.partitions")
         return TopicPartition(GROUP_TOPIC, partition_for(group_id, count) if shard < 0 else shard)
 
     def error(self, group_id: str) -> ErrorCode:
-        """Return why this broker cannot answer for the group now, or NONE.
+        """Return why this broker cannot serve the group now, or NONE.
 
-        NOT_COORDINATOR if it does not lead the group's shard, COORDINATOR_LOAD_IN_PROGRESS until that is loaded.
+        NOT_COORDINATOR if it does not lead the group's shard, COORDINATOR_LOAD_IN_PROGRESS until the shard is loaded.
         """
         return self.runtime.error(self.shard_of(group_id))
 
     def _shard(self, group_id: str) -> GroupShard | None:
-        """Return the shard of the group, or None if `error` says why this broker cannot answer for it."""
+        """Return the shard of the group, or None unless this broker can serve it (see `error`)."""
         return self.runtime.state(self.shard_of(group_id))
 
     # -- groups -------------------------------------------------------------------------------
 
     def live(self, of: type[G]) -> Iterator[G]:
-        """Yield the groups of this class that this broker answers for now."""
+        """Yield the groups of this class that this broker currently serves."""
         for shard in self.runtime.states().values():
             for group in shard.live.values():
                 if isinstance(group, of):
                     yield group
 
     def find(self, group_id: str) -> Group | None:
-        """Return the group as it is now, or None if there is none or `error` says why this broker cannot tell."""
+        """Return the current group, or None if there is none or this broker cannot serve it (see `error`)."""
         shard = self._shard(group_id)
         return None if shard is None else shard.find(group_id)
 
     def committed(self, group_id: str) -> Group | None:
-        """Return what `find` does if it is committed that there is such a group; for those who only look."""
+        """Return the result of `find` if the group's existence is committed, else None; for read-only requests."""
         shard = self._shard(group_id)
         return None if shard is None else shard.committed(group_id)
 
     def all_committed(self) -> Iterator[Group]:
-        """Yield what `committed` returns for every group of this broker's shards."""
+        """Yield the result of `committed` for every group in this broker's shards."""
         for shard in self.runtime.states().values():
             for group_id in shard.all_ids(committed=True):
                 found = shard.committed(group_id)
@@ -96,9 +96,9 @@ class GroupCoordinator(BrokerComponent):
                     yield found
 
     def alive(self, now: Instant, group_id: str) -> Group | ErrorCode | None:
-        """Return the group for a request of a member, None if there is none, or `error`.
+        """Return the group for a member's request, None if there is none, or the error.
 
-        Hand its effects to `perform`.
+        The caller must pass the group to `perform` afterwards.
         """
         partition = self.shard_of(group_id)
         shard = self.runtime.state(partition)
@@ -114,20 +114,20 @@ class GroupCoordinator(BrokerComponent):
         return group
 
     def add(self, group: Group) -> None:
-        """Answer for a group that is new, in a shard that this broker leads."""
+        """Start to serve a new group, in a shard that this broker leads."""
         shard = self._shard(group.group_id)
         assert shard is not None, "this broker has answered that there is no such group"
         shard.live[group.group_id] = group
 
     def keep_alive(self, now: Instant, group_id: str, member_id: str) -> None:
-        """Take note that a member of a group was heard of."""
+        """Record that a member is alive, as a heartbeat would."""
         group = self.alive(now, group_id)
         if isinstance(group, Group):
             group.keep_alive(member_id)
             self.perform(now, group)
 
     def perform(self, now: Instant, group: Group) -> None:
-        """Carry out what a group wants done."""
+        """Carry out the pending effects of a group."""
         group_id = group.group_id
         effects, group.effects = group.effects, []
         for effect in effects:
@@ -167,9 +167,9 @@ class GroupCoordinator(BrokerComponent):
     # -- records ------------------------------------------------------------------------------
 
     def delete(self, now: Instant, group_id: str, on_done: OnDone) -> None:
-        """Delete a group that has no members, and its offsets; errors are those of `write` and of `Group.delete_error`.
+        """Delete a group that has no members, and its offsets.
 
-        GROUP_ID_NOT_FOUND if there is no such group.
+        Errors are those of `write` and of `Group.delete_error`, and GROUP_ID_NOT_FOUND if there is no such group.
         """
 
         def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
@@ -180,9 +180,9 @@ class GroupCoordinator(BrokerComponent):
         self.write(group_id, decide, on_done)
 
     def deletion(self, now: Instant, shard: GroupShard, group: Group) -> list[KeyValue]:
-        """Return the tombstones of a group without members, for an operation of `write`; the group is gone here now.
+        """Return the tombstones of a group without members, for an operation of `write`; drop the live group at once.
 
-        Should the append be refused, the group is loaded again from what is persisted of it.
+        If the append fails, the group is loaded again from its records.
         """
         group_id = group.group_id
         if shard.live.pop(group_id, None) is not None:
@@ -193,21 +193,22 @@ class GroupCoordinator(BrokerComponent):
     def write(
         self, group_id: str, decide: Callable[[GroupShard], tuple[Sequence[KeyValue], ErrorCode]], on_done: OnDone
     ) -> None:
-        """Append what `decide` returns to the group's shard; call `on_done` once that is committed (D48).
+        """Append the records that `decide` returns to the group's shard; call `on_done` once they are committed (D48).
 
-        `decide` gets the newest state of the shard when the present event ends, and may be called twice. Errors beside
-        its own: NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR for records that are too large.
+        `decide` gets the newest state of the shard at the end of the current event, and may be called twice. Errors
+        besides its own: NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR for records that are too
+        large.
         """
         self.runtime.submit(self.shard_of(group_id), decide, on_done)
 
     def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
-        """Commit or drop the offsets that are pending of a producer."""
+        """Commit or drop the pending offsets of a producer."""
         self.runtime.end_transaction(now, tp, producer_id, end, commit=commit)
 
     # -- leadership ---------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
-        """Load or drop a shard; requests that wait in one that is dropped are answered with NOT_COORDINATOR."""
+        """Load or drop a shard; requests that wait in a dropped shard fail with NOT_COORDINATOR."""
         dropped = self.runtime.state(tp.partition) if tp.topic == GROUP_TOPIC else None
         if dropped is not None:
             groups, dropped.live = dropped.live, {}
@@ -218,7 +219,7 @@ class GroupCoordinator(BrokerComponent):
             self._open(now, tp.partition)
 
     def _open(self, now: Instant, partition: int) -> None:
-        """Begin to answer for the groups of a shard, unless that has begun: their members' sessions begin now."""
+        """Start to serve the groups of a shard, unless already done. The sessions of their members begin now."""
         shard = self.runtime.state(partition)
         assert shard is not None, "what was in its log is committed"
         if not shard.is_open:

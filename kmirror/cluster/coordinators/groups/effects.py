@@ -1,4 +1,4 @@
-"""Effects of a group, for its coordinator to carry out: answers, timers, records. Values, never calls."""
+"""Effects of a group that its coordinator carries out: responses, timers, records. They are values, not calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 Waiter = Callable[[Message], None]
-"""Answers a request that has no answer yet."""
+"""Sends the response to a waiting request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer a request that was waiting with `body`."""
+    """Send `body` as the response to a waiting request."""
 
     waiter: Waiter
     body: Message
@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Call `GroupKind.on_timer` after `delay_ms`; a timer already set for the same is replaced."""
+    """Call `GroupKind.on_timer` after `delay_ms`; replaces a timer with the same key."""
 
     timer: Enum
     member_id: str
@@ -40,9 +40,9 @@ class CancelTimer:
 
 @dataclass(slots=True, eq=False)
 class Write:
-    """Persist records of the group, and call `on_written(now_ms, error)` once they are committed or have failed.
+    """Write records of the group, and call `on_written(now_ms, error)` once they are committed or have failed.
 
-    What follows from that are effects of the group again.
+    The call may add further effects to the group.
     """
 
     records: Sequence[KeyValue]
@@ -51,7 +51,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Forget the group: it could not be created."""
+    """Forget the group, which could not be created."""
 
 
 Effect = Answer | SetTimer | CancelTimer | Write | Forget

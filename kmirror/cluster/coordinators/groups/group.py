@@ -1,6 +1,6 @@
-"""A group of any kind, as its coordinator sees it now: what commits, expiry, deletion and lists of groups ask of it.
+"""Base class of groups: the interface used for commits, expiry, deletion and lists of groups.
 
-Kafka's interface Group. What happens to a group, and when, its kind decides (kinds.py).
+It corresponds to Kafka's interface Group. The group's kind handles its requests and timers (kinds.py).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ class Group(ABC):
     """One group."""
 
     kind: ClassVar[str]
-    """The type of group in ListGroups, which is the name of its kind."""
+    """The group type in ListGroups, which is also the name of its kind."""
     protocol_type: str | None = None
-    """None for the group of a simple consumer, which only keeps offsets here."""
+    """None for a simple group, which only stores offsets."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
         self.effects: list[Effect] = []
-        """What the group wants done, in that order."""
+        """The effects to carry out, in this order."""
 
     @property
     @abstractmethod
@@ -35,25 +35,25 @@ class Group(ABC):
     @property
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether the group has no members, and waits for none."""
+        """Whether the group has no members and does not wait for any."""
 
     def described(self) -> DescribedGroup | None:
-        """Return the row of DescribeGroups, or None for a kind that has an API of its own for that."""
+        """Return the row of DescribeGroups, or None for a kind that has its own API."""
         return None
 
     def delete_error(self) -> ErrorCode:
-        """Return NON_EMPTY_GROUP if the group has members or is about to, else NONE."""
+        """Return NON_EMPTY_GROUP if the group has members or waits for some, else NONE."""
         return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
 
     @abstractmethod
     def commit_error(
         self, member_id: str, group_instance_id: str | None, generation: int, *, in_transaction: bool
     ) -> ErrorCode:
-        """Return why a member that says this of itself may not commit offsets now, or NONE."""
+        """Return the error for a commit with this member id, instance id and generation, or NONE."""
 
     @abstractmethod
     def offset_delete_error(self) -> ErrorCode:
-        """Return why no offset of the group may be deleted now, or NONE; `reads` is asked about each topic."""
+        """Return the error if no offset of the group may be deleted now, or NONE. Also check `reads` for each topic."""
 
     @abstractmethod
     def reads(self, topic: str) -> bool:
@@ -65,8 +65,8 @@ class Group(ABC):
 
     @abstractmethod
     def keep_alive(self, member_id: str) -> None:
-        """Take note that a member was heard of; do nothing if it is no member."""
+        """Record that a member is alive; do nothing if it is unknown."""
 
     @abstractmethod
     def end(self, error: ErrorCode) -> None:
-        """Let the group end here: requests that wait are answered with `error`, and no timer is left."""
+        """End the group on this broker: fail waiting requests with `error`, and cancel all timers."""

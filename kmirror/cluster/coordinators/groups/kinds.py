@@ -1,7 +1,8 @@
-"""The kinds of groups: what a kind brings to the coordinator, and where kinds are found.
+"""The kinds of groups: the interface of a kind, and the discovery of kinds.
 
-A kind is a folder beside this file with a module `kind`, whose `KIND` is a `GroupKind`. So it registers itself: its
-records in `__consumer_offsets`, its requests, the rows of its groups in lists, and what the clock does to them.
+A kind is a folder beside this file with a module `kind`, whose `KIND` is a `GroupKind`. It provides its records in
+`__consumer_offsets`, its requests, the rows of its groups in lists, and the handling of timers. It needs no further
+registration.
 """
 
 from __future__ import annotations
@@ -25,50 +26,50 @@ G = TypeVar("G", bound=Group)
 
 
 class GroupKind(ABC, Tables, Generic[G]):
-    """The groups of one kind in one shard: what their records say, and what happens to those that are alive."""
+    """The groups of one kind in one shard: the state stored in records, and the timers of live groups."""
 
     name: ClassVar[str]
     record_types: ClassVar[Collection[int]]
-    """The types of the keys of its records."""
+    """The key types of its records."""
     routes: ClassVar[Mapping[type[Message], Callable[..., None]]]
-    """Its requests, and their handlers: (coordinator, now, inbound)."""
+    """Its requests and their handlers: (coordinator, now, inbound)."""
 
     # -- records ------------------------------------------------------------------------------
 
     @abstractmethod
     def replay(self, key: Message, value: Message | None) -> str | None:
-        """Apply one record to the tables; return the id of the group that it ends, or None."""
+        """Apply one record to the tables; return the id of the group that it deletes, or None."""
 
     @abstractmethod
     def ids(self, *, committed: bool) -> Iterable[str]:
-        """Return the ids of the groups that have records: committed ones, or any."""
+        """Return the ids of the groups that have records: only committed ones, or all."""
 
     @abstractmethod
     def load(self, group_id: str, *, committed: bool) -> G | None:
-        """Return the group that the records describe, the committed or the newest ones; None if there is none."""
+        """Return the group according to the committed or the newest records; None if there is none."""
 
     def simple(self, group_id: str) -> G | None:
-        """Return the group of a simple consumer, of which there are offsets and no records; None for most kinds."""
+        """Return a simple group, which has offsets but no records of its own; None for most kinds."""
         return None
 
     @abstractmethod
     def tombstones(self, group_id: str) -> list[KeyValue]:
-        """Return the records that end a group."""
+        """Return the records that delete a group."""
 
-    # -- groups that are alive ----------------------------------------------------------------
+    # -- live groups --------------------------------------------------------------------------
 
     @abstractmethod
     def begin(self, group: G, now_ms: int, configs: Configs) -> None:
-        """Go on with a group that was loaded."""
+        """Resume a group that was loaded from its records."""
 
     @abstractmethod
     def on_timer(self, group: G, now_ms: int, timer: Enum, member_id: str) -> None:
-        """Go on when a timer fires that the group has set."""
+        """Handle a timer that the group has set."""
 
 
 @cache
 def kinds() -> tuple[type[GroupKind[Any]], ...]:
-    """Return the kinds of groups, by the names of their folders."""
+    """Return the kinds of groups, in the order of their folder names."""
     package = __name__.rpartition(".")[0]
     folders = [found.name for found in iter_modules(import_module(package).__path__) if found.ispkg]
     modules = [f"{package}.{folder}.kind" for folder in folders]

@@ -1,10 +1,10 @@
-"""Which offsets has a group committed, and which wait for the end of a transaction?
+"""Committed offsets of groups, and those pending until the end of a transaction.
 
-An offset that is committed in a transaction is pending until the producer's marker comes: COMMIT makes it the group's
-offset unless a record further back in the log has been superseded meanwhile, ABORT drops it. Which of two commits holds
-is decided by the offsets of their records in `__consumer_offsets`, never by the order of the markers: the log cleaner
-keeps the last record of a key, and a log that was compacted has to replay to the same state (Kafka's
-OffsetMetadataManager). A tombstone removes an offset with all that is pending for it.
+An offset that is committed in a transaction is pending until the producer's marker arrives. COMMIT makes it the group's
+offset unless a later record has replaced it; ABORT drops it. The record with the higher offset in `__consumer_offsets`
+wins, regardless of the order of the markers: the log cleaner keeps the last record of a key, and a compacted log must
+replay to the same state (Kafka's OffsetMetadataManager). A tombstone removes an offset and all pending offsets of its
+key.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from kmirror.protocol.message import Message
 from kmirror.records import layout
 
 NOT_SET = -1
-"""A leader epoch or a time that a commit did not name."""
+"""A leader epoch or a time that a commit did not specify."""
 VALUE_VERSION = 4
 EXPIRING_VALUE_VERSION = 1
-"""Version of OffsetCommitValue that has an expiry of its own: for clients that name a retention time."""
+"""OffsetCommitValue version with an expiry field, for clients that specify a retention time."""
 
 
 class OffsetKey(NamedTuple):
-    """One partition for which one group commits."""
+    """One partition for which one group commits offsets."""
 
     group: str
     tp: TopicPartition
 
 
 class Committed(NamedTuple):
-    """What was committed for an `OffsetKey`."""
+    """A committed offset of an `OffsetKey`."""
 
     offset: int
     leader_epoch: int
-    """Of the last record consumed; NOT_SET if the client did not say."""
+    """Leader epoch of the last consumed record; NOT_SET if the client did not send it."""
     metadata: str
     committed_ms: int
     expires_ms: int = NOT_SET
-    """When the client wants it to expire; NOT_SET if the broker's retention decides."""
+    """Expiry time requested by the client; NOT_SET if the broker's retention applies."""
     topic_id: Uuid = Uuid.ZERO
-    """Of the topic for which it was committed; ZERO if the record does not say."""
+    """Id of the topic; ZERO if the record has none."""
     record_offset: int = NOT_SET
-    """Where its record stands in the log."""
+    """Offset of the record in the log."""
 
     def record(self, key: OffsetKey) -> KeyValue:
-        """Return this as a record of `__consumer_offsets`."""
+        """Return this offset as a record of `__consumer_offsets`."""
         value = OffsetCommitValue(
             offset=self.offset,
             leader_epoch=self.leader_epoch,
@@ -68,17 +68,17 @@ class Committed(NamedTuple):
         return record_key(key), encode_value(value, version)
 
     def is_about(self, topic_id: Uuid) -> bool:
-        """Return whether this may be about the topic with this id; ZERO on either side stands for any."""
+        """Return whether this may be an offset of the topic with this id; ZERO on either side matches any id."""
         return Uuid.ZERO in (self.topic_id, topic_id) or self.topic_id == topic_id
 
 
 def record_key(key: OffsetKey) -> bytes:
-    """Return the key of the record of `key`."""
+    """Return the record key of `key`."""
     return encode_key(OffsetCommitKey(group=key.group, topic=key.tp.topic, partition=key.tp.partition))
 
 
 def tombstone(key: OffsetKey) -> KeyValue:
-    """Return the record that removes what is committed and pending for `key`."""
+    """Return the record that removes all committed and pending offsets of `key`."""
     return record_key(key), None
 
 
@@ -89,19 +89,19 @@ class Offsets(Tables):
         self._committed: Versioned[OffsetKey, Committed] = Versioned()
         self._pending: Versioned[tuple[int, OffsetKey], Committed] = Versioned()
         """By producer id and key."""
-        # What follows may name more than there is, after a tombstone or a revert, but never less.
+        # The following indexes may name too many keys, after a tombstone or a revert, but never too few.
         self._of_group: dict[str, dict[OffsetKey, None]] = {}
         self._of_producer: dict[int, dict[OffsetKey, None]] = {}
         self._open: dict[str, dict[OffsetKey, dict[int, None]]] = {}
-        """Group to its keys for which something is pending, to the producers."""
+        """Group -> its keys with pending offsets -> the producers."""
         self._known: Versioned[str, bool] = Versioned()
-        """True by group that has ever committed."""
+        """True for each group that has ever committed."""
         super().__init__(self._committed, self._pending, self._known)
 
-    # -- what the log says --------------------------------------------------------------------
+    # -- replay -------------------------------------------------------------------------------
 
     def replay(self, record: LoggedRecord, key: Message, value: Message | None) -> None:
-        """Apply one record whose key is an OffsetCommitKey, or one of Kafka's first versions."""
+        """Apply one record with an OffsetCommitKey, or with the key of Kafka's first versions."""
         assert isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey)
         name = OffsetKey(key.group, TopicPartition(key.topic, key.partition))
         if value is None:
@@ -119,7 +119,7 @@ class Offsets(Tables):
             self._open.setdefault(name.group, {}).setdefault(name, {})[record.producer_id] = None
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """Apply a transaction marker: what is pending of the producer becomes committed, or is dropped."""
+        """Apply a transaction marker: commit or drop the pending offsets of the producer."""
         for name in self._of_producer.pop(producer_id, ()):
             pending = self._pending.get((producer_id, name))
             self._close(name, producer_id)
@@ -131,13 +131,13 @@ class Offsets(Tables):
                 self._put(name, pending)
 
     def forget(self, group: str) -> None:
-        """Take note that the group was deleted; its offsets have tombstones of their own."""
+        """Record that the group was deleted; its offsets have their own tombstones."""
         self._known.put(group, None)
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
         known = self._of_group.setdefault(name.group, {})
         if self._committed.get(name) is None:
-            known.pop(name, None)  # It arrives anew, which its place says.
+            known.pop(name, None)  # An offset that is added again moves to the end.
         known[name] = None
         self._committed.put(name, value)
 
@@ -156,48 +156,48 @@ class Offsets(Tables):
             if not of_group:
                 del self._open[name.group]
 
-    # -- what there is ------------------------------------------------------------------------
+    # -- lookup -------------------------------------------------------------------------------
 
     def newest(self, name: OffsetKey) -> Committed | None:
-        """Return what is committed for `name` as of the log end, or None; an election may still take it back."""
+        """Return the committed offset of `name` as of the log end, or None; an election may still revert it."""
         return self._committed.get(name)
 
     def settled(self, name: OffsetKey) -> Committed | None:
-        """Return what is committed for `name` below the high watermark, or None."""
+        """Return the committed offset of `name` as of the high watermark, or None."""
         return self._committed.committed(name)
 
     def knows(self, group: str) -> bool:
-        """Return whether the group ever committed, in the log as it was loaded or since, and was not deleted."""
+        """Return whether the group has ever committed, before or since the log was loaded, and was not deleted."""
         return self._known.get(group) is not None
 
     def producers(self, name: OffsetKey) -> list[int]:
-        """Return the ids of the producers in whose open transactions something is pending for `name`."""
+        """Return the ids of the producers whose open transactions have pending offsets for `name`."""
         asked = self._open.get(name.group, {}).get(name, ())
         return [producer_id for producer_id in asked if self._pending.get((producer_id, name)) is not None]
 
     def all_of(self, name: OffsetKey) -> list[Committed | None]:
-        """Return what is committed for `name`, as of the log end, and all that is pending for it."""
+        """Return the committed offset of `name` as of the log end, and all its pending offsets."""
         pending = [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
         return [self._committed.get(name), *pending]
 
     def is_open(self, group: str) -> bool:
-        """Return whether anything is pending for the group."""
+        """Return whether the group has pending offsets."""
         return any(self.producers(name) for name in self._open.get(group, ()))
 
     def is_in_use(self, group: str) -> bool:
-        """Return whether anything is committed, as of the log end, or pending for the group."""
+        """Return whether the group has committed offsets, as of the log end, or pending ones."""
         return self.is_open(group) or any(
             self._committed.get(name) is not None for name in self._of_group.get(group, ())
         )
 
     def open_keys(self, group: str) -> list[OffsetKey]:
-        """Return the keys of the group for which something is pending, in Kafka's order."""
+        """Return the group's keys with pending offsets, in Kafka's order."""
         return _in_order(name for name in self._open.get(group, ()) if self.producers(name))
 
     def keys(self, group: str) -> list[OffsetKey]:
-        """Return the keys for which something is committed, as of the log end or below the high watermark.
+        """Return the group's keys with committed offsets, as of the log end or of the high watermark.
 
-        They are in the order of Kafka's maps, which shows in answers and in the log.
+        They are in the order of Kafka's maps, which is visible in responses and in the log.
         """
         known = self._of_group.get(group, {})
         for name in list(known):
@@ -208,29 +208,29 @@ class Offsets(Tables):
         return _in_order(known)
 
     def groups(self) -> list[str]:
-        """Return the groups that committed and were not deleted, sorted."""
+        """Return the groups that have committed and were not deleted, sorted."""
         return sorted(self._known.keys())
 
-    # -- what is to be written ----------------------------------------------------------------
+    # -- records to write ---------------------------------------------------------------------
 
     def deletion(self, name: OffsetKey) -> Iterator[KeyValue]:
-        """Yield the tombstone of `name` if anything is committed or pending for it."""
+        """Yield the tombstone of `name` if it has a committed or pending offset."""
         if self._committed.get(name) is not None or self.producers(name):
             yield tombstone(name)
 
     def deletions(self, group: str) -> list[KeyValue]:
-        """Return the tombstones of all that is committed or pending for the group, one for each key."""
+        """Return the tombstones of all committed and pending offsets of the group, one for each key."""
         names = dict.fromkeys((*self.keys(group), *self.open_keys(group)))
         return [record for name in names for record in self.deletion(name)]
 
     def expired(
         self, group: str, now_ms: int, retention_ms: int, since_ms: int | None, is_subscribed: Callable[[str], bool]
     ) -> list[OffsetKey]:
-        """Return the keys of the group whose offsets have expired.
+        """Return the group's keys whose offsets have expired.
 
-        An offset expires at the time that its client named, else `retention_ms` after `since_ms`, which is when the
-        group became empty; None stands for the time of each commit. Topics to which members are subscribed do not
-        expire, nor does what a transaction is about to commit anew.
+        An offset expires at the time that its client requested, else `retention_ms` after `since_ms`, the time when the
+        group became empty; if that is None, after the time of the commit. Offsets of topics with subscribed members do
+        not expire, nor do those with a pending commit.
         """
         found = []
         for name in self.keys(group):
@@ -244,9 +244,9 @@ class Offsets(Tables):
         return found
 
     def of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
-        """Return the keys under which something is committed or pending for topics that were deleted, ids by name.
+        """Return the keys with committed or pending offsets of deleted topics; `deleted` maps names to topic ids.
 
-        An offset that was committed for a later topic of the same name stays; one without a topic id goes.
+        An offset committed for a later topic of the same name is kept; one without a topic id is not.
         """
         found: dict[OffsetKey, None] = {}
         for group in self.groups():

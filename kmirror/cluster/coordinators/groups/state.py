@@ -1,7 +1,6 @@
-"""What `__consumer_offsets` holds: groups of every kind and their offsets, and the shard that keeps both.
+"""The state of a partition of `__consumer_offsets`: groups of every kind, and their offsets.
 
-The type of a record's key says what it is: an offset of a group, or something about a group of one kind. Keys of other
-types are passed over.
+The key type of a record identifies it as an offset or as a record of one kind of groups. Other key types are ignored.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ OFFSET_KEYS = (LegacyOffsetCommitKey.API_KEY, OffsetCommitKey.API_KEY)
 
 
 class GroupShard(ShardState):
-    """All groups of one partition of `__consumer_offsets`: those of each kind, and the offsets beside them."""
+    """All groups of one partition of `__consumer_offsets`: the tables of each kind, and the offsets."""
 
     def __init__(self) -> None:
         self.offsets = Offsets()
         self.kinds: dict[str, GroupKind[Any]] = {kind.name: kind() for kind in kinds()}
         self.live: dict[str, Group] = {}
-        """Groups by id that this broker answers for, with what is in no record, such as requests that wait."""
+        """The groups that this broker serves, by id, with their unpersisted state, such as waiting requests."""
         self.is_open = False
-        """Whether this broker has begun to answer for the groups."""
+        """Whether this broker has started to serve the groups."""
         self._kinds_of_records = {number: kind for kind in self.kinds.values() for number in kind.record_types}
         super().__init__(self.offsets, *self.kinds.values())
 
-    # -- what the log says --------------------------------------------------------------------
+    # -- replay -------------------------------------------------------------------------------
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record of `__consumer_offsets`."""
@@ -56,17 +55,17 @@ class GroupShard(ShardState):
     # -- groups -------------------------------------------------------------------------------
 
     def ids(self, *, committed: bool) -> list[str]:
-        """Return the ids of the groups that have records: committed ones, or any."""
+        """Return the ids of the groups that have records: only committed ones, or all."""
         return [group_id for kind in self.kinds.values() for group_id in kind.ids(committed=committed)]
 
     def all_ids(self, *, committed: bool) -> Iterable[str]:
-        """Return what `ids` does, and the groups that ever committed an offset, each once."""
+        """Return the result of `ids`, and the groups that have ever committed an offset, without duplicates."""
         return dict.fromkeys((*self.ids(committed=committed), *self.offsets.groups()))
 
     def load(self, group_id: str, *, committed: bool = False) -> Group | None:
-        """Return the group that the newest or the committed records describe, or None.
+        """Return the group according to the newest or the committed records, or None.
 
-        A group with offsets alone is a simple consumer's: Empty, and without a protocol type.
+        A group that only has offsets is a simple group: Empty, without a protocol type.
         """
         kinds = self.kinds.values()
         found = _first(kind.load(group_id, committed=committed) for kind in kinds)
@@ -75,11 +74,11 @@ class GroupShard(ShardState):
         return found
 
     def find(self, group_id: str) -> Group | None:
-        """Return the group as it is now, or None if there is none."""
+        """Return the current group, or None if there is none."""
         return self.live.get(group_id) or self.load(group_id)
 
     def committed(self, group_id: str) -> Group | None:
-        """Return what `find` does if it is committed that there is such a group."""
+        """Return the result of `find` if the group's existence is committed, else None."""
         persisted = self.load(group_id, committed=True)
         return persisted and self.live.get(group_id, persisted)
 

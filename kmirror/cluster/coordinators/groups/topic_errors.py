@@ -1,8 +1,8 @@
-"""Of which partitions may a request commit or delete offsets, and what becomes of the others?
+"""Topic and partition checks of requests that commit or delete offsets.
 
-OffsetCommit, TxnOffsetCommit and OffsetDelete share this. Topics that may not be read or are unknown, and partitions
-that do not exist, are refused before the coordinator is asked, and stand first in the answer. What the coordinator says
-joins the row of its topic if that is there.
+OffsetCommit, TxnOffsetCommit and OffsetDelete share them. Topics that are unknown or may not be read, and partitions
+that do not exist, are rejected before the coordinator is called, and are first in the response. The coordinator's rows
+are added to the row of their topic if it exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AskedTopic(Generic[P]):
 
     name: str
     topic_id: Uuid
-    """ZERO if nobody knows it."""
+    """ZERO if it is unknown."""
     partitions: Sequence[P]
 
     def errors(self, error: ErrorCode) -> TopicErrors:
@@ -43,7 +43,7 @@ class AskedTopic(Generic[P]):
 
 @dataclass(slots=True)
 class TopicErrors:
-    """One topic of an answer."""
+    """One topic of a response."""
 
     name: str
     topic_id: Uuid
@@ -54,7 +54,7 @@ class TopicErrors:
 def sort_out(
     image: MetadataImage, asked: Iterable[AskedTopic[P]], denied: Mapping[str, ErrorCode]
 ) -> tuple[list[TopicErrors], list[AskedTopic[P]]]:
-    """Return what is refused, and what the coordinator is to be asked about; `denied` has an error by topic name."""
+    """Return the rejected partitions, and those for the coordinator; `denied` maps topic names to errors."""
     refused: dict[_TopicKey, TopicErrors] = {}
     accepted: list[AskedTopic[P]] = []
     for topic in asked:
@@ -77,7 +77,7 @@ def sort_out(
 
 
 def merged(refused: list[TopicErrors], decided: list[TopicErrors]) -> list[TopicErrors]:
-    """Return the topics of the answer: `refused`, joined by what the coordinator `decided`."""
+    """Return the topics of the response: `refused`, extended by the coordinator's rows in `decided`."""
     if not refused:
         return decided
     topics = {(topic.name, topic.topic_id): topic for topic in refused}

@@ -1,9 +1,9 @@
-"""What removes committed offsets that nobody removes by a request: their expiry (KIP-211), and the deletion of topics.
+"""Removal of committed offsets without a request: expiry (KIP-211), and deletion of their topics.
 
-Every `offsets.retention.check.interval.ms` the leader of a shard looks at all of its groups. An offset of a simple
-consumer expires `offsets.retention.minutes` after its commit; offsets of a group whose members are gone, after the
-group became empty; those of a stable consumer group only for topics that no member reads. A retention that the client
-named, up to version 4 of OffsetCommit, counts alone. A group without offsets and members is deleted.
+Every `offsets.retention.check.interval.ms` the leader of a shard checks all its groups. An offset of a simple group
+expires `offsets.retention.minutes` after its commit. The offsets of a group without members expire that long after the
+group became empty; those of a stable consumer group only for topics that no member reads. A retention time sent by the
+client (up to OffsetCommit version 4) overrides all of these. A group without offsets and members is deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OffsetUpkeep(BrokerComponent):
         self._context = parts.context
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
-        """Look at a shard's offsets from time to time, as long as this broker leads it."""
+        """Check a shard's offsets periodically while this broker leads it."""
         if tp.topic == GROUP_TOPIC and leads:
             self._look_later(now, tp.partition)
 
@@ -57,7 +57,7 @@ class OffsetUpkeep(BrokerComponent):
     def _look(self, now: Instant, partition: int) -> None:
         shard = self._coordinator.runtime.state(partition)
         if shard is None:
-            return  # What is in its log is not all committed: later.
+            return  # Some records of its log are not committed yet; check again later.
         retention_ms = self._context.configs.integer("offsets.retention.minutes") * MINUTE_MS
         for group_id in shard.all_ids(committed=False):
             group = self._coordinator.find(group_id)
@@ -73,7 +73,7 @@ class OffsetUpkeep(BrokerComponent):
             is_same = shard.offsets.newest(name) == seen and not shard.offsets.producers(name)
             return [tombstone(name)] if is_same else (), ErrorCode.NONE
 
-        # One operation for each: they share batches as far as a batch goes.
+        # One operation for each offset; the runtime combines them into batches.
         self._coordinator.runtime.submit(partition, decide, _ignore)
 
     def _delete_if_spent(self, now: Instant, partition: int, group_id: str) -> None:
@@ -88,7 +88,7 @@ class OffsetUpkeep(BrokerComponent):
         self._coordinator.runtime.submit(partition, decide, _ignore)
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
-        """Remove the offsets of topics that were deleted."""
+        """Remove the offsets of deleted topics."""
         if not delta.topics_deleted:
             return
         for partition, shard in self._coordinator.runtime.led().items():
@@ -101,4 +101,4 @@ class OffsetUpkeep(BrokerComponent):
 
 
 def _ignore(now: Instant, error: ErrorCode) -> None:
-    """What is not removed now is removed the next time."""
+    """Ignore the result: an offset that was not removed now is removed the next time."""

@@ -1,1 +1,1 @@
-"""The transaction coordinator, the producer ids that it hands out, and its APIs."""
+"""The transaction coordinator, its producer ids, and its APIs."""

@@ -1,13 +1,14 @@
 """The transaction coordinator: `__transaction_state`, producer ids, and the two phases of EndTxn.
 
 A transactional id hashes to a partition of `__transaction_state`; the leader of that partition coordinates it. Phase
-one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker into every partition of
-the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log goes on with phase two.
-Markers are sent for a committed PREPARE_* only: what may still be lost, the next coordinator may decide otherwise. As
-long as a change of an id is not committed, others are refused with CONCURRENT_TRANSACTIONS (Kafka's pendingState).
-A client ends its transaction by the rules of the transaction.version that it knows (`transitions.py`), a broker one
-that has timed out by those of the cluster's. An id without an open transaction expires
-`transactional.id.expiration.ms` after its last change: a tombstone removes it. Left out: two-phase commit (KIP-939).
+one persists PREPARE_COMMIT or PREPARE_ABORT and sends the response; phase two writes a marker into every partition of
+the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log continues with phase
+two. Markers are only sent for a committed PREPARE_*: a record that may still be lost could be decided differently by
+the next coordinator. While a change of an id is not committed, other changes get CONCURRENT_TRANSACTIONS (Kafka's
+pendingState). A client ends its transaction by the rules of the transaction.version that it knows (`transitions.py`); a
+broker ends a timed-out one by the rules of the cluster's version. An id without an open transaction expires
+`transactional.id.expiration.ms` after its last change and is removed by a tombstone. Not implemented: two-phase commit
+(KIP-939).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kmirror.spec.topics import TRANSACTION_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
 
 OnEnded = Callable[[Instant, ErrorCode, Transaction], None]
-"""Gets the error of a write, and the state in which its client goes on if there is none."""
+"""Called with the time, the error of a write, and the state for the client's next transaction (valid without error)."""
 
 SWEEP_TIMER = "sweep"
 EXPIRY_TIMER = "expiry"
@@ -60,13 +61,13 @@ class TransactionCoordinator(BrokerComponent):
         self.producer_ids = ProducerIds(context, lifecycle)
         self._markers = TransactionMarkers(context, self.name, self.find, self._epoch_of, self._complete)
         self.answered_epochs: dict[str, tuple[Transaction, int]] = {}
-        """Transactional id to the state that InitProducerId came to for a client that named its epoch, and that epoch.
+        """Transactional id -> (state returned by InitProducerId, producer epoch in the request, if it had one).
 
-        It is in no record: a client whose answer was lost is fenced by the next coordinator, as by Kafka's.
+        It is not persisted: if the response is lost and the coordinator changes, the client is fenced, as in Kafka.
         """
         self._sweeping = False
 
-    # -- where ids live -----------------------------------------------------------------------
+    # -- lookup -------------------------------------------------------------------------------
 
     def shard_of(self, transactional_id: str) -> int:
         """Return the partition of `__transaction_state` that owns the id, or -1 before the topic exists."""
@@ -80,12 +81,12 @@ class TransactionCoordinator(BrokerComponent):
         return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Return the committed state of an id; None if there is none, or this broker cannot tell."""
+        """Return the committed state of an id; None if it does not exist, or this broker cannot report it."""
         shard = self.runtime.state(self.shard_of(transactional_id))
         return None if shard is None else shard.committed(transactional_id)
 
     def epoch_before(self, known: Transaction) -> int:
-        """Return the epoch that a client still has which has not got the answer with the present one; -1 for none."""
+        """Return the epoch of a client that missed the response with the current epoch; -1 if there is none."""
         answered = self.answered_epochs.get(known.transactional_id)
         if answered is not None:
             after, epoch = answered
@@ -94,9 +95,10 @@ class TransactionCoordinator(BrokerComponent):
         return transitions.epoch_before_end(known)
 
     def error(self, transactional_id: str) -> ErrorCode:
-        """Return why no request about this id can be answered now, or NONE; every error means: try again.
+        """Return why no request for this id can be handled now, or NONE. Every error is retriable.
 
-        NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or CONCURRENT_TRANSACTIONS while a change of it is not committed.
+        NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or CONCURRENT_TRANSACTIONS while a change of the id is not
+        committed.
         """
         partition = self.shard_of(transactional_id)
         shard = self.runtime.state(partition)
@@ -105,7 +107,7 @@ class TransactionCoordinator(BrokerComponent):
         return ErrorCode.CONCURRENT_TRANSACTIONS if shard.is_pending(transactional_id) else ErrorCode.NONE
 
     def write(self, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
-        """Persist `after` if the newest state is `before`, else end with CONCURRENT_TRANSACTIONS."""
+        """Persist `after` if the newest state is `before`, else fail with CONCURRENT_TRANSACTIONS."""
 
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             if shard.get(after.transactional_id) != before:
@@ -120,7 +122,7 @@ class TransactionCoordinator(BrokerComponent):
         """Load or drop a shard, and resume phase two of its transactions in PREPARE_*."""
         if tp.topic == TRANSACTION_TOPIC:
             for name in [name for name in self._markers.ids() if self.shard_of(name) == tp.partition]:
-                self._markers.forget(name)  # In a new leader epoch only the persisted state counts.
+                self._markers.forget(name)  # In a new leader epoch only the persisted state is valid.
             for name in [name for name in self.answered_epochs if self.shard_of(name) == tp.partition]:
                 del self.answered_epochs[name]
         if not self.runtime.on_leadership(now, tp, leads=leads):
@@ -139,18 +141,18 @@ class TransactionCoordinator(BrokerComponent):
             self._resume(now, transactional_id)
 
     def _resume(self, now: Instant, transactional_id: str) -> None:
-        """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
+        """Begin phase two of a transaction that is in PREPARE_*, unless it is already running."""
         found = self.find(transactional_id)
         if found is not None and found.status in PREPARING:
             self._markers.begin(now, found)
 
     def _epoch_of(self, transactional_id: str) -> int:
-        """Return the leader epoch in which this broker coordinates an id, -1 if it does not."""
+        """Return the leader epoch in which this broker coordinates an id; -1 if it does not."""
         led = self._replicas.partitions.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transactional_id)))
         return -1 if led is None else led.leader_epoch
 
     def _complete(self, now: Instant, transaction: Transaction, left: Left) -> None:
-        """Persist COMPLETE_*, after all markers; until then the id counts as under way."""
+        """Persist COMPLETE_* after all markers; phase two remains in progress until then."""
         after = transitions.completed(transaction, now_ms=to_ms(now))
 
         def on_done(later: Instant, error: ErrorCode) -> None:
@@ -158,7 +160,7 @@ class TransactionCoordinator(BrokerComponent):
                 return
             if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
                 self._markers.forget(transaction.transactional_id)
-            else:  # The transaction must be completed: try again without a limit.
+            else:  # The transaction must be completed: retry without a limit.
                 self._markers.retry(later, transaction.transactional_id)
 
         self.write(transaction, after, on_done)
@@ -183,7 +185,7 @@ class TransactionCoordinator(BrokerComponent):
         self.context.outbox.set_timer((self.name, SWEEP_TIMER), now + interval * MILLISECOND)
 
     def _sweep(self, now: Instant) -> None:
-        """Abort transactions after their timeout and fence their producers; resume those left in PREPARE_*."""
+        """Abort transactions after their timeout and fence their producers; resume those in PREPARE_*."""
         for shard in self.runtime.states().values():
             for transaction in shard.all_committed().values():
                 ongoing = transaction.status is Status.ONGOING and not shard.is_pending(transaction.transactional_id)
@@ -196,7 +198,7 @@ class TransactionCoordinator(BrokerComponent):
         self.context.outbox.set_timer((self.name, EXPIRY_TIMER), now + interval * MILLISECOND)
 
     def _expire(self, now: Instant) -> None:
-        """Remove ids that have not changed for `transactional.id.expiration.ms` and have no transaction open."""
+        """Remove ids that have not changed for `transactional.id.expiration.ms` and have no open transaction."""
         latest_ms = to_ms(now) - self.context.configs.integer("transactional.id.expiration.ms")
         for partition, shard in self.runtime.states().items():
             for transaction in shard.all_committed().values():
@@ -218,7 +220,7 @@ class TransactionCoordinator(BrokerComponent):
         self.runtime.submit(partition, decide, on_done)
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
-        """Abort an ongoing transaction and raise the producer epoch, so that its producer is fenced."""
+        """Abort an ongoing transaction and raise the producer epoch, which fences its producer."""
         version = self.context.transaction_version
         client_version = version if version >= EPOCH_BUMPS_FROM else 0
         self.end(now, transaction, commit=False, client_version=client_version, fences=True)
@@ -233,7 +235,7 @@ class TransactionCoordinator(BrokerComponent):
         fences: bool = False,
         on_done: OnEnded | None = None,
     ) -> None:
-        """Persist PREPARE_*, call `on_done` with the error and what the client is to know, and go on with phase two."""
+        """Persist PREPARE_*, call `on_done` with the error and the client's next state, and continue with phase two."""
 
         def prepare(later: Instant, next_producer_id: int | None) -> None:
             if next_producer_id is None:
@@ -252,7 +254,7 @@ class TransactionCoordinator(BrokerComponent):
             def on_prepared(still_later: Instant, error: ErrorCode) -> None:
                 if on_done is not None:
                     on_done(still_later, error, transitions.completed(prepared, now_ms=to_ms(still_later)))
-                # Also after an error: the record may be committed although it was not acknowledged.
+                # Even after an error the record may be committed, although it was not acknowledged.
                 self._resume(still_later, prepared.transactional_id)
 
             self.write(transaction, prepared, on_prepared)

@@ -1,6 +1,6 @@
-"""Phase two of a transaction: a marker for each of its partitions, until all of them are written.
+"""Phase two of a transaction: write a marker to each of its partitions.
 
-At most one marker is on its way to a partition: below transaction.version 2 a second one could arrive in the producer's
+At most one marker is in flight to a partition: below transaction.version 2 a second one could arrive in the producer's
 next transaction, which has the same epoch, and end it.
 """
 
@@ -29,15 +29,17 @@ WRITTEN = (
     ErrorCode.READ_ONLY_TOPIC,
     ErrorCode.TRANSACTION_COORDINATOR_FENCED,
 )
-"""Answers after which no marker is sent any more. READ_ONLY_TOPIC: the topic is mirrored, and the cut has removed the
-transaction (D11, D41)."""
+"""Errors after which a marker is not sent again. READ_ONLY_TOPIC: the topic is mirrored, and the truncation has removed
+
+the transaction (D11, D41).
+"""
 
 Left = dict[TopicPartition, bool]
-"""The partitions that have no marker yet; True while an answer is awaited."""
+"""The partitions without a marker; True while a marker is in flight."""
 
 
 class TransactionMarkers:
-    """The markers that one coordinator has still to write."""
+    """The markers that one coordinator still has to write."""
 
     def __init__(
         self,
@@ -47,35 +49,35 @@ class TransactionMarkers:
         epoch_of: Callable[[str], int],
         complete: Callable[[Instant, Transaction, Left], None],
     ) -> None:
-        """Take how to find the committed state of an id, the epoch of its coordinator, and what follows all markers."""
+        """Take functions for the committed state of an id, its coordinator epoch, and the step after all markers."""
         self._context = context
         self._timer = timer
         self._find = find
         self._epoch_of = epoch_of
         self._complete = complete
         self._left: dict[str, Left] = {}
-        """Transactional id to what is left."""
+        """Transactional id -> its partitions without a marker."""
 
     def ids(self) -> list[str]:
-        """Return the transactional ids whose phase two is under way."""
+        """Return the transactional ids in phase two."""
         return list(self._left)
 
     def forget(self, transactional_id: str) -> None:
-        """End the phase two of an id here."""
+        """End phase two of an id on this broker."""
         del self._left[transactional_id]
 
     def is_about(self, transactional_id: str, left: Left) -> bool:
-        """Return whether `left` is of the present transaction of an id, and not of an earlier one."""
+        """Return whether `left` belongs to the current transaction of an id, not to an earlier one."""
         return self._left.get(transactional_id) is left
 
     def begin(self, now: Instant, transaction: Transaction) -> None:
-        """Begin phase two, unless it is under way."""
+        """Begin phase two, unless it is already running."""
         if transaction.transactional_id not in self._left:
             self._left[transaction.transactional_id] = dict.fromkeys(transaction.partitions, False)
             self.send(now, transaction.transactional_id)
 
     def send(self, now: Instant, transactional_id: str) -> None:
-        """Send the markers that are not under way; with none left, complete the transaction."""
+        """Send the markers that are not in flight; if none is left, complete the transaction."""
         transaction = self._find(transactional_id)
         left = self._left.get(transactional_id)
         if transaction is None or transaction.status not in PREPARING or left is None:
@@ -85,7 +87,7 @@ class TransactionMarkers:
         for tp in [tp for tp, asked in left.items() if not asked]:
             image = self._context.image.topics.partition(tp)
             if image is None:
-                del left[tp]  # The topic was deleted; nothing is left to mark.
+                del left[tp]  # The topic was deleted; it needs no marker.
             else:
                 by_leader.setdefault(image.leader, []).append(tp)
         if not left:
@@ -131,7 +133,7 @@ class TransactionMarkers:
     def _on_markers(self, now: Instant, transactional_id: str, left: Left, reply: Message | None) -> None:
         transaction = self._find(transactional_id)
         if not self.is_about(transactional_id, left) or transaction is None:
-            return  # The answer is about an earlier transaction of this id.
+            return  # The response belongs to an earlier transaction of this id.
         if isinstance(reply, WriteTxnMarkersResponse):
             for topic in reply.markers[0].topics:
                 for partition in topic.partitions:
@@ -143,6 +145,6 @@ class TransactionMarkers:
             self.retry(now, transactional_id)
 
     def retry(self, now: Instant, transactional_id: str) -> None:
-        """Send again later."""
+        """Send the markers again later."""
         at = now + RETRY_MS * MILLISECOND
         self._context.outbox.set_timer((self._timer, TIMER, transactional_id), at)

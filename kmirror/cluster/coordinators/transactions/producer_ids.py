@@ -1,4 +1,4 @@
-"""Producer ids: a broker hands them out from blocks that the controller allocates to it (KIP-730)."""
+"""Producer ids, which a broker takes from blocks allocated by the controller (KIP-730)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OnProducerId = Callable[[Instant, int | None], None]
 
 
 class ProducerIds:
-    """The rest of the present block, and the callers that wait for the next one."""
+    """The remaining ids of the current block, and the callers that wait for the next block."""
 
     def __init__(self, context: BrokerContext, lifecycle: Lifecycle) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""The state of a transactional id, its record, and the shard that holds it."""
+"""The state of a transactional id, its record, and its shard."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Status(IntEnum):
 
     @property
     def shown(self) -> str:
-        """Return the name that clients are told, such as CompleteCommit."""
+        """The name used in responses, such as CompleteCommit."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
 
@@ -68,27 +68,27 @@ class Transaction:
     started_ms: int = -1
     updated_ms: int = -1
     previous_producer_id: int = NO_PRODUCER_ID
-    """The producer id before the change that made this state; mostly the same one."""
+    """The producer id before the last change; usually the same."""
     next_producer_id: int = NO_PRODUCER_ID
-    """In PREPARE_*: the producer id with which the producer goes on, as the epochs of its present one are used up."""
+    """In PREPARE_*: the producer id of the next transaction if the epochs of the current id are exhausted."""
     client_version: int = 0
-    """The `transaction.version` by whose rules the client, or the broker that timed it out, made the last change."""
+    """The `transaction.version` followed by the last change, made by the client or by the broker after a timeout."""
 
     @property
     def bumps_epochs(self) -> bool:
-        """Return whether the end of the transaction raises the producer epoch (KIP-890 part 2)."""
+        """Whether the end of the transaction raises the producer epoch (KIP-890 part 2)."""
         return self.client_version >= EPOCH_BUMPS_FROM
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Return whether no producer may get a higher epoch: the last one is kept for fencing."""
+        """Whether no producer may get a higher epoch: the last one is reserved for fencing."""
         return is_exhausted(self.producer_epoch)
 
     def record(self, transaction_version: int) -> KeyValue:
-        """Return this state as a record of `__transaction_state`, for a cluster at that level of transaction.version.
+        """Return this state as a record of `__transaction_state`, for a cluster at this level of transaction.version.
 
-        Below level 1 it has only what is old. A client that has its epoch bumped there all the same, which Kafka's
-        brokers do as well, needs the new version: what it was answered must outlive this coordinator.
+        Below level 1 the record has the old format. If a client's epoch is raised even there, which Kafka's brokers
+        allow too, the record needs the new version, because the returned epoch must survive this coordinator.
         """
         topics: dict[str, list[int]] = {}
         for tp in self.partitions:
@@ -120,7 +120,7 @@ class Transaction:
 
 
 def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:
-    """Return the partitions in a record, each once; none of what is Empty, whatever it names (TransactionLog.read)."""
+    """Return the distinct partitions in a record; none if its state is Empty (TransactionLog.read)."""
     topics = () if data.transaction_status == Status.EMPTY else data.transaction_partitions or ()
     return tuple(dict.fromkeys(TopicPartition(row.topic, number) for row in topics for number in row.partition_ids))
 
@@ -131,7 +131,7 @@ class TransactionShard(TableShard[str, Transaction]):
     COUNTS_IN_PART = True
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of `__transaction_state`; one of an unknown type or version is passed over."""
+        """Apply one record of `__transaction_state`; ignore it if its type or version is unknown."""
         if record_type(record.key) != TransactionLogKey.API_KEY:
             return
         name = decode_key(TRANSACTION_TOPIC, record.key)

@@ -1,12 +1,12 @@
-"""What becomes of a transactional id when its producer is initialised, adds partitions, and ends a transaction?
+"""State transitions of a transactional id: InitProducerId, added partitions, and the end of a transaction.
 
-Each function returns the next state and leaves the one that it is given. They are Kafka's transitions
-(TransactionMetadata), and say what its records say: also what no reader of them needs.
+Each function returns the next state and does not change its argument. The transitions and the recorded fields are those
+of Kafka (TransactionMetadata), including fields that no reader needs.
 
-With transaction.version 2 (KIP-890 part 2) the end of a transaction raises the producer epoch: PREPARE_* has the raised
-one already, and so have the markers, so that neither a late batch nor a late marker is taken for the next
-transaction's. The client goes on with the raised epoch. The last epoch but one is the last that a client gets; its
-transaction ends with the last one, and the client goes on with another producer id in epoch 0.
+With transaction.version 2 (KIP-890 part 2) the end of a transaction raises the producer epoch. PREPARE_* and the
+markers already have the raised epoch, so that no late batch or marker can become part of the next transaction. The
+client continues with the raised epoch. Clients never get the last epoch: a transaction in the one before it ends with
+the last epoch, and the client continues with another producer id in epoch 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_EPOCH = -1
 
 
 def created(transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms: int) -> Transaction:
-    """Return the state of a transactional id that has none, whose producer gets `producer_id`."""
+    """Return the first state of a transactional id, whose producer gets `producer_id`."""
     return Transaction(
         transactional_id,
         producer_id,
@@ -40,7 +40,7 @@ def created(transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms:
 def initialised(
     known: Transaction, *, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int
 ) -> Transaction:
-    """Return the state after InitProducerId was answered with this producer id and epoch."""
+    """Return the state after InitProducerId returned this producer id and epoch."""
     return replace(
         known,
         producer_id=producer_id,
@@ -57,7 +57,7 @@ def initialised(
 def with_partitions(
     known: Transaction, partitions: tuple[TopicPartition, ...], *, client_version: int, now_ms: int
 ) -> Transaction:
-    """Return the state with `partitions` added to the open transaction, or with a transaction begun by them."""
+    """Return the state with `partitions` added to the open transaction, or with a new transaction."""
     ongoing = known.status is Status.ONGOING
     return replace(
         known,
@@ -81,8 +81,8 @@ def prepared(
 ) -> Transaction:
     """Return PREPARE_COMMIT or PREPARE_ABORT, with the epoch of the markers.
 
-    It is raised by one if `client_version` says so, or if the broker ends the transaction itself, which `fences`
-    its producer. A transaction that no partition was added to can be aborted where epochs are raised; it begins now.
+    The epoch is raised by one if `client_version` requires it, or if the broker ends the transaction and `fences` its
+    producer. With raised epochs a transaction without partitions can be aborted; its start time is now.
     """
     after = replace(
         known,
@@ -99,7 +99,7 @@ def prepared(
 
 
 def completed(known: Transaction, *, now_ms: int) -> Transaction:
-    """Return COMPLETE_COMMIT or COMPLETE_ABORT after PREPARE_*: what its client was answered."""
+    """Return COMPLETE_COMMIT or COMPLETE_ABORT after PREPARE_*, with the producer id and epoch for the client."""
     commit = known.status is Status.PREPARE_COMMIT
     after = replace(
         known,
@@ -115,9 +115,9 @@ def completed(known: Transaction, *, now_ms: int) -> Transaction:
 
 
 def epoch_before_end(known: Transaction) -> int:
-    """Return the epoch of the last transaction, which its end has raised; NO_EPOCH if no end has.
+    """Return the producer epoch before the last transaction's end raised it; NO_EPOCH if it was not raised.
 
-    A client that has not got the answer still names it.
+    A client that missed the response still sends this epoch.
     """
     if known.status not in COMPLETED or not known.bumps_epochs:
         return NO_EPOCH

@@ -1,1 +1,1 @@
-"""What a group coordinator answers: one file for each API."""
+"""The APIs of the group coordinator, one file each."""

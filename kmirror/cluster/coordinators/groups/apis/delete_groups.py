@@ -1,4 +1,4 @@
-"""DeleteGroups, versions 0-2: groups without members go, with their offsets."""
+"""DeleteGroups, versions 0-2: delete groups without members, and their offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[DeleteGroupsRequest]) -> None:
-    """Answer with one row for each group once its tombstones are committed; those the client may not delete last."""
+    """Respond with one row for each group, once its tombstones are committed; unauthorized groups come last."""
     request = inbound.body
     names = dict.fromkeys(request.groups_names)
     errors = {name: denied(inbound, name, AclOperation.DELETE) for name in names}

@@ -1,4 +1,4 @@
-"""DescribeGroups, versions 0-6: the state of groups, and who their members are."""
+"""DescribeGroups, versions 0-6: the state of groups and their members."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kmirror.spec.wire_values import AclOperation
 DEAD = "Dead"
 """The state of a group that does not exist."""
 NOT_FOUND_FROM = 6
-"""First version that says GROUP_ID_NOT_FOUND; before, a group that does not exist is Dead and no error."""
+"""First version with GROUP_ID_NOT_FOUND; in earlier ones a missing group is Dead, without an error."""
 
 
 def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[DescribeGroupsRequest]) -> None:
-    """Answer with one row for each group, those that the client may not see first."""
+    """Respond with one row for each group; unauthorized groups come first."""
     request = inbound.body
     rows, allowed = [], []
     for group_id in request.groups:

@@ -14,9 +14,9 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[ListGroupsRequest]) -> None:
-    """Answer with the groups in the states and of the types asked for, as far as the client may see them.
+    """Respond with the groups that match the filters and that the client may describe.
 
-    COORDINATOR_LOAD_IN_PROGRESS as long as one of the shards that this broker leads is not loaded.
+    COORDINATOR_LOAD_IN_PROGRESS until all shards that this broker leads are loaded.
     """
     request = inbound.body
     if coordinator.runtime.is_loading:

@@ -1,10 +1,11 @@
-"""OffsetCommit, versions 2-10: a member, or anybody while the group has no members, commits offsets.
+"""OffsetCommit, versions 2-10: commit the offsets of a group.
 
-Versions 2-4 may name a retention time, which the record then carries; 6 brought leader epochs, 7 static members, 10
-topic ids. The answer goes out once the records are committed (D48).
+Any client may commit while the group has no members, else only a member. Versions 2-4 may set a retention time, which
+is stored in the record; 6 adds leader epochs, 7 static members, 10 topic ids. The response is sent once the records are
+committed (D48).
 
-A component may have a say in what a client commits: a mirror's sync must not overwrite what is committed here after a
-failover (D17). It is asked first, and an offset that somebody else commits meanwhile stays.
+A component may check the commits of a client: a mirror's sync must not overwrite offsets that were committed here after
+a failover (D17). The check comes first, and an offset that another client commits meanwhile is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 IDS_FROM = 10
-"""First version that names topics by their ids."""
+"""First version with topic ids instead of names."""
 
 Asked = list[AskedTopic[OffsetCommitRequestPartition]]
 
@@ -39,7 +40,7 @@ Asked = list[AskedTopic[OffsetCommitRequestPartition]]
 def handle(
     coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound[OffsetCommitRequest]
 ) -> None:
-    """Commit, and answer with an error for each partition."""
+    """Commit the offsets, and respond with an error for each partition."""
     request = inbound.body
     asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
     denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))

@@ -1,6 +1,6 @@
 """OffsetDelete, version 0: an administrator removes committed offsets.
 
-Of a group with members only a consumer group's can be removed, and of topics that no member reads.
+If the group has members, it must be a consumer group, and no member may read the topic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetDeleteRequest]) -> None:
-    """Remove offsets, and answer with an error for the group or one for each partition."""
+    """Remove offsets, and respond with an error for the group or for each partition."""
     request = inbound.body
     denied = inbound.rights.error(AclOperation.DELETE, Resource.group(request.group_id))
     if denied or not request.group_id:

@@ -1,10 +1,9 @@
-"""OffsetFetch, versions 1-10: what has a group committed?
+"""OffsetFetch, versions 1-10: the committed offsets of groups.
 
-All topics from version 2 on (the list is null), RequireStable from 7, many groups from 8, topic ids from 10. An answer
-is what is committed below the high watermark. With RequireStable it goes by the log end, and waits until that is
-committed; a partition for which a transaction has something pending is UNSTABLE_OFFSET_COMMIT. A group that nobody
-knows has no offsets, which is no error. Left out: members of the consumer protocol (KIP-848), whose id and epoch are
-not looked at.
+Version 2 adds all topics (a null list), 7 RequireStable, 8 several groups, 10 topic ids. The response has the offsets
+committed below the high watermark. With RequireStable it has those at the log end, and waits until they are committed;
+a partition with a pending transactional offset gets UNSTABLE_OFFSET_COMMIT. An unknown group has no offsets, which is
+not an error. Not implemented: members of the consumer protocol (KIP-848), whose id and epoch are ignored.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 GROUPS_FROM = 8
-"""First version that asks about many groups."""
+"""First version with several groups."""
 IDS_FROM = 10
-"""First version that names topics by their ids."""
+"""First version with topic ids instead of names."""
 GROUP_ERRORS_FROM = 2
-"""First version that has an error for the group; before, each partition gets it."""
+"""First version with an error for the group; in earlier ones each partition has the error."""
 STABLE_OUTCOMES = {ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_COORDINATOR}
-"""Consumers before Kafka 3.9 do not expect the first from a fetch; the second has them look for the coordinator."""
+"""Consumers before Kafka 3.9 do not expect the first error; the second makes them look for the coordinator."""
 
 OnRow = Callable[[OffsetFetchResponseGroup], None]
 
@@ -50,24 +49,24 @@ class Asked(NamedTuple):
     """One topic of a request."""
 
     name: str
-    """"" if the request names an id that nobody has."""
+    """"" if the request has an unknown topic id."""
     topic_id: Uuid
-    """ZERO in versions that go by names."""
+    """ZERO in versions with names."""
     partitions: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one group."""
+    """The part of a request for one group."""
 
     group_id: str
     topics: Sequence[Asked] | None
-    """None for all that the group has committed."""
+    """None for all topics with committed offsets."""
     version: int
     is_stable: bool
 
     def error(self, error: ErrorCode) -> OffsetFetchResponseGroup:
-        """Return the answer that has `error` for the whole group."""
+        """Return the response with `error` for the whole group."""
         if self.version >= GROUP_ERRORS_FROM:
             return OffsetFetchResponseGroup(group_id=self.group_id, topics=[], error_code=error)
         return OffsetFetchResponseGroup(group_id=self.group_id, topics=[_same(t, error) for t in self.topics or ()])
@@ -75,20 +74,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A group's offsets: as of the log end if they have to be stable, else as of the high watermark."""
+    """A group's offsets: at the log end if they must be stable, else below the high watermark."""
 
     offsets: Offsets
     is_stable: bool
 
     def row(self, name: OffsetKey, topic_id: Uuid) -> OffsetFetchResponsePartitions:
-        """Return what is committed for `name`, if for the topic with this id; ZERO stands for any."""
+        """Return the row of `name` for the topic with this id; ZERO matches any."""
         if self.is_stable and self.offsets.producers(name):
             return _row(name.tp.partition, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
         found = self._find(name)
         return _row(name.tp.partition, found if found is not None and found.is_about(topic_id) else None)
 
     def all(self, group_id: str) -> list[OffsetFetchResponseTopics]:
-        """Return every topic for which the group has committed, with the partitions."""
+        """Return all topics and partitions with committed offsets of the group."""
         topics: dict[str, OffsetFetchResponseTopics] = {}
         for name in self.offsets.keys(group_id):
             if self._find(name) is not None:
@@ -103,7 +102,7 @@ class View:
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetFetchRequest]) -> None:
-    """Answer for each group by itself, once what all the answers rest on is committed."""
+    """Handle each group separately; respond once all returned offsets are committed."""
     request = inbound.body
     if inbound.version < GROUPS_FROM:
         named = None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
@@ -178,7 +177,7 @@ def _fetch(coordinator: GroupCoordinator, rights: Rights, question: Question, on
 
 
 def _hidden(rights: Rights, question: Question) -> Mapping[str, ErrorCode]:
-    """Return by name the topics of the question that are not told about."""
+    """Return the errors of the topics that must not be shown, by name."""
     by_id = question.version >= IDS_FROM
     names = [topic.name for topic in question.topics or () if topic.name or not by_id]
     hidden = dict(rights.denied_topics(AclOperation.DESCRIBE, names))
@@ -190,7 +189,7 @@ def _hidden(rights: Rights, question: Question) -> Mapping[str, ErrorCode]:
 def _named(
     group_id: str, asked: Sequence[Asked], hidden: Mapping[str, ErrorCode], view: View
 ) -> list[OffsetFetchResponseTopics]:
-    """Return the topics that were asked for; those that are hidden are the last, with their errors."""
+    """Return the requested topics; those in `hidden` come last, with their errors."""
     found, refused = [], []
     for topic in asked:
         error = hidden.get(topic.name)
@@ -208,7 +207,7 @@ def _named(
 def _all(
     coordinator: GroupCoordinator, rights: Rights, question: Question, view: View
 ) -> list[OffsetFetchResponseTopics]:
-    """Return all topics that the client may describe; where they go by ids, those that have one."""
+    """Return all topics that the client may describe; in versions with topic ids, only topics that exist."""
     topics = view.all(question.group_id)
     denied = rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in topics])
     topics = [topic for topic in topics if topic.name not in denied]
@@ -240,7 +239,7 @@ def _row(partition: int, found: Committed | None, error: ErrorCode = ErrorCode.N
 
 
 def _flat(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
-    """Return a topic as versions up to 7 have it."""
+    """Return a topic in the format of versions up to 7."""
     rows = [
         OffsetFetchResponsePartition(
             partition_index=row.partition_index,

@@ -1,4 +1,4 @@
-"""The rights that a request about one group needs."""
+"""Authorization of requests for one group."""
 
 from __future__ import annotations
 

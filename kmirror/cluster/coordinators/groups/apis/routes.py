@@ -1,4 +1,4 @@
-"""Which handler of a group coordinator answers which request."""
+"""Request handlers of the group coordinator."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound[Any]
 
 
 def routes(coordinator: GroupCoordinator, parts: BrokerParts) -> Routes:
-    """Return the handlers of the requests that the group coordinator answers, those of each kind of groups too."""
+    """Return the handlers of the group coordinator, including those of each kind of groups."""
     found: dict[type[Message], Handler] = {
         request: partial(handler, coordinator)
         for table in (ROUTES, *(kind.routes for kind in kinds()))

@@ -1,8 +1,8 @@
-"""TxnOffsetCommit, versions 0-5: a transactional producer commits the offsets of what it has consumed.
+"""TxnOffsetCommit, versions 0-5: a transactional producer commits the offsets that it has consumed.
 
-They are pending until the marker of the transaction. The group's partition of `__consumer_offsets` has to be part of
-the transaction: the coordinator of transactions is asked about that (KIP-890), as with a produced batch. In version 5
-it is asked to add the partition. Versions 0-2 name neither member nor generation.
+The offsets are pending until the marker of the transaction. The group's partition of `__consumer_offsets` must be part
+of the transaction, which is verified with the transaction coordinator (KIP-890), as for a produced batch. In version 5
+the transaction coordinator adds the partition. Versions 0-2 have neither member nor generation.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import AclOperation
 
 ADDS_FROM = 5
-"""First version in which the partition is added to the transaction here (KIP-890 part 2)."""
+"""First version that adds the partition to the transaction (KIP-890 part 2)."""
 ABORTABLE_FROM = 4
-"""First version that knows TRANSACTION_ABORTABLE."""
+"""First version with TRANSACTION_ABORTABLE."""
 LOADING_FROM = 2
-"""First version whose clients know COORDINATOR_LOAD_IN_PROGRESS; older ones get COORDINATOR_NOT_AVAILABLE."""
+"""First version with COORDINATOR_LOAD_IN_PROGRESS; in earlier ones it is COORDINATOR_NOT_AVAILABLE."""
 
 Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
 
@@ -43,7 +43,7 @@ Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
 def handle(
     coordinator: GroupCoordinator, parts: BrokerParts, now: Instant, inbound: Inbound[TxnOffsetCommitRequest]
 ) -> None:
-    """Commit within the transaction, and answer with an error for each partition."""
+    """Commit the offsets within the transaction, and respond with an error for each partition."""
     request = inbound.body
     asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
     rights = inbound.rights
@@ -74,7 +74,7 @@ def handle(
         def on_verified(later: Instant, verdicts: Verdicts) -> None:
             error = verdicts.get(partition.tp, ErrorCode.NONE)
             if error:
-                # Older clients do not know NETWORK_EXCEPTION here, and need not look for another coordinator.
+                # Older clients do not handle NETWORK_EXCEPTION here, and need not look for another coordinator.
                 refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error)
             else:
                 _commit(coordinator, later, inbound, verification, partition, refused, accepted)
@@ -107,7 +107,7 @@ def _commit(
     refused: list[TopicErrors],
     accepted: Asked,
 ) -> None:
-    """Append the records, unless a marker came since the coordinator of transactions was asked."""
+    """Append the records, unless a marker has arrived since the verification began."""
     request = inbound.body
     commit = TransactionalCommit(coordinator, now, request, accepted, verification, partition)
 

@@ -1,1 +1,1 @@
-"""Classic groups: members, rebalances and generations of the protocol of JoinGroup and SyncGroup."""
+"""Classic groups: members, rebalances and generations of the protocol with JoinGroup and SyncGroup."""

@@ -1,6 +1,7 @@
-"""A classic group: its state, its generation, its members, and the rules that look at nothing else.
+"""State of a classic group: its generation, its members, and the rules that need nothing else.
 
-What a group wants done is left in `effects`. requests.py, rebalance.py and kind.py decide what happens to it, and when.
+The effects of a change are added to `effects`. Requests, rebalances and timers are handled in requests.py, rebalance.py
+and kind.py.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _S = GroupState
 
 
 class Timer(Enum):
-    """The timers of a group; only SESSION is one for each member."""
+    """The timers of a group; each member has its own SESSION timer."""
 
     SESSION = "session"
     JOIN = "join"
@@ -40,7 +41,7 @@ class Timer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The configs of a broker about groups."""
+    """The broker configs that limit groups."""
 
     initial_rebalance_delay_ms: int = 3000
     size_max: int = 0x7FFF_FFFF
@@ -52,23 +53,23 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """One member of a group: its last join, its assignment, and its requests that wait."""
+    """One member of a group: its last join, its assignment, and its waiting requests."""
 
     member_id: str
     group_instance_id: str | None
-    """The name of a static member (KIP-345); None for a dynamic one."""
+    """The group instance id of a static member (KIP-345); None for a dynamic one."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
     session_timeout_ms: int
     protocol_type: str
     protocols: Mapping[str, bytes]
-    """Metadata by name of the assignors that the member supports, its favourite first."""
+    """Assignor name -> metadata of the member, in the order of the member's preference."""
     assignment: bytes = b""
     join_waiter: Waiter | None = None
     sync_waiter: Waiter | None = None
     is_new: bool = False
-    """Whether no join of the member has ended yet: until then a join that waits does not keep it alive."""
+    """True until the first join of the member has ended; a join that waits does not keep such a member alive."""
 
     @property
     def awaits_join(self) -> bool:
@@ -80,17 +81,17 @@ class Member:
 
     @property
     def is_alive_by_waiting(self) -> bool:
-        """Return whether a request that waits stands for the heartbeats that the member cannot send meanwhile."""
+        """Whether a waiting request keeps the member alive: it cannot send heartbeats meanwhile."""
         return not self.is_new and (self.join_waiter is not None or self.sync_waiter is not None)
 
     def listed(self, protocol: str) -> JoinGroupResponseMember:
-        """Return the row for the leader, which makes an assignment by `protocol`."""
+        """Return the row for the leader, which computes an assignment for `protocol`."""
         return JoinGroupResponseMember(
             member_id=self.member_id, group_instance_id=self.group_instance_id, metadata=self.protocols[protocol]
         )
 
     def described(self, protocol: str | None) -> DescribedGroupMember:
-        """Return the row of DescribeGroups; `protocol` is None while none is settled."""
+        """Return the row of DescribeGroups; `protocol` is None until the generation is stable."""
         return DescribedGroupMember(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
@@ -102,18 +103,18 @@ class Member:
 
 
 class Members(dict[str, Member]):
-    """The members of a group by id, and the rules that look at nothing else.
+    """The members of a group by id, and the rules that need nothing else.
 
-    Kafka keeps members in a hash map, and the order of the map shows: in the list of members that the leader gets, in
-    records, and in the choice of the next leader. So `in_order` is the order of that map.
+    Kafka keeps members in a hash map, whose order is visible in the member list for the leader, in records, and in the
+    choice of the next leader. `in_order` returns the order of that map.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.static: dict[str, str] = {}
-        """Group instance id to member id."""
+        """Group instance id -> member id."""
         self._most = 0
-        """The largest number of members at once: a hash map does not shrink."""
+        """The largest number of members so far: a hash map does not shrink."""
 
     def in_order(self) -> list[Member]:
         """Return the members in the order of Kafka's hash map."""
@@ -127,12 +128,12 @@ class Members(dict[str, Member]):
 
     @property
     def awaiting_join(self) -> int:
-        """Return how many members have joined and wait for the others."""
+        """Number of members that have joined and wait for the others."""
         return sum(member.join_waiter is not None for member in self.values())
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Return the longest time that any member wants to be waited for."""
+        """The longest rebalance timeout of the members in ms; 0 without members."""
         return max((member.rebalance_timeout_ms for member in self.values()), default=0)
 
     def error(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
@@ -149,7 +150,7 @@ class Members(dict[str, Member]):
         return all(protocol in member.protocols for member in self.values())
 
     def choose_protocol(self) -> str:
-        """Return the protocol with the most votes: each member's is for its favourite of those that all support."""
+        """Return the protocol with the most votes; each member votes for its preferred one that all support."""
         members, votes = self.in_order(), dict[str, int]()
         candidates = [name for name in members[0].protocols if self.all_support(name)]
         for member in members:
@@ -158,13 +159,13 @@ class Members(dict[str, Member]):
         return max(in_hash_order(votes, hash_of_text), key=votes.__getitem__)
 
     def subscribed_topics(self, protocol: str | None) -> frozenset[str] | None:
-        """Return the topics that members with this protocol of consumers read; None if that is not known."""
+        """Return the topics that members with this consumer protocol subscribe to; None if unknown."""
         if self and protocol is None:
             return None
         topics: set[str] = set()
         for member in self.values():
             try:
-                # Newer versions begin like version 0.
+                # Newer versions begin with the fields of version 0.
                 found, _ = ConsumerProtocolSubscription.decode_prefix(member.protocols[protocol or ""], 0, 2)
             except ProtocolError:
                 return None
@@ -174,7 +175,7 @@ class Members(dict[str, Member]):
 
 
 class ClassicGroup(Group):
-    """One group, as its coordinator sees it now."""
+    """The current state of one classic group."""
 
     kind = "classic"
 
@@ -182,33 +183,33 @@ class ClassicGroup(Group):
         super().__init__(group_id)
         self.limits = Limits()
         self.is_new = False
-        """Whether a record has yet to say that there is this group."""
+        """True until the first record of the group is written."""
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.state_since_ms = now_ms
-        """When the state was entered; -1 if the record that the group was loaded from does not say."""
+        """When the state was entered, in ms since 1970; -1 if the record of the group has no such time."""
         self.generation = 0
         self.protocol: str | None = None
-        """The protocol that all members of this generation use."""
+        """The protocol of all members in this generation."""
         self.leader: str | None = None
         self.members = Members()
         self.pending_joins: dict[str, None] = {}
-        """Member ids that were handed out with MEMBER_ID_REQUIRED, and have not joined yet."""
+        """Member ids that were returned with MEMBER_ID_REQUIRED and have not joined yet."""
         self.pending_syncs: dict[str, None] = {}
         """Members of this generation that have not sent SyncGroup yet."""
         self.subscribed_topics: frozenset[str] | None = None
-        """Topics that the members of a consumer group read; None if that is not known."""
+        """Topics that the members of a consumer group subscribe to; None if unknown."""
         self.initial_delay: tuple[int, int] | None = None
-        """While the first rebalance waits for more members: this wait, and how much longer it may take, in ms."""
+        """(current wait, remaining wait) in ms while the first rebalance waits for more members; else None."""
         self.has_new_member = False
-        """Whether a member has joined since the present wait of the first rebalance began."""
+        """Whether a member has joined during the current wait of the first rebalance."""
         self.storing_generation: int | None = None
         """The generation whose assignment is being persisted."""
 
     # -- members ------------------------------------------------------------------------------
 
     def add(self, member: Member) -> None:
-        """Add a member; the first one becomes the leader, and brings the protocol type."""
+        """Add a member; the first one becomes the leader and sets the protocol type."""
         if not self.members:
             self.protocol_type = member.protocol_type or None
         self.leader = self.leader or member.member_id
@@ -216,7 +217,7 @@ class ClassicGroup(Group):
         self.pending_joins.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or one that was to join, and its session; another member takes over from a leader."""
+        """Remove a member or a pending one, and cancel its session; another member replaces a removed leader."""
         member = self.members.pop(member_id, None)
         if member is not None and member.group_instance_id is not None:
             self.members.static.pop(member.group_instance_id, None)
@@ -227,14 +228,14 @@ class ClassicGroup(Group):
         self.effects.append(CancelTimer(Timer.SESSION, member_id))
 
     def expel(self, member_id: str) -> None:
-        """Remove a member, or one that was to join; its requests that wait are answered with UNKNOWN_MEMBER_ID."""
+        """Remove a member or a pending one; its waiting requests fail with UNKNOWN_MEMBER_ID."""
         member = self.members.get(member_id)
         if member is not None:
             self.fail_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID)
         self.remove(member_id)
 
     def replace(self, old: Member, member_id: str) -> Member:
-        """Return a member in the place of static member `old`, for which no request waits, with another id."""
+        """Replace static member `old`, which has no waiting request, by a new one with another id; return it."""
         assert old.join_waiter is None and old.sync_waiter is None, "requests that wait are answered first"
         del self.members[old.member_id]
         new = dataclasses.replace(old, member_id=member_id, is_new=False)
@@ -247,7 +248,7 @@ class ClassicGroup(Group):
         return new
 
     def supports(self, protocol_type: str, protocols: Collection[str]) -> bool:
-        """Return whether a member of this protocol type and with these protocols can be in the group."""
+        """Return whether a member with this protocol type and these protocols can be in the group."""
         if self.state is _S.EMPTY:
             return bool(protocol_type and protocols)
         return self.protocol_type == protocol_type and any(map(self.members.all_support, protocols))
@@ -257,38 +258,38 @@ class ClassicGroup(Group):
         return not self.pending_joins and all(member.join_waiter is not None for member in self.members.values())
 
     def expect_heartbeat(self, member: Member, *, within_ms: int | None = None) -> None:
-        """Let the session of the member end after its session timeout, or `within_ms`, unless it is heard of again."""
+        """End the session of the member after its session timeout, or `within_ms`, unless it is kept alive."""
         delay_ms = member.session_timeout_ms if within_ms is None else within_ms
         self.effects.append(SetTimer(Timer.SESSION, member.member_id, delay_ms))
 
     def keep_alive(self, member_id: str) -> None:
-        """Restart the session timeout of a member; do nothing if it is no member."""
+        """Restart the session timeout of a member; do nothing if it is unknown."""
         member = self.members.get(member_id)
         if member is not None:
             self.expect_heartbeat(member)
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
     def answer_join(self, member: Member, body: JoinGroupResponse) -> None:
-        """Answer the join of the member, if one waits."""
+        """Respond to the waiting join of the member, if any."""
         waiter, member.join_waiter = member.join_waiter, None
         if waiter is not None:
             self.effects.append(Answer(waiter, body))
 
     def answer_sync(self, member: Member, body: SyncGroupResponse) -> bool:
-        """Answer the SyncGroup of the member, if one waits; return whether one did."""
+        """Respond to the waiting SyncGroup of the member; return False if there is none."""
         waiter, member.sync_waiter = member.sync_waiter, None
         if waiter is not None:
             self.effects.append(Answer(waiter, body))
         return waiter is not None
 
     def fail_waiting(self, member: Member, error: ErrorCode, *, member_id: str = "") -> None:
-        """Answer the requests of the member that wait with an error."""
+        """Respond to the waiting requests of the member with an error."""
         self.answer_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
         self.answer_sync(member, SyncGroupResponse(error_code=error))
 
     def joined(self, member: Member, *, leader: str | None = None, skip_assignment: bool = False) -> JoinGroupResponse:
-        """Return the answer to a join in the present generation; only the leader gets the members."""
+        """Return the response to a join in the current generation; only the leader gets the members."""
         leads = leader is None and self.leader == member.member_id
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -301,7 +302,7 @@ class ClassicGroup(Group):
         )
 
     def synced(self, member: Member) -> SyncGroupResponse:
-        """Return the answer that gives a member its assignment."""
+        """Return the response with a member's assignment."""
         return SyncGroupResponse(
             protocol_type=self.protocol_type, protocol_name=self.protocol, assignment=member.assignment
         )
@@ -309,12 +310,12 @@ class ClassicGroup(Group):
     # -- generations --------------------------------------------------------------------------
 
     def move_to(self, state: GroupState, now_ms: int) -> None:
-        """Enter another state, along the table."""
+        """Enter another state, if the table of states allows it."""
         assert self.state in PREDECESSORS[state], f"group {self.group_id} cannot go from {self.state} to {state}"
         self.previous_state, self.state, self.state_since_ms = self.state, state, now_ms
 
     def has_joined_leader(self) -> bool:
-        """Return whether the leader is a member that has joined, after another was made leader if need be."""
+        """Replace a leader that has not joined by a member that has; return False if no member has joined."""
         leader = self.members.get(self.leader or "")
         if leader is not None and leader.awaits_join:
             return True
@@ -323,7 +324,7 @@ class ClassicGroup(Group):
         return joined is not None
 
     def begin_generation(self, now_ms: int) -> None:
-        """Enter the next generation with the present members; without members the group is EMPTY."""
+        """Begin the next generation with the current members; without members the group becomes EMPTY."""
         self.generation = wrap_int32(self.generation + 1)
         self.protocol = self.members.choose_protocol() if self.members else None
         self.learn_subscriptions()
@@ -331,11 +332,11 @@ class ClassicGroup(Group):
         self.pending_syncs.clear()
 
     def learn_subscriptions(self) -> None:
-        """Take over the topics that the members of a consumer group read."""
+        """Update the topics that the members of a consumer group subscribe to."""
         self.subscribed_topics = self.members.subscribed_topics(self.protocol) if self.is_consumer_group else None
 
     def write(self, record: KeyValue, on_written: Callable[[int, ErrorCode], None]) -> None:
-        """Persist a record; `on_written` is called unless the group is DEAD by then."""
+        """Persist a record; `on_written` is not called if the group is DEAD by then."""
 
         def unless_dead(now_ms: int, error: ErrorCode) -> None:
             if self.state is not _S.DEAD:
@@ -344,7 +345,7 @@ class ClassicGroup(Group):
         self.effects.append(Write([record], unless_dead))
 
     def end(self, error: ErrorCode) -> None:
-        """Let the group be DEAD here: requests that wait are answered with `error`, and no timer is left."""
+        """Move the group to DEAD on this broker: fail waiting requests with `error`, and cancel all timers."""
         for member in self.members.in_order():
             self.fail_waiting(member, error, member_id=member.member_id)
         self.effects += [CancelTimer(Timer.SESSION, one) for one in (*self.members, *self.pending_joins)]
@@ -355,17 +356,17 @@ class ClassicGroup(Group):
 
     @property
     def is_consumer_group(self) -> bool:
-        """Return whether its members speak the protocol of consumers."""
+        """Whether its members use the consumer protocol."""
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def reads(self, topic: str) -> bool:
-        """Return whether a member reads `topic`; True if a consumer group's subscriptions are not known."""
+        """Return whether a member reads `topic`; True if the subscriptions of a consumer group are unknown."""
         return self.is_consumer_group if self.subscribed_topics is None else topic in self.subscribed_topics
 
     def commit_error(
         self, member_id: str, group_instance_id: str | None, generation: int, *, in_transaction: bool
     ) -> ErrorCode:
-        """Return why a member that says this of itself may not commit offsets now, or NONE."""
+        """Return the error for a commit with this member id, instance id and generation, or NONE."""
         if generation < 0 and self.state is _S.EMPTY:
             return ErrorCode.NONE
         if generation >= 0 or member_id or group_instance_id is not None:
@@ -381,14 +382,14 @@ class ClassicGroup(Group):
         return ErrorCode.NONE
 
     def offset_delete_error(self) -> ErrorCode:
-        """Return NON_EMPTY_GROUP if there are members that do not say what they read, else NONE."""
+        """Return NON_EMPTY_GROUP if there are members without the consumer protocol, else NONE."""
         return ErrorCode.NONE if self.is_consumer_group else self.delete_error()
 
     def expired(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
         """Return the keys of the offsets that have expired.
 
-        They expire after their commits if the consumer is simple, or no member reads their topic; after the group
-        became empty if its members have left.
+        Offsets of a simple group, and of topics that no member reads, expire after their commit; those of a group whose
+        members have left, after the group became empty.
         """
         since_ms: int | None = None
         if self.protocol_type is not None:
@@ -398,7 +399,7 @@ class ClassicGroup(Group):
                 return []
         return offsets.expired(self.group_id, now_ms, retention_ms, since_ms, self.reads)
 
-    # -- what others see ----------------------------------------------------------------------
+    # -- reported state -----------------------------------------------------------------------
 
     @property
     def state_name(self) -> str:
@@ -409,7 +410,7 @@ class ClassicGroup(Group):
         return self.state is _S.EMPTY
 
     def described(self) -> DescribedGroup:
-        # What members said and the name of the protocol belong to a generation that is settled.
+        # Metadata of the members and the protocol are only reported for a stable generation.
         protocol = self.protocol if self.state is _S.STABLE else None
         return DescribedGroup(
             group_id=self.group_id,

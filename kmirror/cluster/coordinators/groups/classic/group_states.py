@@ -1,13 +1,12 @@
-"""The states of a classic group, and which may follow which.
+"""The states of a classic group, and the transitions between them.
 
-What a group does in each state:
-  EMPTY                 has no members; its offsets are kept until they expire
-  PREPARING_REBALANCE   collects the joins of its members, until all have come or the rebalance timeout is over
-  COMPLETING_REBALANCE  has a new generation, and waits for its leader's assignment
-  STABLE                has an assignment that is persisted
-  DEAD                  was deleted, or its shard is led elsewhere; nothing follows
+    EMPTY                 has no members; its offsets are kept until they expire
+    PREPARING_REBALANCE   collects the joins of its members, until all have joined or the rebalance timeout has passed
+    COMPLETING_REBALANCE  has a new generation, and waits for its leader's assignment
+    STABLE                has an assignment that is persisted
+    DEAD                  was deleted, or its shard is led by another broker; no state follows
 
-The words and rows are those of Kafka's ClassicGroupState.
+The names and transitions are those of Kafka's ClassicGroupState.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class GroupState(Enum):
-    """The values are what DescribeGroups and ListGroups say."""
+    """The values are those in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -44,4 +43,4 @@ HEARTBEAT_ANSWER: dict[GroupState, ErrorCode] = {
     _S.STABLE: ErrorCode.NONE,
     _S.DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
-"""The answer to a heartbeat of the present generation; with REBALANCE_IN_PROGRESS the member has to join again."""
+"""State -> error of a heartbeat in the current generation; REBALANCE_IN_PROGRESS makes the member join again."""

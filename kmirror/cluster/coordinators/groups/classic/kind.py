@@ -1,4 +1,4 @@
-"""Classic groups as a kind: their record, their requests, and what the clock and the shard do to them."""
+"""Classic groups as a kind: their record, their requests, their timers, and their loading from the shard."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class ClassicGroups(GroupKind[ClassicGroup]):
     def tombstones(self, group_id: str) -> list[KeyValue]:
         return [metadata_record(group_id, None)]
 
-    # -- groups that are alive ----------------------------------------------------------------
+    # -- live groups --------------------------------------------------------------------------
 
     def begin(self, group: ClassicGroup, now_ms: int, configs: Configs) -> None:
-        """Go on with a group that was loaded: its members have a session timeout each to be heard of."""
+        """Resume a group that was loaded from its records; the session timeout of each member starts now."""
         group.limits = Limits.of(configs)
         for member in group.members.in_order():
             group.expect_heartbeat(member)
@@ -84,7 +84,7 @@ class ClassicGroups(GroupKind[ClassicGroup]):
 
 
 def _on_join_timer(group: ClassicGroup, now_ms: int) -> None:
-    """Go on without those that have not joined, unless the first rebalance may wait for more."""
+    """Continue without the members that have not joined, unless the first rebalance may wait for more."""
     if group.state is not GroupState.PREPARING_REBALANCE:
         return
     if group.initial_delay is not None and group.has_new_member and group.initial_delay[1] > 0:
@@ -98,7 +98,7 @@ def _on_join_timer(group: ClassicGroup, now_ms: int) -> None:
 
 
 def _on_sync_timer(group: ClassicGroup, now_ms: int) -> None:
-    """Remove the members of this generation that never sent SyncGroup."""
+    """Remove the members of this generation that have not sent SyncGroup."""
     if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE) and group.pending_syncs:
         for member_id in list(group.pending_syncs):
             group.remove(member_id)
@@ -106,7 +106,7 @@ def _on_sync_timer(group: ClassicGroup, now_ms: int) -> None:
 
 
 def _on_session_end(group: ClassicGroup, now_ms: int, member_id: str) -> None:
-    """Remove a member that was not heard of, or one that did not come again with the id that it got."""
+    """Remove a member whose session timed out, or one that did not join with the member id it was given."""
     member = group.members.get(member_id)
     if member is not None and member.is_alive_by_waiting:
         return

@@ -1,7 +1,7 @@
-"""Decisions on the way from one generation of a group to the next.
+"""Rebalances of a classic group: the steps from one generation to the next.
 
 A rebalance collects joins (PREPARING_REBALANCE), begins a generation (COMPLETING_REBALANCE) and persists the assignment
-of its leader (STABLE). A function changes the group, and leaves answers, timers and records in the group's effects.
+of its leader (STABLE). A function changes the group, and adds responses, timers and records to the group's effects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _S = GroupState
 
 
 def rebalance(group: ClassicGroup, now_ms: int) -> None:
-    """Begin a rebalance, or go on with the present one if all have joined; a first one waits for its time."""
+    """Begin a rebalance, or complete the current one if all have joined; an initial one waits for its delay."""
     if group.state in PREDECESSORS[_S.PREPARING_REBALANCE]:
         prepare(group, now_ms)
     elif group.state is _S.PREPARING_REBALANCE and group.previous_state is not _S.EMPTY and group.all_have_joined:
@@ -27,7 +27,7 @@ def rebalance(group: ClassicGroup, now_ms: int) -> None:
 
 
 def prepare(group: ClassicGroup, now_ms: int) -> None:
-    """Begin a rebalance: the members have to join again."""
+    """Begin a rebalance: the members must join again."""
     if group.state is _S.COMPLETING_REBALANCE:
         give_up_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
     group.pending_syncs.clear()
@@ -45,19 +45,19 @@ def prepare(group: ClassicGroup, now_ms: int) -> None:
 
 
 def complete(group: ClassicGroup, now_ms: int) -> None:
-    """End the join phase: dynamic members that have not joined are out, the rest is the next generation."""
+    """End the join phase: remove dynamic members that have not joined, and begin the next generation."""
     group.initial_delay = None
     group.effects.append(CancelTimer(Timer.JOIN, ""))
     for member in group.members.in_order():
         if not member.awaits_join and not member.is_static:
             group.remove(member.member_id)
     if group.members and not group.has_joined_leader():
-        # Only static members are left, and none has joined: their sessions decide.
+        # Only static members are left, and none has joined: they are removed when their sessions end.
         group.effects.append(SetTimer(Timer.JOIN, "", group.members.rebalance_timeout_ms))
         return
     group.begin_generation(now_ms)
     if group.state is _S.EMPTY:
-        # If this is lost, the generation before is loaded again, and its members time out.
+        # If this record is lost, the previous generation is loaded again, and its members time out.
         group.write(record_of(group, {}), lambda _now_ms, _error: None)
         return
     for member in group.members.in_order():
@@ -72,7 +72,7 @@ def complete(group: ClassicGroup, now_ms: int) -> None:
 
 
 def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
-    """Persist the assignment of the leader in this generation, then answer the members with it."""
+    """Persist the assignment of this generation, then send it to the members."""
     generation = group.storing_generation = group.generation
     found = {member_id: assignments.get(member_id, b"") for member_id in group.members}
 
@@ -95,7 +95,7 @@ def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> N
 
 
 def give_up_assignment(group: ClassicGroup, error: ErrorCode) -> None:
-    """Take back the assignment of this generation, and answer every SyncGroup that waits with `error`."""
+    """Drop the assignment of this generation, and fail every waiting SyncGroup with `error`."""
     for member in group.members.in_order():
         member.assignment = b""
         if group.answer_sync(member, SyncGroupResponse(error_code=error)):

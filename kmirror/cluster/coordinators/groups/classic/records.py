@@ -1,4 +1,4 @@
-"""The record of a classic group: its members as the last assignment left them."""
+"""The record of a classic group: its members as of the last assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue, Member
 from kmirror.protocol.keyed_records import encode_key, encode_value
 
 VALUE_VERSION = 3
-"""Version in which Kafka 4.3.1 writes GroupMetadataValue."""
+"""The version in which Kafka 4.3.1 writes GroupMetadataValue."""
 
 
 def metadata_record(group_id: str, value: GroupMetadataValue | None) -> KeyValue:
@@ -22,7 +22,7 @@ def metadata_record(group_id: str, value: GroupMetadataValue | None) -> KeyValue
 
 
 def record_of(group: ClassicGroup, assignments: Mapping[str, bytes]) -> KeyValue:
-    """Return the record of the group, if its members have `assignments`."""
+    """Return the record of the group with these assignments of its members."""
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
@@ -47,7 +47,7 @@ def record_of(group: ClassicGroup, assignments: Mapping[str, bytes]) -> KeyValue
 
 
 def group_of(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """Return the group that a record describes: STABLE if it has members; none of them waits."""
+    """Return the group in a record: STABLE if it has members, and without waiting requests."""
     group = ClassicGroup(group_id, value.current_state_timestamp)
     group.state = GroupState.STABLE if value.members else GroupState.EMPTY
     group.generation = value.generation

@@ -1,8 +1,8 @@
-"""Decisions about the requests of members: joins, syncs, heartbeats, leaves.
+"""Requests of classic group members: joins, syncs, heartbeats, leaves.
 
-Each function takes a request up for a group, and leaves what follows in the effects of that group. The rules are
-those of Kafka 4.3.1, with one addition: every request that waits is answered. Kafka forgets a JoinGroup or SyncGroup
-whose member sends another, and the SyncGroup of a member that is removed.
+Each function handles a request for a group, and adds the results to the effects of that group. The rules are those of
+Kafka 4.3.1, with one addition: every waiting request gets a response. Kafka drops a JoinGroup or SyncGroup whose member
+sends another one, and the SyncGroup of a member that is removed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from kmirror.spec.error_codes import ErrorCode
 
 UNKNOWN_MEMBER = ""
 MEMBER_ID_REQUIRED_FROM = 4
-"""First version of JoinGroup in which a dynamic member has to come again with the id that it is given (KIP-394)."""
+"""First JoinGroup version in which a dynamic member must join again with the id that it is given (KIP-394)."""
 SKIP_ASSIGNMENT_FROM = 9
-"""First version that can ask a static leader that comes back not to assign again (KIP-814)."""
+"""First version in which a static leader that rejoins can be asked to skip the assignment (KIP-814)."""
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""How long a join of a member that does not know its id yet, and so sends no heartbeats, may wait."""
+"""Timeout of a new member's join: it does not know its member id yet, and so sends no heartbeats."""
 
 _S = GroupState
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A JoinGroup, its sender, and how to answer it."""
+    """A JoinGroup, its sender, and its waiter for the response."""
 
     request: JoinGroupRequest
     client_id: str
@@ -50,7 +50,7 @@ class Join:
 
     @property
     def protocols(self) -> dict[str, bytes]:
-        """Return metadata by protocol; of a name that comes twice the first row counts."""
+        """Protocol name -> metadata; the first row wins if a name occurs twice."""
         found: dict[str, bytes] = {}
         for row in self.request.protocols:
             found.setdefault(row.name, bytes(row.metadata))
@@ -61,7 +61,7 @@ class Join:
 
 
 def join(group: ClassicGroup, now_ms: int, asked: Join) -> None:
-    """Take up a JoinGroup; it is answered now or when the join phase ends, once."""
+    """Handle a JoinGroup; the response is sent once, now or when the join phase ends."""
     request = asked.request
     if not _has_room(group, request.member_id):
         if request.member_id:
@@ -83,12 +83,12 @@ def join(group: ClassicGroup, now_ms: int, asked: Join) -> None:
 
 
 def _has_room(group: ClassicGroup, member_id: str) -> bool:
-    """Return whether the size of the group allows this join."""
+    """Return whether the maximum size of the group allows this join."""
     size_max = group.limits.size_max
     if group.state is _S.EMPTY or len(group.members) < size_max:
         return True
     if group.state is _S.PREPARING_REBALANCE:
-        # The first to come again may stay: so a group above its size gets rid of the last ones.
+        # The first members to rejoin may stay, so a group above its maximum size loses the last ones.
         member = group.members.get(member_id)
         return (member is not None and member.awaits_join) or group.members.awaiting_join < size_max
     return member_id in group.members
@@ -135,7 +135,7 @@ def _join_again(group: ClassicGroup, now_ms: int, asked: Join, member: Member) -
     leads = group.leader == member.member_id
     is_settled = group.state is _S.COMPLETING_REBALANCE or (group.state is _S.STABLE and not leads)
     if is_settled and [*member.protocols.items()] == [*asked.protocols.items()]:
-        # It may have missed the answer to its join. With a join in STABLE a leader wants to assign again.
+        # It may have missed the response to its join. A leader that joins in STABLE wants to assign again.
         group.effects.append(Answer(asked.waiter, group.joined(member)))
     else:
         _await_join(group, asked, member)
@@ -143,7 +143,7 @@ def _join_again(group: ClassicGroup, now_ms: int, asked: Join, member: Member) -
 
 
 def _await_join(group: ClassicGroup, asked: Join, member: Member) -> None:
-    """Let the join of a member wait, with its present protocols; one that waited gets REBALANCE_IN_PROGRESS."""
+    """Make the join of a member wait, with its new protocols; an earlier waiting join gets REBALANCE_IN_PROGRESS."""
     body = JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
     group.answer_join(member, body)
     member.protocols = asked.protocols
@@ -153,7 +153,7 @@ def _await_join(group: ClassicGroup, asked: Join, member: Member) -> None:
 
 
 def _write_new_group(group: ClassicGroup) -> None:
-    """Persist that there is a group, before anything else is known of it."""
+    """Persist the existence of the group, with a record without members."""
 
     def on_written(_: int, error: ErrorCode) -> None:
         if error:
@@ -168,7 +168,7 @@ def _write_new_group(group: ClassicGroup) -> None:
 
 
 def _replace_static(group: ClassicGroup, now_ms: int, asked: Join, old: Member) -> None:
-    """Put a static member that was started again, and knows no member id, in the place of the former one."""
+    """Replace the former static member by one that was restarted and does not know its member id."""
     former_leader = group.leader
     group.fail_waiting(old, ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
     member = group.replace(old, asked.new_member_id)
@@ -176,24 +176,24 @@ def _replace_static(group: ClassicGroup, now_ms: int, asked: Join, old: Member) 
     if group.state is _S.STABLE and group.members.choose_protocol() == group.protocol:
         _write_replaced(group, old, member, former_leader, asked.version)
     else:
-        # In COMPLETING_REBALANCE the leader may be assigning to the id that is gone.
+        # In COMPLETING_REBALANCE the leader may be computing an assignment for the old member id.
         rebalance.rebalance(group, now_ms)
 
 
 def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_leader: str | None, version: int) -> None:
-    """Persist the new member id; the generation goes on, so that no other member has to join again."""
+    """Persist the new member id; the generation continues, so that no other member must join again."""
     generation = group.generation
 
     def on_written(_: int, error: ErrorCode) -> None:
         if group.state is not _S.STABLE or group.generation != generation or member.join_waiter is None:
-            return  # A rebalance has begun meanwhile, and answers the join; or another took the member's place.
+            return  # A rebalance has begun and will respond to the join, or another member has replaced this one.
         if error:
             body = group.joined(member, leader=former_leader)
             body.member_id, body.error_code = UNKNOWN_MEMBER, error
             group.answer_join(member, body)
             _take_back(group, old, member)
             return
-        # An older client that is said to lead would assign again, and no member would get that assignment.
+        # An older client that is named as the leader would assign again, and no member would get that assignment.
         skips = version >= SKIP_ASSIGNMENT_FROM and group.leader == member.member_id
         leader = None if version >= SKIP_ASSIGNMENT_FROM else former_leader
         group.answer_join(member, group.joined(member, leader=leader, skip_assignment=skips))
@@ -204,7 +204,7 @@ def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_lea
 
 
 def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:
-    """Let the former static member be one again: its successor could not be persisted."""
+    """Restore the former static member, because the record of its successor could not be written."""
     member.protocols = old.protocols
     member.rebalance_timeout_ms, member.session_timeout_ms = old.rebalance_timeout_ms, old.session_timeout_ms
     group.replace(member, old.member_id)
@@ -214,7 +214,7 @@ def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:
 
 
 def sync(group: ClassicGroup, request: SyncGroupRequest, waiter: Waiter) -> None:
-    """Take up a SyncGroup; `waiter` is answered now or when the assignment of the leader is persisted, once."""
+    """Handle a SyncGroup; the response is sent once, now or when the leader's assignment is persisted."""
     error = _sync_error(group, request)
     if error:
         group.effects.append(Answer(waiter, SyncGroupResponse(error_code=error)))
@@ -228,7 +228,7 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, waiter: Waiter) -> None
         return
     group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync_waiter = waiter
-    # A leader that asks again must not change an assignment that is on its way into the log.
+    # A repeated SyncGroup of the leader must not change an assignment that is being written.
     if group.leader == member.member_id and group.storing_generation != group.generation:
         assignments = {row.member_id: bytes(row.assignment) for row in request.assignments}
         rebalance.store_assignment(group, assignments)
@@ -249,7 +249,7 @@ def _sync_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
 
 
 def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
-    """Return the answer to a member that says it is alive."""
+    """Return the error for a heartbeat, or NONE."""
     error = group.members.error(request.member_id, request.group_instance_id)
     if error:
         return error
@@ -263,7 +263,7 @@ def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
 
 
 def leave(group: ClassicGroup, now_ms: int, members: Sequence[MemberIdentity], waiter: Waiter) -> None:
-    """Remove members, each with an error of its own; `waiter` is answered once the result is persisted."""
+    """Remove members, each with its own error; the response is sent to `waiter` once the result is persisted."""
     rows = [
         MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=_leave(group, row))
         for row in members

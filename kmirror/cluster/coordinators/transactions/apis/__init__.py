@@ -1,1 +1,1 @@
-"""What a transaction coordinator answers: one file for each API."""
+"""The APIs of the transaction coordinator, one file each."""

@@ -1,7 +1,7 @@
-"""AddOffsetsToTxn, versions 0-4: a transaction is about to commit offsets of a group.
+"""AddOffsetsToTxn, versions 0-4: announce that a transaction will commit offsets of a group.
 
-What is added is the group's partition of `__consumer_offsets`, which gets a marker when the transaction ends. The topic
-need not be there yet.
+It adds the group's partition of `__consumer_offsets`, which gets a marker when the transaction ends. The topic need not
+exist yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.spec.wire_values import AclOperation, CoordinatorType
 def handle(
     components: Components, coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[AddOffsetsToTxnRequest]
 ) -> None:
-    """Add the partition, and answer once the transaction is persisted."""
+    """Add the partition, and respond once the transaction is persisted."""
     request = inbound.body
     denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
     denied = denied or inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))

@@ -1,7 +1,7 @@
-"""AddPartitionsToTxn, versions 0-5: a transaction is about to write to these partitions.
+"""AddPartitionsToTxn, versions 0-5: add the partitions that a transaction will write to.
 
-If one partition is unknown, or may not be written to, none is added. From v4 on brokers send it, for many transactions
-at once, also to verify only that partitions have been added (KIP-890).
+If one partition is unknown or not authorized, none is added. From version 4 on brokers send it, for several
+transactions at once, and may only verify that partitions have been added (KIP-890).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Errors = Mapping[TopicPartition, ErrorCode]
 
 
 def producer_error(known: Transaction | None, producer_id: int, producer_epoch: int, version: int) -> ErrorCode:
-    """Return NONE if the producer owns the transactional id, else the error that says why not, in `version`."""
+    """Return NONE if the producer owns the transactional id, else the error in `version`."""
     if known is None or known.producer_id != producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if known.producer_epoch != producer_epoch:
@@ -44,7 +44,7 @@ def producer_error(known: Transaction | None, producer_id: int, producer_epoch: 
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[AddPartitionsToTxnRequest]) -> None:
-    """Add the partitions and answer with an error for each, once the transaction is persisted."""
+    """Add the partitions, and respond with an error for each once the transaction is persisted."""
     request = inbound.body
     if inbound.version >= BATCHED_FROM:
         _handle_batch(coordinator, now, inbound, request)
@@ -87,7 +87,7 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
 
 
 def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction) -> Errors:
-    """Return an error for each partition if there is one that does not exist, else nothing."""
+    """Return an error for each partition if one of them does not exist, else nothing."""
     wanted = _partitions(asked)
     unknown = [tp for tp in wanted if coordinator.context.image.topics.partition(tp) is None]
     if not unknown:
@@ -138,11 +138,11 @@ def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTran
 def _find(
     coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int
 ) -> tuple[Transaction | None, ErrorCode]:
-    """Return the transaction and NONE, or an error: the producer does not own the id, or a transaction is ending."""
+    """Return the transaction and NONE, or an error if the producer does not own the id or its transaction is ending."""
     name = asked.transactional_id
     if not name:
         return None, ErrorCode.INVALID_REQUEST
-    # A verification goes by what is committed, also while a change is under way: the append has the last word.
+    # A verification uses the committed state, even while a change is in progress: the append makes the final check.
     shard = coordinator.shard_of(name)
     not_now = coordinator.runtime.error(shard) if asked.verify_only else coordinator.error(name)
     if not_now:
@@ -165,7 +165,7 @@ def add(
 ) -> None:
     """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each.
 
-    `client_version` is the transaction.version by whose rules the client writes.
+    `client_version` is the transaction.version that the client follows.
     """
     wanted = _partitions(asked)
     known, error = _find(coordinator, asked, version)
@@ -184,7 +184,7 @@ def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
 
 
 def _as_asked(asked: AddPartitionsToTxnTransaction, errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
-    """Return the error of each partition as often as it was named, and topics without partitions too, as Kafka does."""
+    """Return a result for each requested row, including duplicates and topics without partitions, like Kafka."""
     found = []
     for topic in asked.topics:
         rows = [

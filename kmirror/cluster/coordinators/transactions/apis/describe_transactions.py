@@ -1,4 +1,4 @@
-"""DescribeTransactions, version 0: where transactional ids of this coordinator are in their transactions (KIP-664)."""
+"""DescribeTransactions, version 0: the state of transactional ids of this coordinator (KIP-664)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[DescribeTransactionsRequest]) -> None:
-    """Answer each id with its committed state, and the partitions that the client may know of."""
+    """Respond with the committed state of each id, and the partitions that the client may describe."""
     request = inbound.body
     rows = [_describe(coordinator, inbound, name) for name in request.transactional_ids]
     inbound.reply(DescribeTransactionsResponse(transaction_states=rows))

@@ -1,12 +1,13 @@
 """EndTxn, versions 0-5: commit or abort.
 
-The answer is sent when PREPARE_* is persisted; the markers follow. From version 5 on the end raises the producer epoch
-(KIP-890 part 2), and the answer has the producer id and epoch with which the client goes on. That is for the client to
-know by the cluster's transaction.version; a broker obeys the version.
+The response is sent when PREPARE_* is persisted; the markers follow. From version 5 on EndTxn raises the producer epoch
+(KIP-890 part 2), and the response has the producer id and epoch for the client's next transaction. The client chooses
+the version by the cluster's transaction.version; a broker follows the version of the request.
 
-A repeated request with the same outcome succeeds. Up to version 4 it has the transaction's epoch, which is that of the
-next transaction too. From version 5 on it has the epoch before, and the present epoch means the next transaction: that
-one may be aborted though nothing is known of it, as a batch that the client has given up may still be on its way.
+A repeated request with the same outcome succeeds. Up to version 4 it has the transaction's epoch, which is also that of
+the next transaction. From version 5 on a repeated request has the previous epoch, and the current epoch belongs to the
+next transaction. That one may be aborted even if the coordinator does not know it, as a batch that the client has given
+up may still be in flight.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from kmirror.spec.wire_values import AclOperation
 BUMPS_FROM = 5
 """First version that raises the producer epoch."""
 ENDS = None
-"""The request ends the transaction; every other outcome of a check is the error that answers it, or NONE."""
+"""The request ends the transaction. Any other result of a check is the error of the response, or NONE."""
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[EndTxnRequest]) -> None:
@@ -65,7 +66,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[E
 
 
 def _judged(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCode | None:
-    """Return what answers a client whose epoch stays, or ENDS."""
+    """Return the error for a client whose epoch does not change, or ENDS."""
     error = producer_error(known, request.producer_id, request.producer_epoch, version)
     if error or known.status is Status.ONGOING:
         return error or ENDS
@@ -75,7 +76,7 @@ def _judged(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCo
 
 
 def _judged_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode | None:
-    """Return what answers a client whose epoch is raised, or ENDS."""
+    """Return the error for a client whose epoch is raised, or ENDS."""
     has_overflown = (
         known.previous_producer_id == request.producer_id
         and request.producer_epoch == EPOCH_MAX - 1
@@ -97,7 +98,7 @@ def _judged_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode 
             return ErrorCode.PRODUCER_FENCED
         case Status.ONGOING:
             return ENDS
-        case _:  # Empty, or complete: no partition has been added.
+        case _:  # Empty or complete: no partition has been added.
             return ErrorCode.INVALID_TXN_STATE if request.committed else ENDS
 
 

@@ -1,10 +1,9 @@
 """InitProducerId, versions 0-5: a producer id for an idempotent or transactional producer.
 
-With a transactional id the epoch rises each time, which fences older producers; an ongoing
-transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS). A client that names its producer id
-and epoch (KIP-360) gets the next epoch, or once more what it has not heard the first time; it names both or neither.
-Instead of the last epochs there is another producer id.
-Left out: two-phase commit (v6, KIP-939).
+Each request with a transactional id raises the epoch, which fences older producers. An ongoing transaction is aborted
+first, and the client must retry (CONCURRENT_TRANSACTIONS). A client that sends its producer id and epoch (KIP-360) gets
+the next epoch, or the same response again if it missed the first one; it must send both or neither. When the epochs are
+exhausted, it gets a new producer id. Not implemented: two-phase commit (v6, KIP-939).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[InitProducerIdRequest]) -> None:
-    """Answer with a producer id and epoch, or an error with -1 for both."""
+    """Respond with a producer id and epoch, or an error with -1 for both."""
     request = inbound.body
     name = request.transactional_id
     denied = _denied(inbound.rights, name)
@@ -59,7 +58,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[I
 def _next_epoch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[InitProducerIdRequest], known: Transaction
 ) -> None:
-    """Answer with the epoch after the present one, or with the present one if the client has not heard of it."""
+    """Respond with the next epoch, or with the current one if the client missed the response with it."""
     request = inbound.body
     is_current = request.producer_id == -1 or request.producer_epoch == known.producer_epoch
     if is_current and known.is_epoch_exhausted:
@@ -89,7 +88,7 @@ def _denied(rights: Rights, name: str | None) -> ErrorCode:
 
 
 def _has_producer_id(known: Transaction, request: InitProducerIdRequest) -> bool:
-    """Return whether the client names the producer id, or the one before it, whose epochs it has used up."""
+    """Return whether the request has the current producer id, or the previous one with an exhausted epoch."""
     had_it = request.producer_id == known.previous_producer_id and is_exhausted(request.producer_epoch)
     return request.producer_id == known.producer_id or had_it
 
@@ -109,7 +108,7 @@ def _fresh(
     name: str | None,
     known: Transaction | None,
 ) -> None:
-    """Answer with a producer id never used before, in epoch 0; `known` is the state that it replaces."""
+    """Respond with a new producer id in epoch 0; `known` is the state that it replaces."""
     request = inbound.body
 
     @inbound.guard

@@ -1,6 +1,6 @@
-"""ListTransactions, versions 0-2: the transactional ids of this coordinator, by state, producer, age, name (KIP-664).
+"""ListTransactions, versions 0-2: this coordinator's transactional ids by state, producer, age and name (KIP-664).
 
-The pattern of version 2 is read as Python's regular expressions are, which differ from Java's in rare forms only.
+The pattern of version 2 is a Python regular expression, which differs from a Java one only in rare cases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATUSES = {status.shown: status for status in Status}
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[ListTransactionsRequest]) -> None:
-    """Answer with the ids whose committed state passes every filter and that the client may describe."""
+    """Respond with the ids whose committed state matches all filters and that the client may describe."""
     request = inbound.body
     if coordinator.runtime.is_loading:
         inbound.reply(ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))

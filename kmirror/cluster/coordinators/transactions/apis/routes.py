@@ -1,4 +1,4 @@
-"""Which handler of a transaction coordinator answers which request."""
+"""Request handlers of the transaction coordinator."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inboun
 
 
 def routes(coordinator: TransactionCoordinator, components: Components) -> Routes:
-    """Return the handlers of the requests that the transaction coordinator answers."""
+    """Return the handlers of the transaction coordinator."""
     found: dict[type[Message], Handler] = {
         request: partial(handler, coordinator) for request, handler in ROUTES.items()
     }

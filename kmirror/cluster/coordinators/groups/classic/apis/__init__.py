@@ -1,1 +1,1 @@
-"""What members of classic groups ask: one file for each API."""
+"""The APIs of classic group members, one file each."""

@@ -1,4 +1,4 @@
-"""Heartbeat, versions 0-4: a member says that it is alive, and learns of a rebalance."""
+"""Heartbeat, versions 0-4: a member reports that it is alive, and is informed of a rebalance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[HeartbeatRequest]) -> None:
-    """Answer with REBALANCE_IN_PROGRESS if the member has to join again, or with its error."""
+    """Return REBALANCE_IN_PROGRESS if the member must join again, or the error of the member."""
     request = inbound.body
     group = find(coordinator, now, inbound, request.group_id)
     if not isinstance(group, ErrorCode):
         error = requests.heartbeat(group, request)
         coordinator.perform(now, group)
     elif group is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-        error = ErrorCode.NONE  # No member has to leave, or look for another coordinator, because this one is new.
+        error = ErrorCode.NONE  # A new coordinator must not make members leave or look for another coordinator.
     else:
         error = group
     inbound.reply(HeartbeatResponse(error_code=error))

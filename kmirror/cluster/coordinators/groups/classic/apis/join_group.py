@@ -1,6 +1,7 @@
-"""JoinGroup, versions 0-9: become a member of a group, or say that one still is when the group rebalances.
+"""JoinGroup, versions 0-9: join a group, or join again when it rebalances.
 
-The answer comes when the join phase ends: it says the generation, and gives the leader all members with what they said.
+The response is sent when the join phase ends: it has the generation, and for the leader all members with their
+metadata.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 NULL_PROTOCOL_FROM = 7
-"""First version that says null where there is no protocol; before it is the empty string."""
+"""First version with null for a missing protocol; earlier versions use the empty string."""
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGroupRequest]) -> None:
-    """Answer when the member knows its generation, or at once with an error; without a member id, create the group."""
+    """Respond when the generation is known, or with an error; without a member id, create the group if needed."""
     request, configs = inbound.body, coordinator.context.configs
 
     @inbound.guard
@@ -42,7 +43,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
     if isinstance(group, ErrorCode):
         answer(JoinGroupResponse(error_code=group, member_id=named))
         return
-    if inbound.version == 0:  # It has no rebalance timeout of its own.
+    if inbound.version == 0:  # Version 0 has no rebalance timeout.
         request.rebalance_timeout_ms = request.session_timeout_ms
     asked = _asked(coordinator, inbound, answer)
     if group is None and not request.member_id:

@@ -1,4 +1,4 @@
-"""LeaveGroup, versions 0-5: a member goes, or an administrator removes members, static ones by their instance id."""
+"""LeaveGroup, versions 0-5: a member leaves, or an administrator removes members, static ones by their instance id."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 MANY_FROM = 3
-"""First version that names any number of members; before it is one, whose error is that of the whole answer."""
+"""First version with a list of members; earlier ones name one member, and its error is the error of the response."""
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGroupRequest]) -> None:
-    """Answer with an error for each member; if the group is empty now, once that is persisted."""
+    """Respond with an error for each member; if the group becomes empty, once that is persisted."""
     request = inbound.body
     asked = request.members if inbound.version >= MANY_FROM else [MemberIdentity(member_id=request.member_id)]
 

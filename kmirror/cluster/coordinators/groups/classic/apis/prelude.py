@@ -1,4 +1,4 @@
-"""The group that a request of a member is about, or why it cannot be taken up."""
+"""Lookup of the group of a member's request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.spec.error_codes import ErrorCode
 def find(
     coordinator: GroupCoordinator, now: Instant, inbound: Inbound[Message], group_id: str
 ) -> ClassicGroup | ErrorCode:
-    """Return the group, alive; or an error, UNKNOWN_MEMBER_ID if there is no such group or it is of another kind."""
+    """Return the live group, or an error; UNKNOWN_MEMBER_ID if it does not exist or is of another kind."""
     error = denied(inbound, group_id)
     if error or not group_id:
         return error or ErrorCode.INVALID_GROUP_ID

@@ -1,6 +1,6 @@
-"""SyncGroup, versions 0-5: the leader says who gets what, and every member learns its part.
+"""SyncGroup, versions 0-5: the leader sends the assignment, and every member receives its part.
 
-The answer comes when the assignment is persisted in `__consumer_offsets` and committed there.
+The response is sent once the assignment is committed in `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 PROTOCOL_REQUIRED_FROM = 5
-"""First version in which a member has to say which protocol it believes to be chosen."""
+"""First version in which a member must name the protocol type and the protocol that it expects."""
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[SyncGroupRequest]) -> None:
-    """Answer with the member's assignment, or at once with an error."""
+    """Respond with the member's assignment, or at once with an error."""
     request = inbound.body
 
     @inbound.guard
