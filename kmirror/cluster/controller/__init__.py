@@ -1,1 +1,1 @@
-"""The controller: decides about metadata, writes the decision to its log, replays it."""
+"""The controller: decides about metadata, writes its decisions to the metadata log, and replays them."""

@@ -1,6 +1,7 @@
-"""What does an empty metadata log begin with? What its folder was formatted with, and what the cluster is to have.
+"""Bootstrap records: the first records of an empty metadata log.
 
-And what is added to one that is there? Only `mirror.version`, if the cluster is to have it: no tool of Kafka sets it.
+They are the records that its folder was formatted with, and the feature levels requested at the start. A log that is
+not empty only gets a higher `mirror.version`, as no Kafka tool can set that feature.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 
 
 def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], static_min_insync: int) -> list[Message]:
-    """Return `formatted` and what is new in `wanted`: the folder was formatted with feature levels that count.
+    """Return `formatted` and the new records of `wanted`; feature levels in `formatted` take precedence.
 
-    With eligible leader replicas they set `min.insync.replicas` to what the properties file says.
+    With eligible leader replicas, `min.insync.replicas` is set to the value of the properties file.
     """
     known = {record.name: record.feature_level for record in formatted if isinstance(record, FeatureLevelRecord)}
     records = [*formatted, *(record for record in wanted if _is_added(record, known))]
@@ -27,14 +28,17 @@ def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], s
 
 
 def _is_added(record: Message, formatted: Mapping[str, int]) -> bool:
-    """Of what was formatted, features that are absent are at level 0; `mirror.version` alone is none of Kafka's."""
+    """Return whether to add a record; of the features, a formatted folder can only lack `mirror.version`.
+
+    Other features that are missing in `formatted` are at level 0; no Kafka tool can format `mirror.version`.
+    """
     if not formatted or not isinstance(record, FeatureLevelRecord):
         return True
     return record.name == MIRROR_VERSION and MIRROR_VERSION not in formatted
 
 
 def raised_records(features: Mapping[str, int], wanted: Sequence[Message]) -> list[Message]:
-    """Return the record in `wanted` that raises mirror.version above what it is in `features`, if there is one."""
+    """Return the record in `wanted` that raises mirror.version above its level in `features`, if any."""
     return [
         record
         for record in wanted

@@ -1,6 +1,6 @@
-"""What the parts of one controller share: identity, configs, the metadata image, and the outbox for effects.
+"""Shared state of the parts of one controller: identity, configs, the metadata image, and the outbox for effects.
 
-Handlers read it; only the controller itself replaces the configs and changes the image.
+Handlers only read it; the controller itself replaces the configs and changes the image.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import Configs
 
 Commit = Callable[[Instant, Sequence[Message]], None]
-"""Propose records, in as many batches as it takes, and replay them."""
+"""Propose records, in as many batches as needed, and replay them."""
 
 
 @dataclass(slots=True)
 class ControllerContext:
-    """One controller, as its parts see it."""
+    """The state of one controller that its parts share."""
 
     node_id: int
     cluster_id: str
     configs: Configs
-    """The configs of now; every alteration makes a new object, so do not keep a reference."""
+    """The current configs. Every change creates a new object, so do not keep a reference."""
     rng: Rng
     outbox: Outbox
     quorum: Quorum
     static_configs: Mapping[str, str] = field(default_factory=dict)
-    """Those of the properties file."""
+    """The configs of the properties file."""
     image: MetadataImage = field(default_factory=MetadataImage)
-    """It has all proposed records, committed or not."""
+    """The image with all proposed records, committed or not."""
 
     @property
     def log(self) -> MetadataLog:
-        """Return the metadata log of a controller that has opened it."""
+        """The metadata log of a controller that has opened it."""
         assert self.quorum.log is not None, "opened"
         return self.quorum.log
 
     def next_offset(self) -> int:
-        """Return the offset that the next record will get; that of its registration is a broker's epoch."""
+        """Return the offset of the next record; the offset of its registration is a broker's epoch."""
         return self.image.offset + 1
 
     @property
     def mirror_enabled(self) -> bool:
-        """Return whether feature mirror.version is at 1 or above (D1)."""
+        """Whether feature mirror.version is at 1 or above (D1)."""
         return self.image.features.has_mirrors
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what this controller serves now: api key to (first, last) version."""
+        """Return the versions that this controller currently serves: api key -> (first, last) version."""
         return versions_served("controller", mirror=self.mirror_enabled)
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""
+        """Return the versions that currently get UNSUPPORTED_VERSION (D1): api key -> (first, last) version."""
         return versions_disabled("controller", mirror=self.mirror_enabled)

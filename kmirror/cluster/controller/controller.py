@@ -1,9 +1,9 @@
-"""The controller: decides about metadata, writes the decision to its log, and replays it.
+"""The controller: decides about metadata, writes its decisions to the metadata log, and replays them.
 
-Every handler looks at the image and returns records and an answer. The records are proposed to the quorum
-(`metadata/quorum.py`), which writes them to `__cluster_metadata` in one batch, and replayed at once; the answer leaves
-once they are committed, for until then they could be lost. Brokers fetch the log like followers, as far as it is
-committed (KIP-630, KIP-631).
+Every handler reads the image and returns records and a response. The records are proposed to the quorum
+(`metadata/quorum.py`), which writes them to `__cluster_metadata` in one batch, and replayed at once. The response is
+sent once they are committed, because they could be lost before that. Brokers fetch the committed part of the log like
+followers (KIP-630, KIP-631).
 """
 
 from __future__ import annotations
@@ -67,31 +67,33 @@ from kmirror.spec.features import METADATA_VERSION, is_supported, supported_text
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
-    """What a controller is started with."""
+    """The options that a controller is started with."""
 
     node_id: int
     cluster_id: str
     listeners: Listeners
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
-    """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first. A
-    level of mirror.version in them raises that of a log that is not empty."""
+    """First records of an empty metadata log; features in `bootstrap.checkpoint` take precedence.
+
+    A level of mirror.version in them raises the level in a log that is not empty.
+    """
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer | None = None
     clock: Callable[[], Instant] | None = None
-    """As a broker's."""
+    """Clock used to measure request processing time; virtual time if None."""
 
 
 class ControllerComponent(Protocol):
-    """A component of a controller: decides requests that the cluster package does not know."""
+    """A component of a controller that decides requests unknown to the cluster package."""
 
     def decisions(self) -> Mapping[type[Message], Decide]:
-        """Return the class of each request that it decides, and the function for it."""
+        """Return request class -> function that decides it."""
         ...
 
 
 class Controller:
-    """One controller process; a restart makes a new object over the same disk."""
+    """One controller process; a restart creates a new object over the same disk."""
 
     def __init__(
         self, options: ControllerOptions, disk: Disk, rng: Rng, components: Sequence[ControllerComponent] = ()
@@ -131,13 +133,13 @@ class Controller:
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return the effects of `event`, in the order in which they arose."""
+        """Return the effects of `event`, in order."""
         self.server.meters.now = now
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 
     def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
-        """Return what the controller tells of itself in numbers (`spec.metrics`)."""
+        """Return the metrics of the controller (`spec.metrics`)."""
         requests = self.server.meters.samples(now, told.times)
         return [*of_controller(self.image, decides=self.is_open), *requests]
 
@@ -172,7 +174,7 @@ class Controller:
     # -- from the quorum ----------------------------------------------------------------------
 
     def on_leading(self, now: Instant, batches: Iterable[ReplayedBatch], bootstrap: Sequence[Message]) -> None:
-        """Replay the log, and begin to answer the requests that have come in the meantime."""
+        """Replay the log, and start to handle the requests that have arrived meanwhile."""
         try:
             aborted = replay(batches, self.image)
         except CorruptBatch as error:
@@ -198,11 +200,11 @@ class Controller:
         self.server.accept()
 
     def on_committed(self, now: Instant) -> None:
-        """Release the answers that waited for it."""
+        """Release the responses that waited for a commit."""
         self._answers.release()
 
     def give_up(self, why: str) -> None:
-        """End at once, as Kafka's controller does at a fault of its log; what was not committed was never said."""
+        """Stop at once after a fault in the log, like Kafka's controller; responses that wait are dropped."""
         self.outbox.note(why, GaveUp(why))
         self._is_ending = self._has_given_up = True
         self.quorum.stop()
@@ -210,7 +212,7 @@ class Controller:
         self.outbox.add(Stopped())
 
     def on_closed(self) -> None:
-        """End: all that was decided is committed."""
+        """Stop: all decisions are committed."""
         self.outbox.add(Stopped())
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
@@ -224,7 +226,7 @@ class Controller:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the metadata log has been replayed: before that the image knows nothing."""
+        """Whether the metadata log has been replayed; the image is empty before that."""
         return self.quorum.log is not None
 
     # -- decisions ----------------------------------------------------------------------------
@@ -235,9 +237,9 @@ class Controller:
         inbound.reply(answer)
 
     def decide(self, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
-        """Decide a request, persist the records, and return the answer; None if no decision exists for its class.
+        """Decide a request, persist the records, and return the response; None if no decision exists for its class.
 
-        A decision that no batch of the metadata log can hold is refused with POLICY_VIOLATION.
+        A decision that does not fit into one batch of the metadata log is rejected with POLICY_VIOLATION.
         """
         if type(body) not in self._decisions:
             return None
@@ -253,7 +255,7 @@ class Controller:
     def commit(self, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
         """Propose `records` and replay them, as one batch if `atomic`; TooManyRecords if they do not fit into one.
 
-        Answers wait until they are committed. If one of them cannot be replayed, none is left.
+        Responses wait until the records are committed. If one record cannot be replayed, all are removed again.
         """
         if not records or self._has_given_up:
             return
@@ -273,7 +275,7 @@ class Controller:
             self._read_configs()
 
     def take_back(self, end_offset: int) -> None:
-        """Forget the records from `end_offset` on, and make the image again from the log before them."""
+        """Remove the records from `end_offset` on, and rebuild the image from the log before them."""
         former = MetadataImage()
         replay(self.quorum.take_back(end_offset), former)
         self.image.replace_by(former)
@@ -289,7 +291,7 @@ class Controller:
         return delta
 
     def _apply_partition(self, record: PartitionRecord | PartitionChangeRecord, delta: Delta) -> None:
-        """Replay a partition's record, and tell of its leader if it begins a leader epoch."""
+        """Replay a partition's record, and report the leader if it begins a leader epoch."""
         tp = TopicPartition(self.image.topics.names[record.topic_id], record.partition_id)
         before = self.image.topics.partition(tp)
         self.image.apply(record, delta)

@@ -1,4 +1,4 @@
-"""What a controller's handler returns or raises: it decides and does not act."""
+"""Results of a controller's handlers: decisions and errors. Handlers decide and have no side effects."""
 
 from __future__ import annotations
 
@@ -14,30 +14,37 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class ApiError(Exception):
-    """Refuses one element of a request, such as a topic; the others may succeed (Kafka's ApiError)."""
+    """Rejects one element of a request, such as a topic; the others may succeed (Kafka's ApiError)."""
 
     def __init__(self, error: ErrorCode, message: str | None) -> None:
         self.error = error
         self.message = message
-        """None where Kafka says no more than the code."""
+        """None where Kafka only returns the code."""
         super().__init__(message or error.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Records to persist, and the answer to send once they are persisted."""
+    """Records to persist, and the response to send once they are persisted."""
 
     records: Sequence[Message]
     response: Message
     atomic: bool = True
-    """A crash may not leave some of the records without the others. False where each one stands for itself: then there
-    may be more of them than one batch of the metadata log holds (ControllerResult.of and atomicOf)."""
+    """Whether a crash must leave all records or none.
+
+    False if the records are independent: then there may be more than fit into one batch of the metadata log
+    (ControllerResult.of and atomicOf).
+    """
 
 
 Decide = Callable[[ControllerContext, Instant, Any, int, Rights], Decision]
-"""(controller's context, now, request, version, the sender's rights) -> decision; the request is of the class that the
-function names, as its row in DECISIONS is (`tests/repo/test_routes.py`)."""
+"""(controller's context, now, request, version, the sender's rights) -> decision.
+
+The request has the class in the function's annotation, like its row in DECISIONS (`tests/repo/test_routes.py`).
+"""
 
 DecideAndCommit = Callable[[Instant, Message, int, Rights], Message | None]
-"""(now, request, version, the sender's rights) -> the answer, after the records are persisted; None for a request that
-has no decision."""
+"""(now, request, version, the sender's rights) -> the response, after the records are persisted; None if no decision
+
+exists for the request.
+"""

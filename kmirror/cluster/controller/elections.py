@@ -1,16 +1,18 @@
-"""Which replicas lead, are in sync, and may lead next: records, decided from the image alone (PartitionChangeBuilder).
+"""Elections and ISR changes: records, decided from the image alone (PartitionChangeBuilder).
 
-A replica whose log directory is offline counts as one whose broker is not alive. The first living ISR member in replica
-order leads; if there is none, an unclean election may take any living replica, where the topic allows it; if not, the
-partition has no leader and keeps its last ISR.
+A replica in an offline log directory is treated like one of a dead broker. The first live ISR member in replica order
+leads. If there is none, an unclean election may take any live replica, if the topic allows it. Otherwise the partition
+has no leader and keeps its last ISR.
 
-With `eligible.leader.replicas.version` 1 (KIP-966, D71) the ISR may become empty instead. Nothing is committed while it
-has fewer members than `min.insync.replicas`, so a replica that leaves it then has all committed records: it stays
-eligible, and leads where the ISR is empty. A broker that ended uncleanly may have lost records, and is no longer
-eligible. If no replica is eligible either, the last leader leads when it comes back, whatever its log holds.
+With `eligible.leader.replicas.version` 1 (KIP-966, D71) the ISR may become empty instead. Nothing is committed while
+the ISR has fewer members than `min.insync.replicas`, so a replica that leaves it then has all committed records: it
+stays eligible, and leads if the ISR is empty. A broker may have lost records in an unclean shutdown, and is no longer
+eligible after one. If no replica is eligible either, the last leader leads when it comes back, even if it has lost
+records.
 
-At level 0 the log may have eligible leaders that another controller left. They count as the ISR where that is empty.
-The first change of the ISR ends their eligibility: at this level no change takes out a replica that falls behind.
+At level 0 the log may contain eligible replicas that another controller recorded. They are treated as the ISR if that
+is empty. The first change of the ISR clears them, because at level 0 no change removes an eligible replica that falls
+behind.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from kmirror.spec.wire_values import LeaderRecoveryState
 
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
-    """Return the changes that take `broker_id` out of every ISR and leadership; it may still be active in `image`."""
+    """Return the changes that remove `broker_id` from every ISR and leadership; it may still be active in `image`."""
     every = (
         without_replica(image, defaults, topic, index, broker_id) for topic, index in image.topics.held_by(broker_id)
     )
@@ -43,7 +45,7 @@ def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> li
 
 
 def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
-    """Return the changes that take a broker out of all that it may not lead after an unclean end."""
+    """Return the changes that remove a broker from every ISR and eligible set after an unclean shutdown."""
     every = (
         _change(image, defaults, topic, index, _without(topic.partitions[index], broker_id), gone=broker_id, lost=True)
         for topic, index in image.topics.held_by(broker_id)
@@ -55,7 +57,7 @@ def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
 def offline_records(
     image: MetadataImage, defaults: Configs, broker_id: int, directories: Collection[Uuid]
 ) -> list[Message]:
-    """Return the changes that take `broker_id` out of ISR and leadership of what lies in these of its directories."""
+    """Return the changes that remove `broker_id` from ISR and leadership of its replicas in these directories."""
     return [
         change
         for topic, index in image.topics.held_by(broker_id)
@@ -67,7 +69,7 @@ def offline_records(
 def without_replica(
     image: MetadataImage, defaults: Configs, topic: TopicImage, index: int, broker_id: int
 ) -> PartitionChangeRecord | None:
-    """Return the change that takes one replica out of its ISR and leadership; None if it has neither."""
+    """Return the change that removes one replica from its ISR and leadership; None if it has neither."""
     partition = topic.partitions[index]
     if broker_id not in partition.isr and partition.leader != broker_id:
         return None
@@ -75,13 +77,13 @@ def without_replica(
 
 
 def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
-    """Return the elections that are possible; `broker_id` counts as active, which in `image` it may not be yet."""
+    """Return the possible elections; `broker_id` is treated as active, although `image` may not show it yet."""
     records: list[Message] = []
     for name, index in image.topics.leaderless:
         topic = image.topics[name]
         partition = topic.partitions[index]
         if broker_id is not None and broker_id not in partition.replicas:
-            continue  # What is possible without it has been done.
+            continue  # The elections that are possible without this broker are done.
         change = _change(image, defaults, topic, index, partition.isr, comes=broker_id)
         if change is not None:
             records.append(change)
@@ -91,7 +93,7 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
 def with_isr(
     image: MetadataImage, defaults: Configs, topic: TopicImage, index: int, isr: Sequence[int], *, recovered: bool
 ) -> PartitionChangeRecord | None:
-    """Return the change by which the ISR has these members, as its leader proposes; None if it has them already."""
+    """Return the change to the ISR that the leader proposes; None if the ISR has these members already."""
     return _change(image, defaults, topic, index, isr, recovered=recovered)
 
 
@@ -100,18 +102,18 @@ def _without(partition: PartitionImage, broker_id: int) -> list[int]:
 
 
 def _comes(image: MetadataImage, replica: int, broker_id: int | None, partition: PartitionImage) -> bool:
-    """Return whether a replica may lead as soon as `broker_id`, whose it is, is active."""
+    """Return whether a replica of `broker_id` may lead once that broker is active."""
     return replica == broker_id and image.brokers[replica].has_online(partition.directory_of(replica))
 
 
 class _Elected(NamedTuple):
-    """What an election leads to; the leader may be the one before, or NO_LEADER."""
+    """The result of an election; the leader may be unchanged, or NO_LEADER."""
 
     leader: int
     isr: list[int]
     eligible: list[int]
     unclean: bool = False
-    """Does a replica lead that may lack what was committed?"""
+    """Whether the leader may lack committed records."""
 
 
 def _change(
@@ -126,10 +128,10 @@ def _change(
     comes: int | None = None,
     recovered: bool = False,
 ) -> PartitionChangeRecord | None:
-    """Return the change that follows when the ISR is to have these members; None if there is none.
+    """Return the change that results from the new members of the ISR; None if nothing changes.
 
-    `gone` may not lead, and is not eligible any more if it may have `lost` records; `comes` will be active. The leader
-    may have `recovered` from an unclean election.
+    `gone` may not lead, and is no longer eligible if it may have `lost` records; `comes` will be active. The leader may
+    have `recovered` from an unclean election.
     """
     partition, keeps = topic.partitions[index], image.features.has_eligible_replicas
     configs = Configs(Scope.TOPIC, image.configs.topic(topic.name), defaults)
@@ -153,7 +155,7 @@ def _change(
     if recovered and partition.recovering:
         record.leader_recovery_state = LeaderRecoveryState.RECOVERED
     if elected.isr != list(partition.isr) and (keeps or elected.leader != NO_LEADER):
-        record.isr = elected.isr  # At level 0 the last ISR stays on record: only its members may lead again.
+        record.isr = elected.isr  # At level 0 the last ISR is kept: only its members may lead again.
     _note_eligible(record, partition, elected.eligible, keeps=keeps)
     named = record.isr, record.eligible_leader_replicas, record.last_known_elr
     is_same = record.leader == LEADER_UNCHANGED and record.leader_recovery_state == RECOVERY_UNCHANGED
@@ -161,7 +163,7 @@ def _change(
 
 
 def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost: int | None) -> list[int]:
-    """Return the replicas outside the new ISR that have all committed records; none if that ISR may commit more."""
+    """Return the replicas outside the new ISR with all committed records; none if that ISR may commit more."""
     if len(isr) >= min_isr:
         return []
     candidates = dict.fromkeys((*partition.eligible, *partition.isr))
@@ -169,7 +171,7 @@ def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost:
 
 
 def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, keeps: bool, unclean: bool) -> _Elected:
-    """Return the leader, out of the replicas that are `able`, and the ISR and the eligible replicas under it."""
+    """Return the leader, one of the replicas in `able`, with the resulting ISR and eligible replicas."""
     isr, eligible = wanted.isr, wanted.eligible
     clean = [b for b in able if b in (isr or eligible)]
     if partition.leader in clean:
@@ -190,7 +192,7 @@ def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, 
 def _note_eligible(
     record: PartitionChangeRecord, partition: PartitionImage, eligible: list[int], *, keeps: bool
 ) -> None:
-    """Add the eligible replicas to a change, and the last leader if it leaves the partition without one."""
+    """Add the eligible replicas to a change, and the last leader if the partition loses its leader."""
     if not keeps:
         changes = record.leader != LEADER_UNCHANGED or record.isr is not None
         if changes and (partition.eligible or partition.last_known):

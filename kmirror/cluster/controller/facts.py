@@ -1,4 +1,4 @@
-"""What does a controller tell those who watch it? Values beside the lines of the trace."""
+"""Facts that a controller reports to observers, as values beside the lines of the trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.kernel.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class BrokerFenced:
-    """A broker lost its leaderships and left every ISR; until this moment others waited for it."""
+    """A broker lost its leaderships and left every ISR; until then other brokers waited for it."""
 
     broker_id: int
     why: str
@@ -25,11 +25,11 @@ class BrokerUnfenced:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRefused:
-    """A broker that belongs to another cluster wanted to register, and was told so."""
+    """A registration was rejected because the broker belongs to another cluster."""
 
     broker_id: int
     cluster_id: str
-    """The broker's."""
+    """Cluster id of the broker."""
     cluster_id_here: str
 
     def __str__(self) -> str:
@@ -38,15 +38,15 @@ class BrokerRefused:
 
 @dataclass(frozen=True, slots=True)
 class LeaderElected:
-    """A partition has a leader in a new leader epoch: another broker, or the same one after a bump of the epoch."""
+    """A partition has a leader in a new leader epoch; it may be the same broker as before."""
 
     tp: TopicPartition
     leader: int
-    """The broker's id, or -1: nobody who may lead is alive."""
+    """Broker id; -1 if no live broker may lead."""
     leader_epoch: int
     isr: tuple[int, ...]
     unclean: bool = False
-    """The leader was neither in the ISR nor eligible (KIP-966)."""
+    """Whether the leader was neither in the ISR nor eligible (KIP-966)."""
 
     def __str__(self) -> str:
         if self.leader == NO_LEADER:

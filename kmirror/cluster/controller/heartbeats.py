@@ -1,9 +1,9 @@
 """The state of a broker after a heartbeat: fenced, unfenced, or in controlled shutdown (BrokerHeartbeatManager).
 
-A broker that asks to shut down is in controlled shutdown until it leads nothing and every other living broker has
-replayed the record that took away its last leadership. Then it may shut down. How far a broker has replayed its
-heartbeats say, and before them its fetches: a broker here fetches the metadata log from the end of what it has
-replayed. Without those a shutdown would wait for the next heartbeat of every broker, as Kafka's does.
+A broker that asks to shut down is in controlled shutdown until it leads no partition and every other live broker has
+replayed the record that moved its last leadership. Then it may stop. The progress of a broker is known from its
+heartbeats and, between them, from its fetches: a broker fetches the metadata log from the end of the records that it
+has replayed. Without the fetches a shutdown would wait for the next heartbeat of every broker, as in Kafka.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 
 
 class BrokerState(Enum):
-    """The state of a broker at the controller; each member's note names the states that a heartbeat may lead to."""
+    """The state of a broker at the controller. The note of each member names the states that may follow a heartbeat."""
 
     FENCED = "fenced"
     """-> UNFENCED, SHUTDOWN_NOW"""
     UNFENCED = "unfenced"
     """-> FENCED, CONTROLLED_SHUTDOWN, SHUTDOWN_NOW"""
     CONTROLLED_SHUTDOWN = "controlled shutdown"
-    """-> SHUTDOWN_NOW. Its leaderships are moved away."""
+    """-> SHUTDOWN_NOW. Its leaderships are being moved."""
     SHUTDOWN_NOW = "shutdown now"
-    """It may stop, and counts as fenced from then on."""
+    """It may stop, and is treated as fenced from now on."""
 
 
 class Heartbeats:
-    """What living brokers have reported."""
+    """The progress reported by live brokers."""
 
     def __init__(self) -> None:
         self._replayed: dict[int, int] = {}
-        """Unfenced broker to the last offset of the metadata log that it has replayed."""
+        """Unfenced broker -> the last offset of the metadata log that it has replayed (inclusive)."""
         self._shutdown_offsets: dict[int, int] = {}
-        """Broker in controlled shutdown to the offset that all others must have replayed before it may shut down."""
+        """Broker in controlled shutdown -> the offset that all others must have replayed before it may shut down."""
 
     def state_of(self, broker: BrokerImage) -> BrokerState:
         """Return the state of a broker before its next heartbeat."""
@@ -64,7 +64,7 @@ class Heartbeats:
         return BrokerState.SHUTDOWN_NOW if may_go else BrokerState.CONTROLLED_SHUTDOWN
 
     def reported(self, broker_id: int, state: BrokerState, replayed: int, log_end: int) -> None:
-        """Take over that a heartbeat led to `state`; `log_end` is the last offset of the metadata log after that."""
+        """Record that a heartbeat led to `state`; `log_end` is the last offset of the metadata log after that."""
         self._replayed.pop(broker_id, None)
         match state:
             case BrokerState.UNFENCED:
@@ -75,11 +75,11 @@ class Heartbeats:
                 self._shutdown_offsets.pop(broker_id, None)
 
     def fetched(self, broker_id: int, fetch_offset: int) -> None:
-        """Take over that a broker fetches the metadata log from `fetch_offset`; of a fenced one nothing is kept."""
+        """Record that a broker fetches the metadata log from `fetch_offset`; ignored for a fenced one."""
         if broker_id in self._replayed:
             self._replayed[broker_id] = max(self._replayed[broker_id], fetch_offset - 1)
 
     def forget(self, broker_id: int) -> None:
-        """Forget a broker that was fenced or registers anew."""
+        """Remove a broker that was fenced or registers again."""
         self._replayed.pop(broker_id, None)
         self._shutdown_offsets.pop(broker_id, None)

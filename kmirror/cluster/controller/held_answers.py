@@ -1,7 +1,7 @@
-"""Which answers of a controller may not leave yet? Those that depend on records that may still be lost.
+"""Responses of a controller that are held until the records they depend on are committed.
 
-An answer waits for the offset at which the metadata log ended when it was given. That holds for answers without
-records, too: they may be based on records that are not committed (Kafka's DeferredEventQueue).
+A response waits for the end offset of the metadata log at the time when it was produced. This also holds for responses
+without records: they may be based on records that are not committed (Kafka's DeferredEventQueue).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from kmirror.kernel.outbox import Outbox
 
 
 class HeldAnswers:
-    """Answers, and links to close, in the order in which they were given."""
+    """Responses, and links to close, in order."""
 
     def __init__(self, quorum: Quorum, outbox: Outbox) -> None:
         self._quorum = quorum
         self._outbox = outbox
         self._held: deque[tuple[int, Reply | CloseLink]] = deque()
-        """Each with the offset that has to be committed."""
+        """(offset that must be committed, effect)"""
         self._is_dropped = False
 
     def put(self, answer: Reply | CloseLink) -> None:
-        """Let an answer leave as soon as all records proposed before it are committed."""
+        """Send a response as soon as all records proposed before it are committed."""
         end_offset = self._quorum.end_offset
         if self._quorum.committed_end < end_offset:
             self._held.append((end_offset, answer))
@@ -32,12 +32,12 @@ class HeldAnswers:
             self._outbox.add(answer)
 
     def release(self) -> None:
-        """Let the answers leave whose records are committed now."""
+        """Send the responses whose records are now committed."""
         committed_end = self._quorum.committed_end
         while self._held and self._held[0][0] <= committed_end:
             self._outbox.add(self._held.popleft()[1])
 
     def drop(self) -> None:
-        """Let no answer leave any more."""
+        """Drop all held responses, and send no more."""
         self._is_dropped = True
         self._held.clear()

@@ -1,4 +1,4 @@
-"""What does a controller tell of itself in numbers? What the cluster has, and what of it does not work."""
+"""Metrics of a controller: the brokers, topics and partitions of the cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kmirror.spec.metrics import row
 
 
 def of_controller(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
-    """Yield what a controller tells."""
+    """Yield the metrics of a controller."""
     fenced = sum(1 for broker_id in image.brokers if not image.brokers.is_alive(broker_id))
     partitions = sum(len(topic.partitions) for topic in image.topics.values())
     for name, value in (

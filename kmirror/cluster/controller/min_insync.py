@@ -1,8 +1,8 @@
-"""`min.insync.replicas` where eligible leader replicas are kept (ConfigurationControlManager, D71).
+"""`min.insync.replicas` with eligible leader replicas (ConfigurationControlManager, D71).
 
-The controller decides by it which replicas are eligible, so it is in the metadata log, for all brokers at once and
-never for one of them: no restart with another properties file changes it. A change of it ends eligibility: with another
-value leaders may have committed records that those replicas lack.
+The controller uses it to decide which replicas are eligible. It is therefore in the metadata log, for all brokers and
+never for a single one, so that no restart with another properties file changes it. A change clears the eligible
+replicas: with another value leaders may have committed records that those replicas lack.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ KEY = "min.insync.replicas"
 
 
 def of_all_brokers(value: int) -> ConfigRecord:
-    """Return the record by which all brokers have this value."""
+    """Return the record that sets this value for all brokers."""
     return ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=KEY, value=str(value))
 
 
 def unifying_records(image: MetadataImage, static: int) -> list[Message]:
-    """Return what makes the value the same for all brokers: what is set for all, else `static`."""
+    """Return the records that make the value the same for all brokers: the cluster-wide value, or else `static`."""
     records: list[Message] = [] if KEY in image.configs.get((ResourceType.BROKER, ""), {}) else [of_all_brokers(static)]
     for name in image.configs.names(ResourceType.BROKER):
         if name and KEY in image.configs[ResourceType.BROKER, name]:
@@ -33,7 +33,7 @@ def unifying_records(image: MetadataImage, static: int) -> list[Message]:
 
 
 def clearing_records(image: MetadataImage, records: Sequence[Message]) -> list[Message]:
-    """Return what ends the eligibility of replicas where `records` alter the value."""
+    """Return the records that clear the eligible replicas if `records` change the value."""
     if not image.features.has_eligible_replicas:
         return []
     return [
@@ -46,7 +46,7 @@ def clearing_records(image: MetadataImage, records: Sequence[Message]) -> list[M
 
 
 def problem_with(image: MetadataImage, broker: str, changes: Mapping[str, str | None]) -> str | None:
-    """Return in Kafka's words why a broker's configs, or with an empty name those of all, cannot change so, or None."""
+    """Return Kafka's error message if these changes are not allowed for a broker ("" for all brokers), or None."""
     if not image.features.has_eligible_replicas or KEY not in changes:
         return None
     if broker:

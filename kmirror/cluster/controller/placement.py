@@ -1,6 +1,6 @@
-"""Where do the replicas of new partitions go? Kafka's StripedReplicaPlacer without racks, and its checks.
+"""Placement of replicas: Kafka's StripedReplicaPlacer without racks, and the checks of manual assignments.
 
-Brokers that are fenced take replicas only where the others are not enough, and lead nothing.
+Fenced brokers get replicas only if there are not enough others, and lead nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Replicas = tuple[int, ...]
 
 
 def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Replicas]:
-    """Return the replicas of `count` partitions, from a start that `rng` draws; the first one is to lead.
+    """Return the replicas of `count` partitions, from a start position that `rng` draws; the first replica should lead.
 
-    INVALID_REPLICATION_FACTOR if there are fewer brokers than replicas, or none that is alive.
+    INVALID_REPLICATION_FACTOR if there are fewer brokers than replicas, or no live broker.
     """
     alive = sorted(b for b in image.brokers if image.brokers.is_alive(b))
     fenced = sorted(b for b in image.brokers if not image.brokers.is_alive(b))
@@ -39,7 +39,7 @@ def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Repli
     placed = []
     for index in range(count):
         leader = (start + index) % len(alive)
-        # The distance between replicas grows with each round over the brokers, so that load spreads when one dies.
+        # The distance between replicas grows with each round over the brokers, to spread the load when one dies.
         shift = index // len(alive)
         living = min(factor, len(alive)) - 1
         others = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(living)]
@@ -49,7 +49,7 @@ def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Repli
 
 
 def check_assignment(image: MetadataImage, replicas: Sequence[int], factor: int | None) -> None:
-    """Raise ApiError unless these may be the replicas of one partition; `factor` is how many the others have."""
+    """Raise ApiError unless a partition may have these replicas; `factor` is the replica count of the others."""
     if not replicas:
         raise _wrong("includes an empty replica list.")
     before = None
@@ -71,7 +71,7 @@ def _wrong(what: str) -> ApiError:
 
 
 def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> None:
-    """Raise ApiError if none of the replicas that partition `index` is assigned to may lead."""
+    """Raise ApiError if none of the replicas assigned to partition `index` may lead."""
     if not any(image.brokers.is_active(b) for b in replicas):
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -81,9 +81,9 @@ def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> N
 
 
 def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Sequence[int]) -> PartitionRecord:
-    """Return the record of a partition that nobody has written to; its leader epoch is 0 unless the id was used before.
+    """Return the record of a new partition; its leader epoch is 0 unless the topic id was used before.
 
-    INVALID_REPLICATION_FACTOR if none of its replicas may lead: all brokers that are alive are about to stop.
+    INVALID_REPLICATION_FACTOR if none of its replicas may lead: all live brokers are shutting down.
     """
     isr = [b for b in replicas if image.brokers.is_active(b)]
     if not isr:
@@ -101,5 +101,5 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
 
 
 def unable(factor: int, why: str) -> str:
-    """Return Kafka's words for a replication factor that cannot be met."""
+    """Return Kafka's message for a replication factor that cannot be met."""
     return f"Unable to replicate the partition {factor} time(s): {why}"

@@ -1,4 +1,4 @@
-"""The sessions of brokers: a broker without a heartbeat for `broker.session.timeout.ms` is fenced (KIP-631)."""
+"""Broker sessions: a broker without a heartbeat for `broker.session.timeout.ms` is fenced (KIP-631)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kmirror.protocol.message import Message
 
 TIMER = "sessions"
 SHUTS_DOWN = "it shuts down"
-"""Why a broker is fenced that may stop."""
+"""Reason for fencing a broker that may stop."""
 
 UNCLEAN_ELECTION_INTERVAL_MS = 300_000
-"""How often partitions without a leader are looked at, as by Kafka's internal `unclean.leader.election.interval.ms`."""
+"""Interval of elections for leaderless partitions in ms, as Kafka's internal `unclean.leader.election.interval.ms`."""
 
 
 class BrokerSessions:
@@ -30,15 +30,15 @@ class BrokerSessions:
         self._context = context
         self._commit = commit
         self._heard_from: dict[int, Instant] = {}
-        """When each unfenced broker last reported."""
+        """Unfenced broker -> time of its last heartbeat."""
         self._heartbeats = Heartbeats()
         self._elected_at: Instant = 0
-        """When partitions without a leader were last looked at."""
+        """Time of the last elections for leaderless partitions."""
 
     def start(self, now: Instant) -> None:
-        """Begin a whole session for every unfenced broker, after the controller has replayed its log.
+        """Start a full session for every unfenced broker, after the controller has replayed its log.
 
-        The log may end between the batches of an unfencing: the elections that are missing are made up for.
+        The log may end between the batches of an unfencing: the missing elections are done now.
         """
         for broker in self._context.image.brokers.values():
             if not broker.fenced:
@@ -48,7 +48,7 @@ class BrokerSessions:
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Fence the brokers whose session has ended; elect leaders where an altered config allows it."""
+        """Fence the brokers whose session has ended; elect leaders where a changed config allows it."""
         for broker_id, heard in list(self._heard_from.items()):
             if now - heard > self._timeout:
                 self.fence(now, broker_id, "its session has ended")
@@ -57,7 +57,7 @@ class BrokerSessions:
         self._watch(now)
 
     def reported(self, now: Instant, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
-        """Take over a heartbeat: persist what it changes, and return the state that the broker is in from now on."""
+        """Handle a heartbeat: persist the resulting changes, and return the new state of the broker."""
         broker_id = broker.broker_id
         before = self._heartbeats.state_of(broker)
         state = self._heartbeats.next_state(self._context.image, broker, request)
@@ -78,9 +78,10 @@ class BrokerSessions:
         return state
 
     def _take_offline(self, now: Instant, broker_id: int, reported: Sequence[Uuid]) -> None:
-        """Take what lies in directories that failed out of ISR and leadership (handleDirectoriesOffline).
+        """Remove the replicas in failed directories from ISR and leadership (handleDirectoriesOffline).
 
-        They count as offline with the last record, so that a controller that ends within these does it again.
+        The last record marks the directories as offline, so that a controller that restarts before it repeats the
+        changes.
         """
         image, broker = self._context.image, self._context.image.brokers[broker_id]
         failed = [directory for directory in broker.directories if directory in reported]
@@ -93,19 +94,19 @@ class BrokerSessions:
         self._commit(now, records)
 
     def fetched(self, broker_id: int, fetch_offset: int) -> None:
-        """Take over that a broker has replayed the metadata log below `fetch_offset`; its session is not prolonged."""
+        """Record that a broker has replayed the metadata log below `fetch_offset`; this does not extend its session."""
         self._heartbeats.fetched(broker_id, fetch_offset)
 
     def _heard(self, now: Instant, broker_id: int) -> None:
         self._heard_from[broker_id] = now
 
     def forget(self, broker_id: int) -> None:
-        """End the session of a broker that registers anew: it is fenced until it has caught up."""
+        """End the session of a broker that registers again: it is fenced until it has caught up."""
         self._heard_from.pop(broker_id, None)
         self._heartbeats.forget(broker_id)
 
     def ends_at(self, broker_id: int) -> Instant | None:
-        """Return when the session of a broker ends if it says nothing more; None if it has none."""
+        """Return when the session of a broker ends without another heartbeat; None if it has none."""
         heard = self._heard_from.get(broker_id)
         return None if heard is None else heard + self._timeout
 
@@ -114,10 +115,10 @@ class BrokerSessions:
         return self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
 
     def fence(self, now: Instant, broker_id: int, why: str) -> None:
-        """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again.
+        """Fence a broker: it loses its leaderships and leaves every ISR, until it is unfenced by a heartbeat.
 
-        That may take several batches. The broker counts as fenced with the last record, so that a controller that
-        starts in the midst of it still has a session to end (handleBrokerFenced).
+        This may take several batches. The last record fences the broker, so that a controller that starts in between
+        still has a session to end (handleBrokerFenced).
         """
         self.forget(broker_id)
         broker = self._context.image.brokers[broker_id]
@@ -127,7 +128,7 @@ class BrokerSessions:
         self._commit(now, records)
 
     def unfence(self, now: Instant, broker_id: int) -> None:
-        """Unfence a broker; partitions without a leader may get one."""
+        """Unfence a broker, and elect leaders for leaderless partitions where possible."""
         self._heard(now, broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"unfencing broker {broker_id}", BrokerUnfenced(broker_id))
@@ -138,7 +139,7 @@ class BrokerSessions:
         self._commit(now, records)
 
     def _begin_controlled_shutdown(self, now: Instant, broker_id: int) -> None:
-        """Take a broker that wants to stop out of every ISR and leadership, as far as others can take over."""
+        """Remove a broker that wants to stop from every ISR and leadership, as far as others can take over."""
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"broker {broker_id} begins its controlled shutdown")
         records: list[Message] = []

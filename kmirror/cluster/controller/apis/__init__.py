@@ -1,1 +1,1 @@
-"""What a controller answers or decides: one file for each API."""
+"""The APIs of the controller, one file each."""

@@ -1,4 +1,4 @@
-"""AllocateProducerIds, decided by the controller: a block of producer ids for one broker (KIP-730)."""
+"""AllocateProducerIds: the controller allocates a block of producer ids to a broker (KIP-730)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 1000
 def decide(
     context: ControllerContext, now: Instant, request: AllocateProducerIdsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the next block of BLOCK ids; STALE_BROKER_EPOCH for a broker that has registered anew since."""
+    """Return the next block of BLOCK ids; STALE_BROKER_EPOCH if the broker has registered again since."""
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))

@@ -1,7 +1,7 @@
-"""AlterConfigs, versions 0-2, decided by the controller: a resource has what is said, and nothing else any more.
+"""AlterConfigs, versions 0-2: replace all configs of a resource.
 
-It is IncrementalAlterConfigs with a SET for all that is named and a DELETE for all that is not. What the mirror APIs
-keep in a topic's configs stays (D7).
+It is decided as an IncrementalAlterConfigs with a SET for each named config and a DELETE for all others. Configs that
+belong to the mirror APIs are kept (D7).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def decide_with(
 
 
 def _steps(context: ControllerContext, resource: AlterConfigsResource) -> Incremental:
-    """Return what IncrementalAlterConfigs would be asked of this resource."""
+    """Return the resource of an equivalent IncrementalAlterConfigs."""
     kind, name = resource.resource_type, resource.resource_name
     named = {config.name for config in resource.configs}
     rows = known(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)

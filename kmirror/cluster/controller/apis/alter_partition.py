@@ -1,7 +1,7 @@
-"""AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
+"""AlterPartition, versions 2-3: a leader proposes a new ISR to the controller.
 
-A proposal based on an outdated image is refused: another leader epoch, another partition epoch, a
-member that is fenced, stops, or has restarted since (KIP-903).
+A proposal based on an outdated image is rejected: another leader epoch, another partition epoch, or a member that is
+fenced, is shutting down, or has restarted since (KIP-903).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kmirror.spec.wire_values import LeaderRecoveryState
 def decide(
     context: ControllerContext, now: Instant, request: AlterPartitionRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the ISR changes, and for each partition its ISR from now on or an error.
+    """Return the ISR changes, and for each partition its new ISR or an error.
 
-    FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER for epochs that do not match, INELIGIBLE_REPLICA for
-    a member that may not join, INVALID_REQUEST if the sender does not lead, or has others beside it while it recovers
+    FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER if the epochs do not match, INELIGIBLE_REPLICA for a
+    member that may not join, INVALID_REQUEST if the sender does not lead, or proposes other members while it recovers
     from an unclean election (D72); STALE_BROKER_EPOCH for the whole request.
     """
     broker = context.image.brokers.get(request.broker_id)
@@ -63,7 +63,7 @@ def decide(
 
 
 def _members(proposal: Proposal, version: int) -> list[tuple[int, int]]:
-    """Return (broker id, broker epoch or -1) of the proposed ISR."""
+    """Return the proposed ISR as (broker id, broker epoch or -1)."""
     if version >= 3:
         return [(member.broker_id, member.broker_epoch) for member in proposal.new_isr_with_epochs]
     return [(broker_id, -1) for broker_id in proposal.new_isr]

@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: the versions that this controller serves now."""
+"""ApiVersions, versions 0-4: the versions that this controller currently serves."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound[ApiVersionsRequest]) -> None:
-    """Answer with the served versions and the features (D1)."""
+    """Respond with the served versions and the features (D1)."""
     inbound.reply(answer(context.api_versions(), context.image, inbound.body, inbound.version))

@@ -1,6 +1,6 @@
-"""AssignReplicasToDirs, version 0, decided by the controller: a broker tells in which log directories replicas lie.
+"""AssignReplicasToDirs, version 0: a broker reports the log directories of its replicas to the controller.
 
-A replica in a directory that is offline leaves its ISR and leadership (KIP-858).
+A replica in an offline directory leaves its ISR and leadership (KIP-858).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from kmirror.spec.error_codes import ErrorCode
 def decide(
     context: ControllerContext, now: Instant, request: AssignReplicasToDirsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the changes of partitions, and an error or NONE for each replica.
+    """Return the changes of partitions, and NONE or an error for each replica.
 
     UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, or NOT_LEADER_OR_FOLLOWER if the broker has no such replica;
-    STALE_BROKER_EPOCH for the whole request, UNSUPPORTED_VERSION while the metadata log cannot tell.
+    STALE_BROKER_EPOCH for the whole request, UNSUPPORTED_VERSION if the metadata.version has no log directories.
     """
     image = context.image
     response = AssignReplicasToDirsResponse(directories=[])
@@ -74,7 +74,7 @@ def _error(name: str | None, partition: PartitionImage | None, broker_id: int) -
 def _moved(
     topic_id: Uuid, index: int, partition: PartitionImage, broker_id: int, directory_id: Uuid
 ) -> PartitionChangeRecord | None:
-    """Return the record that puts one replica into this directory; None if it is there."""
+    """Return the record that assigns one replica to this directory; None if it is there already."""
     if partition.directory_of(broker_id) == directory_id:
         return None
     before = partition.directories or (MIGRATING,) * len(partition.replicas)

@@ -1,7 +1,7 @@
 """BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
-A fenced broker is unfenced once it has replayed its own registration, unless it asks to stay fenced. A broker that
-asks to shut down loses its leaderships first, one that lost a log directory those of what lies there (KIP-858).
+A fenced broker is unfenced once it has replayed its own registration, unless it asks to stay fenced. A broker that asks
+to shut down first loses its leaderships; one that lost a log directory loses those of the replicas in it (KIP-858).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kmirror.spec.error_codes import ErrorCode
 def handle(
     context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound[BrokerHeartbeatRequest]
 ) -> None:
-    """Answer whether the broker is caught up and fenced; BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH if unknown."""
+    """Respond whether the broker is caught up and fenced, or with BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH."""
     request = inbound.body
     broker = context.image.brokers.get(request.broker_id)
     if broker is None:

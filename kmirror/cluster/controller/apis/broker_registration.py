@@ -1,10 +1,10 @@
-"""BrokerRegistration, versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
+"""BrokerRegistration, versions 0-4: register a broker, which is fenced until it has caught up (KIP-631).
 
-The broker epoch is the offset of the registration record. A broker id that is alive under another
-incarnation is refused until its session ends, and one that does not support the levels of features that are in force.
+The broker epoch is the offset of the registration record. A broker is rejected while another incarnation of its id has
+a session, or if it does not support the current feature levels.
 
-A broker names the epoch in which its last process ended cleanly. If that is not the one of its last registration, it
-ended uncleanly since, and what it has written may be lost: it leaves every ISR, and is not eligible (KIP-966).
+A broker sends the epoch in which its last process shut down cleanly. If that is not the epoch of its last registration,
+there was an unclean shutdown, which may have lost records: the broker leaves every ISR and is not eligible (KIP-966).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, METADATA_VERSION
 
 PREVIOUS_EPOCH_FROM = 3
-"""The version from which on a broker says in which epoch its last process ended cleanly."""
+"""First version in which a broker sends the epoch of its last clean shutdown."""
 
 
 def handle(
@@ -35,9 +35,9 @@ def handle(
     now: Instant,
     inbound: Inbound[BrokerRegistrationRequest],
 ) -> None:
-    """Register the broker and answer with its epoch.
+    """Register the broker and respond with its epoch.
 
-    INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, UNSUPPORTED_VERSION for a feature's level, or
+    INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, UNSUPPORTED_VERSION for the level of a feature, or
     DUPLICATE_BROKER_REGISTRATION if another incarnation is alive.
     """
     request = inbound.body
@@ -99,14 +99,14 @@ def handle(
 
 
 def _ended_uncleanly(known: BrokerImage, request: BrokerRegistrationRequest, version: int) -> bool:
-    """Return whether another process of a broker, which may have lost what it wrote, was registered last."""
+    """Return whether another incarnation was registered last, and may not have shut down cleanly."""
     if request.incarnation_id == known.incarnation:
         return False
     return version < PREVIOUS_EPOCH_FROM or request.previous_broker_epoch != known.epoch
 
 
 def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequest) -> bool:
-    """Return whether a broker names no log directory, one twice, a reserved id, or one of another broker."""
+    """Return whether a broker has no log directory, a duplicate or reserved id, or a directory of another broker."""
     named = set(request.log_dirs)
     if not named or len(named) < len(request.log_dirs) or any(is_reserved(each) for each in named):
         return True
@@ -115,7 +115,7 @@ def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequ
 
 
 def _problem_with_features(image: MetadataImage, request: BrokerRegistrationRequest) -> ErrorCode:
-    """Return what is wrong with the levels that a broker supports; what this controller has not is not looked at."""
+    """Return the error for the feature levels that a broker supports, or NONE; features unknown here are ignored."""
     supported = {row.name: range(row.min_supported_version, row.max_supported_version + 1) for row in request.features}
     if METADATA_VERSION not in supported:
         return ErrorCode.INVALID_REGISTRATION

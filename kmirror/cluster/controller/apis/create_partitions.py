@@ -1,6 +1,6 @@
-"""CreatePartitions, versions 0-3, decided by the controller: a topic gets more partitions, at its end.
+"""CreatePartitions, versions 0-3: add partitions to topics.
 
-Left out: quotas.
+Not implemented: quotas.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 PARTITIONS_MAX = 10_000
-"""Partitions that one request may create (MAX_RECORDS_PER_USER_OP): whoever asks for more gets UNKNOWN_SERVER_ERROR,
-since Kafka's list of records overflows."""
+"""Maximum number of partitions that one request may create (MAX_RECORDS_PER_USER_OP).
+
+More get UNKNOWN_SERVER_ERROR, as Kafka's list of records overflows.
+"""
 
 MayChange = Callable[[ControllerContext, str], None]
-"""Raises ApiError for a topic that must stay as it is."""
+"""Raises ApiError for a topic that must not be changed."""
 
 
 def decide(
@@ -38,7 +40,7 @@ def decide(
 def decide_with(
     may_change: MayChange, context: ControllerContext, request: CreatePartitionsRequest, rights: Rights
 ) -> Decision:
-    """Return the decision, with `may_change` asked about every topic that exists."""
+    """Return the decision; `may_change` is called for every topic that exists."""
     named = Counter(topic.name for topic in request.topics)
     denied = rights.denied_topics(AclOperation.ALTER, [name for name, count in named.items() if count == 1])
     records: list[Message] = []

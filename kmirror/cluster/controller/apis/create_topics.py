@@ -1,8 +1,8 @@
 """CreateTopics, versions 2-8, decided by the controller.
 
-What is wrong is told in the order and words of Kafka's ReplicationControlManager. MirrorInfo (v8, KIP-1279) gives the
-topic the id that it has in the source cluster; the id must be free and every assigned replica alive, so that a stale
-folder of the same id is not taken up again (KAFKA-16234). Left out: quotas, policies.
+Errors have the order and messages of Kafka's ReplicationControlManager. MirrorInfo (v8, KIP-1279) gives the topic its
+id in the source cluster. The id must be unused and every assigned replica alive, so that no stale folder with the same
+id is reused (KAFKA-16234). Not implemented: quotas, policies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
 from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType
 
 PARTITIONS_MAX = 10_000
-"""Partitions that one request may create: bounds the memory that a number in a request can take."""
+"""Maximum number of partitions that one request may create; limits the memory that a request can allocate."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
 MayCreate = Callable[[ControllerContext, CreatableTopic], None]
 """Raises ApiError for a topic that may not be created."""
@@ -52,7 +52,7 @@ def decide(
 def decide_with(
     may_create: MayCreate, context: ControllerContext, request: CreateTopicsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision, with `may_create` asked about every topic that could be created."""
+    """Return the decision; `may_create` is called for every topic that could be created."""
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
     named = Counter(topic.name for topic in request.topics)
@@ -86,7 +86,7 @@ def decide_with(
 def _describe(
     context: ControllerContext, result: CreatableTopicResult, made: Sequence[Message], *, is_described: bool
 ) -> None:
-    """Say what was made, as far as the client may know."""
+    """Fill in the properties of the created topic that the client may describe."""
     first = made[0]
     assert isinstance(first, TopicRecord)
     result.topic_id = first.topic_id

@@ -1,7 +1,7 @@
-"""DeleteTopics, versions 1-6, decided by the controller: topics by name or, from version 6 on, by id.
+"""DeleteTopics, versions 1-6: delete topics by name or, from version 6 on, by id.
 
-Brokers let go of the partitions as they replay the record. Results come in the order of the request; Kafka shuffles
-them. Left out: quotas.
+Brokers drop the partitions when they replay the record. Results have the order of the request; Kafka shuffles them. Not
+implemented: quotas.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from kmirror.spec.wire_values import AclOperation
 STATES_FROM = 6
 """First version with `topics` in place of `topic_names`."""
 DISABLED_FROM = 3
-"""First version with an error of its own for a cluster in which nothing may be deleted."""
+"""First version with TOPIC_DELETION_DISABLED, for a cluster where topics cannot be deleted."""
 
 MayChange = Callable[[ControllerContext, str], None]
-"""Raises ApiError for a topic that must stay."""
+"""Raises ApiError for a topic that must not be deleted."""
 
 
 def decide(
     context: ControllerContext, now: Instant, request: DeleteTopicsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the records that remove topics, and a result for each that was named."""
+    """Return the records that remove topics, and a result for each requested topic."""
     return decide_with(lambda _context, _topic: None, context, request, version, rights)
 
 
 def decide_with(
     may_change: MayChange, context: ControllerContext, request: DeleteTopicsRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision, with `may_change` asked about every topic that would be deleted."""
+    """Return the decision; `may_change` is called for every topic that would be deleted."""
     states = request.topics if version >= STATES_FROM else [DeleteTopicState(name=name) for name in request.topic_names]
     if not context.configs.flag("delete.topic.enable"):
         is_known = version >= DISABLED_FROM
@@ -68,14 +68,14 @@ def decide_with(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request names, and of which of it the client may know."""
+    """The requested topics, and the client's rights to them."""
 
     states: Sequence[DeleteTopicState]
-    """What gets a result."""
+    """The entries that get a result."""
     names: Mapping[str, int]
-    """How often a topic is named."""
+    """Number of entries for a topic name."""
     ids: Mapping[Uuid, int]
-    """How often a topic is meant by its id."""
+    """Number of entries for a topic id."""
     hidden: Mapping[str, ErrorCode]
     """Topics that the client may not describe."""
     kept: Mapping[str, ErrorCode]
@@ -97,12 +97,12 @@ class _Asked:
             if state.name is None and ids[state.topic_id] == 1:
                 name = image.topics.names.get(state.topic_id)
                 if name is not None and names[name] == 1 and name not in hidden and name not in kept:
-                    continue  # The result of its name says that it was meant twice.
+                    continue  # The result for its name reports the duplicate.
             told.setdefault((state.name, state.topic_id, 0 if is_one else number), state)
         return cls(list(told.values()), names, ids, hidden, kept)
 
     def find(self, context: ControllerContext, result: DeletableTopicResult) -> None:
-        """Fill in name and id of the topic that is to be deleted; raises ApiError."""
+        """Fill in name and id of the topic to delete; raises ApiError."""
         image = context.image
         if result.name is None and result.topic_id == Uuid.ZERO:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
@@ -112,7 +112,7 @@ class _Asked:
             name = image.topics.names.get(result.topic_id)
             if name is None:
                 raise _refused(ErrorCode.UNKNOWN_TOPIC_ID)
-            if name not in self.hidden:  # An id is no secret, the name that it stands for is.
+            if name not in self.hidden:  # The id is not secret, but the name is.
                 result.name = name
             if name in self.kept or name in self.hidden:
                 raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

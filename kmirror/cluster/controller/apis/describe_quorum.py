@@ -1,6 +1,7 @@
-"""DescribeQuorum, versions 0-2: who leads `__cluster_metadata`, and how much of it is committed (KIP-595, KIP-836).
+"""DescribeQuorum, versions 0-2: the leader and high watermark of `__cluster_metadata` (KIP-595, KIP-836).
 
-Brokers pass it on, so that the answer is the controller's own. Left out: observers, and where the controller listens.
+Brokers forward the request, so the response is always the controller's. Not implemented: observers, and the endpoints
+of controllers.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from kmirror.spec.wire_values import AclOperation
 def decide(
     context: ControllerContext, now: Instant, request: DescribeQuorumRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the state of the quorum; UNKNOWN_TOPIC_OR_PARTITION unless its partition alone is asked about.
+    """Return the state of the quorum; UNKNOWN_TOPIC_OR_PARTITION unless only its partition is requested.
 
-    Whoever may not describe the cluster is refused.
+    Clients that may not describe the cluster are rejected.
     """
     denied = rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:

@@ -1,8 +1,8 @@
-"""Envelope: a broker passes on a client's request that only the controller decides (KIP-590).
+"""Envelope: a broker forwards a client's request that only the controller decides (KIP-590).
 
-The broker must be allowed to pass requests on, and the client must be allowed what it asks for: its principal and
-address stand in the envelope. A request whose feature is off is refused by an answer of its own API inside the envelope
-(D1): the broker may not know yet that it is off.
+The broker must be authorized to forward requests, and the client must be authorized for the request itself: its
+principal and address are in the envelope. A request whose feature is off gets an error response of its own API inside
+the envelope (D1), because the broker may not know yet that the feature is off.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, inbound: Inbound[Message]) -> None:
-    """Decide the request inside and answer with its response; UNSUPPORTED_VERSION or INVALID_REQUEST if that fails."""
+    """Decide the enclosed request and return its response; UNSUPPORTED_VERSION or INVALID_REQUEST if that fails."""
     envelope = inbound.body
     assert isinstance(envelope, EnvelopeRequest)
     try:

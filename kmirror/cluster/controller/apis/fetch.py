@@ -1,6 +1,6 @@
-"""Fetch, versions 4-19, on a controller: brokers follow the metadata log.
+"""Fetch, versions 4-19, on a controller: brokers fetch the metadata log.
 
-Only `__cluster_metadata`, by topic id, without sessions. Left out: voters.
+Only `__cluster_metadata`, by topic id, without sessions. Not implemented: voters.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ TIMER = "metadata-fetch"
 
 
 def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound[FetchRequest]) -> None:
-    """Answer with metadata records, or wait for some up to `max_wait_ms`.
+    """Respond with metadata records, or wait for new ones up to `max_wait_ms`.
 
-    INVALID_REQUEST for other partitions; a version without a top-level error costs the link.
+    INVALID_REQUEST for other partitions; in a version without a top-level error the link is closed.
     """
     request = inbound.body
     error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
@@ -47,7 +47,7 @@ def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, i
         else:
             inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
+    # A broker at offset 0 has no records yet: it must learn the high watermark at once, even from an empty response.
     wanted = request.topics[0].partitions[0]
     sessions.fetched(request.replica_state.replica_id, wanted.fetch_offset)
     fetch = _Fetch(context, inbound, wanted)
@@ -57,7 +57,7 @@ def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, i
 
 
 def _is_of_metadata(request: FetchRequest) -> bool:
-    """Return whether the metadata log's one partition is asked for, once, and nothing else."""
+    """Return whether the request is for the metadata log's one partition, once, and for nothing else."""
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return False
     (topic,) = request.topics
@@ -66,16 +66,16 @@ def _is_of_metadata(request: FetchRequest) -> bool:
 
 @dataclass(slots=True)
 class _Fetch:
-    """A fetch of the metadata log, until it is answered."""
+    """A fetch of the metadata log, until its response is sent."""
 
     context: ControllerContext
     inbound: Inbound[FetchRequest]
     wanted: FetchPartition
     timer: int = 0
-    """The number of the timer that ends the wait, 0 if it does not wait."""
+    """Id of the timer that ends the wait; 0 if the fetch does not wait."""
 
     def attempt(self, now: Instant, forced: bool) -> bool:
-        """Answer if there is something to say, or if it must be; return whether it was answered."""
+        """Respond if there is anything to report, or if `forced`; return whether a response was sent."""
         try:
             log, inbound = self.context.log.log, self.inbound
             if _is_at_end(log, self.wanted):
@@ -103,7 +103,7 @@ def _answer(data: PartitionData) -> FetchResponse:
 
 @lru_cache(maxsize=100)
 def _quiet_answer(high_watermark: int, log_start_offset: int, version: int) -> bytes:
-    """Return an answer without records; all brokers get the same one, time and again."""
+    """Return a response without records. It is cached, because all brokers get the same one repeatedly."""
     return _answer(_offsets(high_watermark, log_start_offset)).encode(version)
 
 
@@ -118,7 +118,7 @@ def _offsets(high_watermark: int, log_start_offset: int) -> PartitionData:
 
 
 def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
-    """Return whether a broker has all that is committed, so that only the offsets are left to tell."""
+    """Return whether a broker has all committed records, so that the response only needs the offsets."""
     return (
         wanted.fetch_offset == log.high_watermark == log.log_end_offset
         and wanted.last_fetched_epoch == log.latest_epoch

@@ -1,6 +1,6 @@
-"""FetchSnapshot, versions 0-1: what a broker has to read that is in the metadata log no more (KIP-630).
+"""FetchSnapshot, versions 0-1: a snapshot that replaces deleted records of the metadata log (KIP-630).
 
-Only of `__cluster_metadata`: the snapshot that a Fetch named, be there a newer one by now.
+Only for `__cluster_metadata`. It serves the snapshot named by an earlier Fetch, even if there is a newer one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound[FetchSnapshotRequest]) -> None:
-    """Answer with bytes of the snapshot from `position` on, at most `max_bytes`.
+    """Respond with at most `max_bytes` bytes of the snapshot, from byte `position` on.
 
     INVALID_REQUEST for other partitions than that of the metadata log; SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE.
     """

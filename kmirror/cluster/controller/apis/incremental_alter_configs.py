@@ -1,10 +1,10 @@
-"""IncrementalAlterConfigs, versions 0-2, decided by the controller: SET, DELETE, APPEND and SUBTRACT.
+"""IncrementalAlterConfigs, versions 0-2: SET, DELETE, APPEND and SUBTRACT configs.
 
-Topics and brokers are served here, mirrors (version 2, KIP-1279) by a component. A resource is altered as a whole or
-not at all. `mirror.name` belongs to the mirror APIs and is refused here (D7). For a broker, or for all brokers with an
-empty name, only what Kafka's DynamicBrokerConfig allows may change; it takes effect at once. Errors are Kafka's: any
-fault in a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; names of
-a broker's plugins, which Kafka stores as they are.
+Topics and brokers are handled here, mirrors (version 2, KIP-1279) by a component. A resource is altered as a whole or
+not at all. `mirror.name` belongs to the mirror APIs and is rejected here (D7). For a broker, or for all brokers with an
+empty name, only the configs that Kafka's DynamicBrokerConfig allows may change; they take effect at once. Errors are
+Kafka's: any error in a broker's configs is INVALID_REQUEST (KAFKA-13609). Not implemented: groups, client metrics, log
+levels; configs of a broker's plugins, which Kafka stores unchecked.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ NODE_ID_MAX = 0x7FFFFFFF
 _NODE_NAME = re.compile(r"[+-]?[0-9]{1,10}")
 
 Changes = dict[str, str | None]
-"""Config name to its new value; None goes back to the default."""
+"""Config name -> new value; None restores the default."""
 Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
-"""Return the changes that a resource asks for; raises ApiError."""
+"""Returns the changes that a resource requests; raises ApiError."""
 
 
 def decide(
@@ -94,7 +94,7 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
 
 
 def _check_rights(rights: Rights, kind: int, name: str) -> None:
-    """Raise ApiError if the client may not alter the resource's configs; brokers' configs belong to the cluster."""
+    """Raise ApiError if the client may not alter the resource's configs; for brokers it needs cluster rights."""
     owner = CONFIGURED[kind]
     error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
     if error:
@@ -106,13 +106,13 @@ def _records(context: ControllerContext, kind: int, name: str, changes: Changes)
     return [
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in changes.items()
-        # A broker re-reads even an unchanged value, since the file that it names may have changed (KAFKA-14136).
+        # A broker rereads even an unchanged value, since the file that it names may have changed (KAFKA-14136).
         if value != current.get(key) or kind == ResourceType.BROKER
     ]
 
 
 def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[AlterableConfig]) -> Changes:
-    """Return what `configs` make of the `current` values of a resource; raises ApiError."""
+    """Return the changes of `configs` to the `current` values of a resource; raises ApiError."""
     changes: Changes = {}
     for config in configs:
         row = known(scope).get(config.name)
@@ -149,7 +149,7 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
 
 
 def _check_list(scope: Scope, config: AlterableConfig) -> None:
-    """Raise ApiError for an APPEND or SUBTRACT to what is no list."""
+    """Raise ApiError for an APPEND or SUBTRACT to a config that is not a list."""
     row, operation = known(scope).get(config.name), LIST_OPERATIONS.get(config.config_operation)
     if operation is not None and (row is None or row.kind is not Kind.LIST):
         raise ApiError(
@@ -158,9 +158,9 @@ def _check_list(scope: Scope, config: AlterableConfig) -> None:
 
 
 def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
-    """Return the changes of a topic's configs; raises ApiError, for a topic that does not exist as well."""
+    """Return the changes of a topic's configs; raises ApiError, also if the topic does not exist."""
     name = resource.resource_name
-    for config in resource.configs:  # Kafka makes the values before it looks for what they are of.
+    for config in resource.configs:  # Kafka computes the values before it checks the topic.
         _check_list(Scope.TOPIC, config)
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
@@ -213,4 +213,4 @@ def _check_node(context: ControllerContext, name: str) -> None:
 
 
 ALTERS: dict[int, Alter] = {ResourceType.TOPIC: alter_topic, ResourceType.BROKER: alter_broker}
-"""Resource type to the function that alters it."""
+"""Resource type -> function that alters it."""

@@ -1,4 +1,4 @@
-"""Which handler of a controller answers which request, and which requests it decides by records in the metadata log."""
+"""Request handlers of the controller, and the requests that it decides with records in the metadata log."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kmirror.protocol.message import Message
 
 
 def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit, decide: DecideAndCommit) -> Routes:
-    """Return the handlers of requests that are not decisions; those stand in DECISIONS."""
+    """Return the handlers of requests that are not decisions; those are in DECISIONS."""
     return {
         FetchRequest: partial(fetch.handle, context, sessions),
         FetchSnapshotRequest: partial(fetch_snapshot.handle, context),

@@ -1,7 +1,7 @@
-"""UpdateFeatures, versions 0-2, decided by the controller: feature levels rise and fall while the cluster runs.
+"""UpdateFeatures, versions 0-2: raise and lower feature levels at runtime.
 
-All updates of a request are made or none. Rules and words are those of Kafka's FeatureControlManager. Version 0 has a
-flag for downgrades, which Kafka does not read. Brokers that are registered, be they alive or not, must support a level.
+All updates of a request are made or none. Rules and messages are those of Kafka's FeatureControlManager. Version 0 has
+a flag for downgrades, which Kafka ignores. All registered brokers, fenced or not, must support a new level.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ RESULTS_LAST = 1
 """Last version with a result for each feature."""
 
 WhyNot = Callable[[ControllerContext, str, int], str | None]
-"""(context, feature, wanted level) -> why Kafka's rules are not all that counts; None if they are."""
+"""(context, feature, requested level) -> reason to reject a level that Kafka's rules allow, or None."""
 
 
 def decide(
     context: ControllerContext, now: Instant, request: UpdateFeaturesRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the new levels, or the first error, which is that of all of them."""
+    """Return the new levels, or the first error, which applies to all features."""
     return decide_with(lambda _context, _name, _level: None, context, request, version, rights)
 
 
 def decide_with(
     why_not: WhyNot, context: ControllerContext, request: UpdateFeaturesRequest, version: int, rights: Rights
 ) -> Decision:
-    """Return the decision, with `why_not` asked about every level that Kafka's rules allow."""
+    """Return the decision; `why_not` is called for every level that Kafka's rules allow."""
     denied = rights.error(AclOperation.ALTER, CLUSTER)
     if denied:
         return Decision((), refused(request, version, denied))
@@ -72,7 +72,7 @@ def decide_with(
 
 
 def _check(context: ControllerContext, name: str, level: int, upgrade_type: int) -> None:
-    """Raise ApiError if a feature cannot come to a level in this way."""
+    """Raise ApiError if a feature cannot change to this level with this upgrade type."""
     current = context.image.features.get(name, 0)
     if upgrade_type not in (UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE):
         raise _invalid(name, level, "The controller does not support the given upgrade type.")
@@ -100,7 +100,7 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
 
 
 def _check_needs(name: str, level: int, proposed: Mapping[str, int]) -> None:
-    """Raise ApiError if a level needs another feature at a level that it has not, and is not to get either."""
+    """Raise ApiError if a level needs another feature at a level that it will not have after the request."""
     for other, least in needs_of(name, level).items():
         if proposed.get(other, 0) < least:
             text = f"{name} could not be set to {level} because it depends on {other} level {least}"
@@ -108,7 +108,7 @@ def _check_needs(name: str, level: int, proposed: Mapping[str, int]) -> None:
 
 
 def _supported(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield each node that must support a level of a feature, with its first and last one; 0 and 0 if it has none."""
+    """Yield each node that must support a feature, with its minimum and maximum level; 0 and 0 if unsupported."""
     ours = next(((row.minimum, row.maximum) for row in FEATURES if row.name == name), (0, 0))
     yield f"Local controller {context.node_id}", ours
     for number, broker in sorted(context.image.brokers.items()):
