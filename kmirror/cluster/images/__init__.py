@@ -1,8 +1,9 @@
 """The metadata image, built by replaying the metadata log, and the delta between two images.
 
-Controller and brokers replay the same records with the same code; an image changes in no other way. Each aspect of the
-image is a file, as in Kafka's package `org.apache.kafka.image`: it replays its records, adds what differs from an
-earlier image to a delta, and merges its records for a snapshot. A new metadata record changes the file of its aspect.
+Controller and brokers replay the same records with the same code, and an image never changes in another way. Each
+aspect of the image is one file, as in Kafka's package `org.apache.kafka.image`. It replays its records, adds its
+differences from an earlier image to a delta, and merges its records for a snapshot. A new metadata record only changes
+the file of its aspect.
 """
 
 from __future__ import annotations

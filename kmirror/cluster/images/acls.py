@@ -1,4 +1,4 @@
-"""Aspect of the metadata image: ACLs, by the patterns of the resources that they are about."""
+"""Aspect of the metadata image: ACLs, indexed by resource pattern."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACLS = Latest(
 )
 _LITERAL, _PREFIXED = int(AclPatternType.LITERAL), int(AclPatternType.PREFIXED)
 Pattern = tuple[int, int, str]
-"""(type of the resource, type of the pattern, name)"""
+"""(resource type, pattern type, name)"""
 
 
 class Acls(LatestImage):
@@ -29,7 +29,7 @@ class Acls(LatestImage):
     def __init__(self) -> None:
         super().__init__(ACLS)
         self.version = 0
-        """Another one after each change: what was derived from the ACLs holds as long as this is the same."""
+        """Changes with every change of the ACLs; data derived from the ACLs is valid while this is unchanged."""
         self._by_pattern: dict[Pattern, dict[Uuid, AccessControlEntryRecord]] = {}
         self._prefix_sizes = Counter[int]()
 
@@ -59,7 +59,7 @@ class Acls(LatestImage):
                 del self._prefix_sizes[size]
 
     def about(self, resource_type: int, name: str) -> Iterator[AccessControlEntryRecord]:
-        """Yield the ACLs whose pattern a resource matches."""
+        """Yield the ACLs whose pattern matches a resource."""
         found = self._by_pattern
         yield from found.get((resource_type, _LITERAL, name), {}).values()
         yield from found.get((resource_type, _LITERAL, ANY), {}).values()
@@ -68,13 +68,16 @@ class Acls(LatestImage):
                 yield from found.get((resource_type, _PREFIXED, name[:size]), {}).values()
 
     def of_type(self, resource_type: int) -> Iterator[AccessControlEntryRecord]:
-        """Yield the ACLs about any resource of a type."""
+        """Yield the ACLs for any resource of a type."""
         for pattern, acls in self._by_pattern.items():
             if pattern[0] == resource_type:
                 yield from acls.values()
 
     def add_difference(self, before: LatestImage, delta: Delta) -> None:
-        """Go on from the version of the earlier image; no part of a node follows these records."""
+        """Continue the version of the earlier image.
+
+        Nothing is added to `delta`, as no part of a node follows these records.
+        """
         assert isinstance(before, Acls), before
         self.version = before.version + (self.latest != before.latest)
 

@@ -1,7 +1,7 @@
-"""What the aspects of the metadata image have in common: the records that they replay, and those of a snapshot.
+"""Common parts of the aspects of the metadata image: replay of records, and merging of records for a snapshot.
 
-An aspect is one file. Its image replays records; its table merges records with records for a snapshot, so that what a
-Kafka of another release wrote stays, each record in the version in which it was written.
+An aspect is one file. Its image replays records. Its table merges records into records for a snapshot, so that records
+of other Kafka releases are kept, each in the version in which it was written.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 Replays = Mapping[type[Message], Callable[[Any, Delta], None]]
-"""Type of a record to the method that replays it, and adds to the delta what it changed."""
+"""Record type -> method that replays it and adds the changes to the delta."""
 Merges = Mapping[type[Message], Callable[[Any, int], None]]
-"""Type of a record to the method that merges it, given the record's version."""
+"""Record type -> method that merges it, given the record's version."""
 
 
 class Aspect(Protocol):
     """One aspect of the image of a cluster."""
 
     def replays(self) -> Replays:
-        """Return the records which this aspect replays."""
+        """Return the records that this aspect replays."""
 
     def add_difference(self, before: Any, delta: Delta) -> None:
-        """Add to `delta` what differs from the same aspect of an earlier image; what came and went is not seen."""
+        """Add the differences from an earlier image of this aspect to `delta`; temporary changes are not visible."""
 
 
 class RecordTable(Protocol):
-    """The records of one aspect that are left of a metadata log: those of a snapshot."""
+    """The records of one aspect in a snapshot, merged from a metadata log."""
 
     def merges(self) -> Merges:
-        """Return the records which this table merges; it may change them later."""
+        """Return the records that this table merges; it may modify them later."""
 
     def records(self) -> Iterable[VersionedMessage]:
-        """Return what is left, in an order in which it can be replayed."""
+        """Return the merged records, in an order in which they can be replayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """An aspect whose records do not depend on each other: of each key, the latest one counts."""
+    """An aspect whose records are independent: the latest record of each key is valid."""
 
     keys: Mapping[type[Message], Callable[[Any], Hashable]]
-    """Type of a record to the function that returns its key."""
+    """Record type -> function that returns the key of a record."""
     removes: Callable[[Message], bool] = lambda record: False
     """Returns whether a record removes its key."""
 
@@ -59,7 +59,7 @@ class _Kept(Generic[V]):
         self.latest: dict[Hashable, V] = {}
 
     def put(self, record: Message, value: V) -> None:
-        """Keep `value` under the key of `record`, or remove that key."""
+        """Store `value` under the key of `record`, or remove that key."""
         key = self._aspect.keys[type(record)](record)
         if self._aspect.removes(record):
             self.latest.pop(key, None)
@@ -68,7 +68,7 @@ class _Kept(Generic[V]):
 
 
 class LatestImage(_Kept[Message]):
-    """The image of such an aspect."""
+    """The image of an aspect of type `Latest`."""
 
     def replays(self) -> Replays:
         return dict.fromkeys(self._aspect.keys, lambda record, delta: self.put(record, record))
@@ -78,7 +78,7 @@ class LatestImage(_Kept[Message]):
 
 
 class LatestTable(_Kept[VersionedMessage]):
-    """The records of such an aspect in a snapshot, in the order in which their keys came."""
+    """The records of an aspect of type `Latest` in a snapshot, in the order in which their keys were added."""
 
     def merges(self) -> Merges:
         return dict.fromkeys(
@@ -95,7 +95,7 @@ def changed(old: Mapping[K, object], new: Mapping[K, object]) -> dict[K, None]:
 
 
 def by_type(tables: Iterable[Mapping[type[Message], V]]) -> dict[type[Message], tuple[V, ...]]:
-    """Return the methods of all tables for each type of record, in the order of the tables."""
+    """Return the methods of all tables for each record type, in the order of the tables."""
     merged: dict[type[Message], tuple[V, ...]] = {}
     for table in tables:
         for kind, method in table.items():

@@ -19,7 +19,7 @@ from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.keyed_records import VersionedMessage
 
 REGISTRATION_OF_CHANGE = (0, 1, 3, 4)
-"""Version of a BrokerRegistrationChangeRecord to that of the RegisterBrokerRecord which has the same fields."""
+"""Version of a BrokerRegistrationChangeRecord -> version of the RegisterBrokerRecord with the same fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class BrokerImage:
     epoch: int
     incarnation: Uuid
     endpoints: Mapping[str, Endpoint] = field(hash=False)
-    """How it is reached, by the names of its listeners."""
+    """Listener name -> endpoint."""
     fenced: bool
     rack: str | None = None
     in_controlled_shutdown: bool = False
     directories: tuple[Uuid, ...] = ()
-    """The ids of its log directories that are online; none where the metadata log is of before KIP-858."""
+    """Ids of its online log directories; empty if the metadata log is older than KIP-858."""
     features: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
-    """Feature to the first and the last level that it supports."""
+    """Feature -> first and last level that it supports."""
 
     def has_online(self, directory_id: Uuid) -> bool:
         """Return whether a replica in this directory may be served, as far as is known (DirectoryId.isOnline)."""
@@ -47,7 +47,7 @@ class BrokerImage:
 
 
 class Brokers(dict[int, BrokerImage]):
-    """Broker id to its registration."""
+    """Broker id -> registration."""
 
     def replays(self) -> Replays:
         return {
@@ -102,17 +102,17 @@ class Brokers(dict[int, BrokerImage]):
         return broker is not None and not broker.fenced
 
     def is_active(self, broker_id: int) -> bool:
-        """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
+        """Return whether a broker is alive and not in controlled shutdown; only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self[broker_id].in_controlled_shutdown
 
     def may_lead(self, broker_id: int, partition: PartitionImage) -> bool:
-        """Return whether a broker is active, and the log directory of its replica of a partition online."""
+        """Return whether a broker is active and the log directory of its replica of a partition is online."""
         return self.is_active(broker_id) and self[broker_id].has_online(partition.directory_of(broker_id))
 
     def offline(self, partition: PartitionImage, listener: str | None = None) -> list[int]:
         """Return the replicas whose brokers are not alive, or whose log directories are offline.
 
-        To a client a broker that it cannot reach at its `listener` is not alive.
+        A broker without the client's `listener` is treated as not alive.
         """
         return [
             broker_id
@@ -123,16 +123,19 @@ class Brokers(dict[int, BrokerImage]):
         ]
 
     def any_alive(self) -> int:
-        """Return the id of a broker that is alive; -1 if none is."""
+        """Return the id of a live broker; -1 if there is none."""
         return next((number for number, broker in self.items() if not broker.fenced), -1)
 
     def endpoint(self, broker_id: int, listener: str) -> Endpoint | None:
-        """Return how a broker is reached at a listener; None if it is not alive, or has no such listener."""
+        """Return the endpoint of a broker at a listener; None if it is not alive, or has no such listener."""
         broker = self.get(broker_id)
         return None if broker is None or broker.fenced else broker.endpoints.get(listener)
 
     def default_directory(self, broker_id: int) -> Uuid:
-        """Return the directory of a new replica: the only one of its broker, or UNASSIGNED for the broker to choose."""
+        """Return the directory of a new replica: the only one of its broker, or UNASSIGNED if it has several.
+
+        UNASSIGNED lets the broker choose. MIGRATING if the broker's directories are unknown.
+        """
         broker = self.get(broker_id)
         if broker is None:
             return UNASSIGNED
@@ -142,7 +145,7 @@ class Brokers(dict[int, BrokerImage]):
 
 
 class BrokerRecords:
-    """The registration of each broker, with its changes."""
+    """The registration of each broker, with the changes merged."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, VersionedMessage] = {}

@@ -14,12 +14,12 @@ from kmirror.spec.wire_values import ResourceType
 
 
 class Configs(dict[tuple[int, str], dict[str, str]]):
-    """Resource to the configs that are set on it, which are never none; do not change what the methods return."""
+    """Resource -> its configs, never empty; do not modify the dicts that the methods return."""
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self._names: dict[int, dict[str, None]] = {}
-        """Resource type to the names that have configs."""
+        """Resource type -> names with configs."""
 
     def replays(self) -> Replays:
         return {ConfigRecord: self._set, RemoveTopicRecord: self._remove_topic}
@@ -52,11 +52,11 @@ class Configs(dict[tuple[int, str], dict[str, str]]):
         return self._names.get(resource_type, {})
 
     def topic(self, name: str) -> dict[str, str]:
-        """Return the configs that are set on a topic itself."""
+        """Return the configs of the topic itself."""
         return self.get((ResourceType.TOPIC, name), {})
 
     def broker(self, broker_id: int) -> dict[str, str]:
-        """Return the configs of a broker over the cluster-wide ones."""
+        """Return the configs of a broker, merged over the cluster-wide ones."""
         everyone = self.get((ResourceType.BROKER, ""), {})
         return {**everyone, **self.get((ResourceType.BROKER, str(broker_id)), {})}
 

@@ -1,6 +1,6 @@
 """Aspect of the metadata image: registrations of controllers, and the state of a migration from ZooKeeper.
 
-A real controller writes them; no part of a node here reads them, and a snapshot keeps them.
+A real Kafka controller writes them. No part of a node reads them here, but snapshots keep them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Aspect of the metadata image: delegation tokens. They are kept and not enforced."""
+"""Aspect of the metadata image: delegation tokens. They are stored but not enforced."""
 
 from __future__ import annotations
 

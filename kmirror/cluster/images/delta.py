@@ -1,4 +1,4 @@
-"""The delta: what changed between two published metadata images."""
+"""The delta: the changes between two published metadata images."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from kmirror.spec.wire_values import ResourceType
 
 @dataclass(slots=True)
 class Delta:
-    """What changed between two published images; each field is a dict that serves as an ordered set.
+    """The changes between two published images; each field is a dict that serves as an ordered set.
 
-    The partitions of a topic that was deleted are among those that changed.
+    The partitions of a deleted topic are among the changed ones.
     """
 
     brokers: dict[int, None] = field(default_factory=dict)
     topics_created: dict[str, None] = field(default_factory=dict)
     topics_deleted: dict[str, dict[Uuid, None]] = field(default_factory=dict)
-    """Name to the ids of the topics that had it; there may be one again by now, even of the same id (D49)."""
+    """Name -> ids of the deleted topics; a topic with this name may exist again, even with the same id (D49)."""
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     configs: dict[tuple[int, str], None] = field(default_factory=dict)
     features: dict[str, None] = field(default_factory=dict)
 
     def alters_node(self, node_id: int) -> bool:
-        """Return whether broker configs changed that hold at `node_id`: its own, or the cluster-wide ones."""
+        """Return whether broker configs of `node_id` have changed: its own, or the cluster-wide ones."""
         return any((ResourceType.BROKER, name) in self.configs for name in ("", str(node_id)))
 
     def add(self, later: Delta) -> None:
-        """Add what changed after this."""
+        """Add the changes of a later delta."""
         for name, ids in later.topics_deleted.items():
             self.topics_created.pop(name, None)
             self.topics_deleted.setdefault(name, {}).update(ids)

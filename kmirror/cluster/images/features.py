@@ -12,10 +12,10 @@ from kmirror.spec.features import DIRECTORIES_FROM, ELIGIBLE_VERSION, METADATA_V
 
 
 class Features(dict[str, int]):
-    """Feature to its finalized level, which is never 0."""
+    """Feature -> finalized level, never 0."""
 
     has_mirrors: bool = False
-    """Whether topics may be mirrored (KIP-1279); kept apart, for it is asked with each request."""
+    """Whether topics may be mirrored (KIP-1279). A separate field, because each request reads it."""
 
     def replays(self) -> Replays:
         return {FeatureLevelRecord: self._set_level}
@@ -34,12 +34,12 @@ class Features(dict[str, int]):
 
     @property
     def has_eligible_replicas(self) -> bool:
-        """Return whether replicas that leave a too small ISR stay eligible as leaders (KIP-966)."""
+        """Whether replicas that leave an ISR below the minimum stay eligible as leaders (KIP-966)."""
         return self.get(ELIGIBLE_VERSION, 0) >= 1
 
     @property
     def has_directories(self) -> bool:
-        """Return whether records may name log directories: from metadata.version 3.7-IV2 on."""
+        """Whether records may contain log directories: from metadata.version 3.7-IV2 on."""
         return self.get(METADATA_VERSION, DIRECTORIES_FROM) >= DIRECTORIES_FROM
 
 
@@ -47,13 +47,13 @@ FEATURES = Latest({FeatureLevelRecord: lambda record: record.name})
 
 
 class FeatureRecords(LatestTable):
-    """The latest level of each feature, also where it is 0."""
+    """The latest level of each feature, even if it is 0."""
 
     def __init__(self) -> None:
         super().__init__(FEATURES)
 
     def level(self, name: str) -> int:
-        """Return the level of a feature, 0 if none was written."""
+        """Return the level of a feature; 0 if it was never set."""
         if name not in self.latest:
             return 0
         record = self.latest[name].message
@@ -61,5 +61,5 @@ class FeatureRecords(LatestTable):
         return record.feature_level
 
     def records(self) -> Iterable[VersionedMessage]:
-        """Return metadata.version first, as Kafka does."""
+        """Return the records, metadata.version first, as in Kafka."""
         return [self.latest[name] for name in sorted(self.latest, key=lambda name: name != METADATA_VERSION)]

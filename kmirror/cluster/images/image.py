@@ -20,11 +20,11 @@ from kmirror.protocol.gen.no_op_record import NoOpRecord
 from kmirror.protocol.message import Message
 
 _CHANGE_NOTHING = (NoOpRecord, AbortTransactionRecord)
-"""A transaction was dropped before its abort is replayed."""
+"""The records of an aborted transaction are dropped before its abort is replayed."""
 
 
 class MetadataImage:
-    """The cluster's metadata; `apply` is the only way it changes."""
+    """The metadata of a cluster; only `apply` changes it."""
 
     def __init__(self) -> None:
         self.features = Features()
@@ -39,14 +39,17 @@ class MetadataImage:
         self.scram = LatestImage(SCRAM)
         self.delegation_tokens = LatestImage(DELEGATION_TOKENS)
         self.offset = -1
-        """Offset of the last record applied. It rises with every batch, so it names the version of the image: what was
-        derived from the image holds as long as this is the same."""
+        """Offset of the last record applied; -1 before the first.
+
+        It rises with every batch, so it is a version of the image: data derived from the image is valid while it is
+        unchanged.
+        """
         self._replays = by_type([aspect.replays() for aspect in self.aspects().values()])
 
     def aspects(self) -> dict[str, Aspect]:
         """Return the aspects by attribute, in the order in which they replay a record.
 
-        A deleted topic loses its configs as long as its name is known.
+        Configs come before topics: the configs of a deleted topic are removed while its name is known.
         """
         return {
             "features": self.features,
@@ -63,9 +66,9 @@ class MetadataImage:
         }
 
     def apply(self, record: Message, delta: Delta) -> None:
-        """Replay one record, and add what it changed to `delta`.
+        """Replay one record, and add the changes to `delta`.
 
-        Raises `CorruptBatch` for one that does not fit what was replayed before it; the image is of no use then.
+        Raises `CorruptBatch` if the record does not match the previous ones; the image is not usable then.
         """
         replays = self._replays.get(type(record))
         assert replays is not None or isinstance(record, _CHANGE_NOTHING), f"no replay for {type(record).__name__}"
@@ -76,9 +79,9 @@ class MetadataImage:
             raise CorruptBatch(f"{record.NAME} does not fit the records before it: {error!r}") from error
 
     def replace_by(self, other: MetadataImage) -> Delta:
-        """Become `other`, which is not used any more, after a snapshot was read; return what changed.
+        """Become `other`, which must not be used afterwards; return the changes.
 
-        What came and went between the two images is not in the delta.
+        This happens after a snapshot was read. Temporary changes between the two images are not in the delta.
         """
         delta = Delta()
         for name, aspect in self.aspects().items():
@@ -87,6 +90,6 @@ class MetadataImage:
         return delta
 
     def not_enforced(self, *, obeys_acls: bool) -> int:
-        """Return the number of records that no part of a node enforces: of credentials, tokens, quotas, and ACLs."""
+        """Return the number of records that no part of a node enforces: credentials, tokens, quotas, and ACLs."""
         acls = 0 if obeys_acls else len(self.acls.latest)
         return acls + sum(len(aspect.latest) for aspect in (self.quotas, self.scram, self.delegation_tokens))

@@ -10,7 +10,7 @@ PRODUCER_IDS = Latest({ProducerIdsRecord: lambda record: None})
 
 
 class ProducerIds:
-    """The first producer id that no broker was given."""
+    """The first producer id that was not allocated to a broker."""
 
     def __init__(self) -> None:
         self.next_producer_id = 0

@@ -1,7 +1,7 @@
-"""The records of a metadata log that are left: what a snapshot holds.
+"""The records of a snapshot, merged from a metadata log.
 
-Records are merged with records and not read off an image: what a Kafka of another release or a feature that is not
-served here has written (credentials, quotas, directories of replicas) then stays, each in the version in which it was
+Records are merged with records, and not generated from an image. This keeps records of other Kafka releases and of
+features that are not served here (credentials, quotas, directories of replicas), each in the version in which it was
 written.
 """
 
@@ -26,9 +26,9 @@ from kmirror.protocol.message import Message
 
 
 class SnapshotRecords:
-    """Tables of the records that are left of a metadata log; `take` is the only way they change.
+    """Tables of the records that a snapshot keeps of a metadata log; only `take` changes them.
 
-    Transactions of the log are taken out before (`metadata/transactions.py`).
+    Transactions of the log are resolved before (`metadata/transactions.py`).
     """
 
     def __init__(self) -> None:
@@ -53,13 +53,13 @@ class SnapshotRecords:
         self._merges = by_type([table.merges() for table in merging])
 
     def take(self, record: Message, version: int) -> None:
-        """Take in the next record of the log; it may be changed later."""
+        """Merge the next record of the log; it may be modified later."""
         merges = self._merges.get(type(record))
         assert merges is not None or isinstance(record, NoOpRecord), f"no place in a snapshot for {record.NAME}"
         for merge in merges or ():
             merge(record, version)
 
     def records(self) -> Iterator[VersionedMessage]:
-        """Yield what is left, in the order in which it can be replayed."""
+        """Yield the merged records, in an order in which they can be replayed."""
         for table in self._written:
             yield from table.records()

@@ -1,10 +1,10 @@
 """Aspect of the metadata image: topics and their partitions.
 
-Leader epochs follow Kafka's rule: a PartitionChangeRecord that names a leader raises the epoch by one, one without a
-leader leaves it; the partition epoch rises with every change.
+Leader epochs follow Kafka's rule: a PartitionChangeRecord with a leader raises the leader epoch by one, one without a
+leader does not change it. The partition epoch rises with every change.
 
-The image also keeps what would take a walk over the whole cluster to find out: the partitions that a broker holds, how
-many it leads, and which have no leader.
+The image also maintains data that would otherwise need a scan of the whole cluster: the partitions of a broker, the
+number of partitions it leads, and the leaderless partitions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 MIGRATING = Uuid.ZERO
 """The directory of a replica that was placed before the controller knew its directory."""
 LOST = Uuid.from_ints(0, 2)
-"""A directory that is offline; its id is unknown."""
+"""An offline directory with unknown id."""
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 RECOVERY_UNCHANGED = -1
@@ -48,20 +48,20 @@ class PartitionImage:
     leader_epoch: int
     partition_epoch: int
     eligible: tuple[int, ...] = ()
-    """Replicas out of the ISR that have all that is committed (KIP-966)."""
+    """Replicas outside the ISR that have all committed records (KIP-966)."""
     directories: tuple[Uuid, ...] = ()
-    """The log directory of each replica, in their order; none where the log does not say (KIP-858)."""
+    """The log directory of each replica, in the same order; empty if the log does not contain them (KIP-858)."""
     last_known: tuple[int, ...] = ()
-    """The last leader of a partition that has none (LastKnownElr)."""
+    """The last leader of a leaderless partition (LastKnownElr)."""
     recovering: bool = False
-    """Was the leader elected uncleanly, and has not altered the ISR since (LeaderRecoveryState)?"""
+    """Whether the leader was elected uncleanly and has not changed the ISR since (LeaderRecoveryState)."""
 
     def directory_of(self, broker_id: int) -> Uuid:
-        """Return the directory in which a replica lies, as far as the controller knows, else MIGRATING."""
+        """Return the log directory of a replica; MIGRATING if the controller does not know it."""
         return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
 
     def record(self, topic_id: Uuid, index: int) -> PartitionRecord:
-        """Return the record by which another image has this partition."""
+        """Return the record that creates this partition in another image."""
         recovery = LeaderRecoveryState.RECOVERING if self.recovering else LeaderRecoveryState.RECOVERED
         return PartitionRecord(
             partition_id=index,
@@ -78,7 +78,7 @@ class PartitionImage:
         )
 
     def why_isr_is_short(self, min_insync_replicas: int) -> str:
-        """Return that the ISR is too small for writes, and which replicas are not in it; empty if it is not."""
+        """Return why the ISR is too small for writes, and which replicas are missing; empty if it is not."""
         if len(self.isr) >= min(min_insync_replicas, len(self.replicas)):
             return ""
         others = [broker for broker in self.replicas if broker not in self.isr]
@@ -98,27 +98,29 @@ class TopicImage:
 
 
 class Topics(dict[str, TopicImage]):
-    """Name to topic."""
+    """Topic name -> topic."""
 
     def __init__(self, features: Features) -> None:
         self._features = features
         self.names: dict[Uuid, str] = {}
-        """Topic id to name."""
+        """Topic id -> name."""
         self.leaderless: dict[TopicPartition, None] = {}
-        """The partitions that have no leader, in the order in which they lost it."""
+        """The leaderless partitions, in the order in which they lost their leader."""
         self._held: dict[int, dict[str, int]] = {}
-        """Broker to topic to the partitions that it has a replica of, partition n as bit n: a set or a dict would take
-        a hundred times the memory, in every node."""
+        """Broker -> topic -> bit mask of the partitions with a replica on it (partition n is bit n).
+
+        A set or a dict would take a hundred times the memory, in every node.
+        """
         self._leads: dict[int, int] = {}
-        """Broker to the number of partitions that it leads."""
+        """Broker -> number of partitions that it leads."""
         self._former_epochs: dict[Uuid, int] = {}
-        """Id of a topic that was deleted to the greatest leader epoch it had: a mirror may bring the id back (D49)."""
+        """Id of a deleted topic -> its highest leader epoch; a mirror may create the id again (D49)."""
         self._alike: dict[str, dict[str, None]] = {}
-        """Collision key to the topics that have it."""
+        """Collision key -> topics with this key."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
-        """Every list of replicas or ISR members, once: there are few different ones."""
+        """One shared tuple for each distinct list of replicas or ISR members; there are few."""
         self._directories: dict[tuple[Uuid, ...], tuple[Uuid, ...]] = {}
-        """Every list of directories, likewise."""
+        """One shared tuple for each distinct list of directories."""
 
     def replays(self) -> Replays:
         return {
@@ -199,7 +201,7 @@ class Topics(dict[str, TopicImage]):
         self._put(topic, record.partition_id, partition, delta)
 
     def _clear_eligible(self, record: ClearElrRecord, delta: Delta) -> None:
-        """Forget the eligible replicas and the last leaders of a topic, or without a name of all topics."""
+        """Clear the eligible replicas and last leaders of a topic; without a name, of all topics."""
         for topic in [self[record.topic_name]] if record.topic_name else self.values():
             for index, partition in topic.partitions.items():
                 if partition.eligible or partition.last_known:
@@ -237,18 +239,18 @@ class Topics(dict[str, TopicImage]):
                 self._leads[partition.leader] = self._leads.get(partition.leader, 0) + 1
 
     def _forget_leader(self, tp: TopicPartition, before: PartitionImage) -> None:
-        """Forget who led a partition."""
+        """Remove the leader of a partition from the indexes."""
         if before.leader == NO_LEADER:
             self.leaderless.pop(tp, None)
         else:
             self._leads[before.leader] -= 1
 
     def add_difference(self, before: Topics, delta: Delta) -> None:
-        """Add the topics that were created or deleted, and the partitions that differ."""
+        """Add the created and deleted topics, and the partitions that differ."""
         for name, old in before.items():
             new = self.get(name)
             again = before.first_leader_epoch(old.topic_id) != self.first_leader_epoch(old.topic_id)
-            if new is None or new.topic_id != old.topic_id or again:  # An id that came back is another topic (D49).
+            if new is None or new.topic_id != old.topic_id or again:  # A recreated id is another topic (D49).
                 delta.topics_deleted[name] = {old.topic_id: None}
                 delta.partitions.update({TopicPartition(name, index): None for index in old.partitions})
         for name, new in self.items():
@@ -261,7 +263,7 @@ class Topics(dict[str, TopicImage]):
                     delta.partitions[TopicPartition(name, index)] = None
 
     def held_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
-        """Yield topic and number of each partition that a broker has a replica of; topics in the order they came in."""
+        """Yield topic and number of each partition with a replica on a broker; topics in insertion order."""
         for name, bits in self._held.get(broker_id, {}).items():
             topic, digits = self[name], f"{bits:b}"[::-1]
             index = digits.find("1")
@@ -279,11 +281,11 @@ class Topics(dict[str, TopicImage]):
         return None if topic is None else topic.partitions.get(tp.partition)
 
     def first_leader_epoch(self, topic_id: Uuid) -> int:
-        """Return the leader epoch in which a topic that is created with this id begins (D49)."""
+        """Return the first leader epoch of a topic that is created with this id (D49)."""
         return self._former_epochs.get(topic_id, -1) + 1
 
     def like(self, name: str) -> str | None:
-        """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""
+        """Return a topic whose name equals `name` except for `.` and `_`, or None; it may be `name` itself."""
         key = collision_key(name)
         return None if key is None else next(iter(self._alike.get(key, ())), None)
 
@@ -296,14 +298,14 @@ class _Topic:
 
 @dataclass(frozen=True, slots=True)
 class _Former:
-    """A topic that was deleted: its id may come back, and then goes on behind this leader epoch (D49)."""
+    """A deleted topic: its id may be created again, and its leader epochs then continue after this one (D49)."""
 
     name: str
     leader_epoch: int
 
 
 class TopicRecords:
-    """The records of topics that exist, and what is left of those that were deleted while mirroring was on."""
+    """The records of existing topics, and the leader epochs of topics that were deleted while mirroring was on."""
 
     def __init__(self, features: FeatureRecords) -> None:
         self._features = features
@@ -320,7 +322,7 @@ class TopicRecords:
         }
 
     def name(self, topic_id: Uuid) -> str:
-        """Return the name of a topic that exists."""
+        """Return the name of an existing topic."""
         record = self._topics[topic_id].record.message
         assert isinstance(record, TopicRecord), "a topic"
         return record.name
@@ -367,7 +369,7 @@ class TopicRecords:
             return
         level = self._features.latest[MIRROR_VERSION]
         is_on = self._features.level(MIRROR_VERSION) >= 1
-        if not is_on:  # Mirroring was switched off since; what was deleted before still counts.
+        if not is_on:  # Mirroring was turned off since; topics deleted before are still needed.
             yield VersionedMessage(FeatureLevelRecord(name=MIRROR_VERSION, feature_level=1), level.version)
         for topic_id, former in self._former.items():
             yield VersionedMessage(TopicRecord(name=former.name, topic_id=topic_id), 0)
@@ -386,14 +388,14 @@ class TopicRecords:
 
 
 def _merged(before: VersionedMessage, change: PartitionChangeRecord, version: int) -> VersionedMessage:
-    """Return a partition's record with a change in it: both kinds of records have the same fields in a version."""
+    """Return a partition's record with a change merged; both record types have the same fields in a version."""
     partition = before.message
     assert isinstance(partition, PartitionRecord), "a partition"
     for name in ("replicas", "isr", "removing_replicas", "adding_replicas", "directories"):
         value = getattr(change, name)
         if value is not None:
             setattr(partition, name, value)
-    if len(partition.directories) != len(partition.replicas):  # They were those of the replicas before.
+    if len(partition.directories) != len(partition.replicas):  # They belong to the previous replicas.
         partition.directories = []
     if change.eligible_leader_replicas is not None:
         partition.eligible_leader_replicas = change.eligible_leader_replicas or None
