@@ -1,1 +1,1 @@
-"""The metadata log: its batches, its snapshots and their replay, and the quorum of controllers that writes it."""
+"""The metadata log: its batches, snapshots and replay, and the quorum of controllers that writes it."""

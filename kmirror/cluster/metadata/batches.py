@@ -1,4 +1,4 @@
-"""How do metadata records lie in batches, in the log and in its snapshots?"""
+"""Batches of metadata records, in the log and in its snapshots."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from kmirror.protocol.keyed_records import VersionedMessage, decode_metadata_rec
 from kmirror.records.batch import Batch
 
 RECORDS_MAX = 10_000
-"""Records in one batch (QuorumController.DEFAULT_MAX_RECORDS_PER_BATCH)."""
+"""Maximum number of records in one batch (QuorumController.DEFAULT_MAX_RECORDS_PER_BATCH)."""
 BATCH_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of one batch (KafkaRaftClient.MAX_BATCH_SIZE_BYTES); a broker fetches as much at a time."""
+"""Maximum bytes of one batch (KafkaRaftClient.MAX_BATCH_SIZE_BYTES); a broker fetches this much at a time."""
 RECORD_OVERHEAD = 32
-"""More than what a record has beside its value: lengths, deltas, attributes. A batch's header is less than two."""
+"""Upper bound of a record's bytes besides its value: lengths, deltas, attributes.
+
+A batch header takes less than twice this.
+"""
 
 
 def metadata_records(batch: Batch) -> Iterator[VersionedMessage]:
-    """Yield the records of a batch of the metadata log or of a snapshot; raises `CorruptBatch` for an unknown one."""
+    """Yield the records of a batch of the metadata log or a snapshot; raises `CorruptBatch` for an unknown record."""
     for record in () if batch.is_control else batch.records():
         try:
             yield decode_metadata_record(record.value or b"")
@@ -27,7 +30,7 @@ def metadata_records(batch: Batch) -> Iterator[VersionedMessage]:
 
 
 def in_batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Yield `values` in order, as many at a time as one batch may hold, and at least one."""
+    """Yield `values` in order, in groups of at least one that fit into one batch."""
     first, size = 0, 0
     for position, value in enumerate(values):
         size += len(value) + RECORD_OVERHEAD

@@ -1,4 +1,4 @@
-"""Where are the controllers of a cluster, and which of them leads, as far as a broker knows?"""
+"""The controllers of a cluster and their leader, as far as a broker knows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kmirror.kernel.ids import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class ControllerDirectory:
-    """The controllers of a cluster; another leader makes another directory."""
+    """The controllers of a cluster; immutable, a new leader requires a new directory."""
 
     endpoints: Mapping[int, Endpoint]
-    """Node id to where the controller listens."""
+    """Node id -> endpoint of the controller."""
     leader_id: int
 
     @property
     def leader(self) -> Endpoint:
-        """Return the endpoint of the controller that leads."""
+        """Endpoint of the leading controller."""
         return self.endpoints[self.leader_id]

@@ -1,4 +1,4 @@
-"""`__cluster_metadata`: the log of a controller, and the brokers whose fetches wait at its end."""
+"""`__cluster_metadata`: the log of a controller, and the waiting fetches of brokers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kmirror.spec.topics import METADATA_TOPIC
 
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX, retention_ms=NO_LIMIT)
-"""Segments go when a snapshot has taken their place, and never by their age."""
+"""Segments are deleted after a snapshot has replaced them, never by age."""
 
 _PIECE_BYTES = 1 << 30
 
@@ -36,20 +36,20 @@ RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
     "BrokerRegistrationChangeRecord": 2,
 }
-"""Versions at metadata.version 30; the rest is 0."""
+"""Record versions at metadata.version 30; all others are 0."""
 ELIGIBLE_FROM = 2
-"""The version from which on a PartitionChangeRecord says something about eligible leader replicas."""
+"""First version of a PartitionChangeRecord with eligible leader replicas."""
 
 DIRECTORIES_FROM = 1
-"""The version from which on the records of a partition say in which log directories its replicas lie."""
+"""First version of partition records with the log directories of the replicas."""
 
 
 class TooManyRecords(Exception):
-    """What is to be decided at once does not fit into one batch (BoundedListTooLongException)."""
+    """An atomic decision does not fit into one batch (BoundedListTooLongException)."""
 
 
 def log_config(configs: Configs) -> LogConfig:
-    """Return when the metadata log rolls: the nodes' own keys say that, and not those of topics."""
+    """Return the log config with the roll limits of the node's own configs, not those of topics."""
     return replace(
         CONFIG,
         segment_bytes=configs.integer("metadata.log.segment.bytes"),
@@ -67,27 +67,27 @@ def _version_of(record: Message) -> int:
 
 
 class SnapshotFacts(NamedTuple):
-    """A snapshot: its bytes, and the time of the last record below its end, in ms since 1970."""
+    """The size of a snapshot in bytes, and the time of the last record below its end, in ms since 1970."""
 
     size: int
     timestamp_ms: int
 
 
 class MetadataLog:
-    """The log as one controller has it, its snapshots, and the fetches that wait for records to be committed."""
+    """The metadata log of one controller, its snapshots, and the fetches that wait for committed records."""
 
     def __init__(
         self, log: PartitionLog, epoch: int, snapshots: Sequence[MetadataSnapshot] = (), bytes_replayed: int = 0
     ) -> None:
         self._log = log
         self.snapshots: dict[SnapshotId, SnapshotFacts] = {}
-        """The snapshots that there are, in the order of their ends."""
+        """The existing snapshots, in the order of their end offsets."""
         self.latest_snapshot: MetadataSnapshot | None = None
-        """The one that reaches furthest, None if there is none."""
+        """The snapshot with the highest end offset; None if there is none."""
         for snapshot in snapshots:
             self.add_snapshot(snapshot)
         self.bytes_since_snapshot = bytes_replayed
-        """Bytes in the log that were not there when the newest snapshot was begun."""
+        """Bytes appended to the log since the newest snapshot was begun."""
         self._log.flushing.is_deferred = True
         self.epoch = epoch
         self._log.assign_epoch_start(self.epoch)
@@ -99,19 +99,19 @@ class MetadataLog:
         return self._log
 
     def add_snapshot(self, snapshot: MetadataSnapshot) -> None:
-        """Have brokers that lag far read a snapshot which reaches further than the others."""
+        """Add a snapshot with a higher end offset than the others; brokers that lag far behind fetch it."""
         self.snapshots[snapshot.id] = SnapshotFacts(len(snapshot.data), snapshot.timestamp_ms)
         self.latest_snapshot = snapshot
 
     def snapshot_data(self, wanted: SnapshotId) -> bytes | None:
-        """Return the bytes of a snapshot, None if there is no such one."""
+        """Return the bytes of a snapshot; None if it does not exist."""
         latest = self.latest_snapshot
         if latest is not None and latest.id == wanted:
             return latest.data
         return self._log.store.read_file(wanted.file_name) if wanted in self.snapshots else None
 
     def begin_snapshot(self) -> WriteSnapshot | None:
-        """Return the job that writes a snapshot of all that is committed; None if the newest one holds that."""
+        """Return the job that writes a snapshot of all committed records; None if the newest one has them all."""
         latest, end_offset, tail = self.latest_snapshot, self._log.high_watermark, []
         position = 0 if latest is None else latest.id.end_offset
         while position < end_offset:
@@ -122,9 +122,9 @@ class MetadataLog:
         return WriteSnapshot(self._log.store, b"" if latest is None else latest.data, tail) if tail else None
 
     def begin_at(self, first: SnapshotId, now_ms: int) -> tuple[list[int], list[SnapshotId]]:
-        """Let go of what lies below the end of a snapshot: it is to be read by whoever lacks that.
+        """Remove the records and snapshots below the end of a snapshot; brokers that lack them fetch the snapshot.
 
-        Returns where the segments began whose bytes are to be purged, and the snapshots whose files are to be deleted.
+        Returns the base offsets of the segments to purge, and the snapshots whose files must be deleted.
         """
         self._log.advance_log_start(first.end_offset)
         gone = [older for older in self.snapshots if older < first]
@@ -133,10 +133,10 @@ class MetadataLog:
         return self._log.set_aside_old_segments(now_ms), gone
 
     def append(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
-        """Append records; return the offset of the last one. None of them is committed yet.
+        """Append records, without committing them; return the offset of the last one.
 
-        With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
-        hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
+        With `atomic` a crash leaves all of them or none. Raises TooManyRecords before anything is appended if they do
+        not fit into one batch. Without `atomic` they are split into batches by RECORDS_MAX and BATCH_BYTES_MAX.
         """
         batches = list(in_batches([encode_metadata_record(record, _version_of(record)) for record in records]))
         if atomic and len(batches) > 1:
@@ -155,41 +155,41 @@ class MetadataLog:
         return last_offset
 
     def truncate_to(self, end_offset: int) -> None:
-        """Cut off the records from `end_offset` on, none of them committed."""
+        """Remove the records from `end_offset` on, which must not be committed."""
         assert self._log.high_watermark <= end_offset, "committed"
         self._log.truncate_to(end_offset)
         self._log.assign_epoch_start(self.epoch)
 
     def begin_flush(self) -> Flush | None:
-        """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
+        """Return the job that flushes the appended records; None if all are flushed, or if such a job is running."""
         return self._log.begin_flush(self._log.log_end_offset)
 
     def finish_flush(self, now: Instant) -> int:
-        """Take over that a flush has ended; return the offset below which no power cut takes a record."""
+        """Record that a flush has ended; return the offset below which all records survive a power failure."""
         self._log.finish_flush(to_ms(now), done=True)
         return min(self._log.recovery_point, self._log.log_end_offset)
 
     def commit(self, end_offset: int) -> None:
-        """Count all records below `end_offset` as committed: brokers may have them."""
+        """Mark all records below `end_offset` as committed, so that brokers may fetch them."""
         self._log.update_high_watermark(end_offset)
 
     def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
-        """Keep a fetch that waits for the log to grow; return the id under which `force` ends the wait.
+        """Park a fetch that waits for the log to grow; return the id for `force`, which ends the wait.
 
-        `attempt(now, forced)` answers the fetch and returns True, or returns False to wait on.
+        `attempt(now, forced)` sends the response and returns True, or returns False to continue waiting.
         """
         self._next_id += 1
         self._parked[self._next_id] = attempt
         return self._next_id
 
     def wake(self, now: Instant) -> None:
-        """Answer the fetches that waited for the records that are committed now."""
+        """Respond to the fetches that waited for the records that are now committed."""
         for key, attempt in list(self._parked.items()):
             if attempt(now, False):
                 self._parked.pop(key, None)
 
     def force(self, now: Instant, key: int) -> None:
-        """Answer a waiting fetch now, with nothing if there is nothing."""
+        """Respond to a waiting fetch now, even if there are no records."""
         attempt = self._parked.pop(key, None)
         if attempt is not None:
             attempt(now, True)

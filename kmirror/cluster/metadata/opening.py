@@ -1,4 +1,4 @@
-"""How is the metadata log opened and closed? By jobs for the disk that it lies on."""
+"""Opening and closing of the metadata log, as jobs for its disk."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from kmirror.records.batch import iter_batches
 
 @dataclass(frozen=True, slots=True)
 class OpenedMetadataLog:
-    """What the job of opening returns."""
+    """The result of opening the metadata log."""
 
     log: PartitionLog
     batches: Sequence[ReplayedBatch]
     epoch: int
-    """The leader epoch that begins now."""
+    """The new leader epoch."""
     bootstrap: Sequence[Message]
-    """What the disk says that an empty log begins with; nothing if it is not empty."""
+    """The first records of an empty log, from the disk; nothing if the log is not empty."""
     snapshots: Sequence[MetadataSnapshot]
-    """Those on the disk, in the order of their ends."""
+    """The snapshots on the disk, in the order of their end offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenMetadataLog:
-    """A job for the disk: open the metadata log, cut off what a crash has torn, and read all its records."""
+    """A job for the disk: open the metadata log, truncate records torn by a crash, and read all records."""
 
     disk: Disk
     config: LogConfig
     now_ms: int
 
     def run(self) -> OpenedMetadataLog:
-        """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end, or has lost it."""
+        """Raise OSError if the disk fails, CorruptBatch if the log is damaged before its end or lacks its start."""
         store = self.disk.open(METADATA_PARTITION)
         log = PartitionLog.open(METADATA_PARTITION, store, self.config, now_ms=self.now_ms, repair=True)
         state = store.read_file(QUORUM_STATE)
@@ -64,9 +64,9 @@ class OpenMetadataLog:
 
 
 def _snapshots_of(log: PartitionLog) -> list[MetadataSnapshot]:
-    """Return the snapshots beside a log, in order; one that ends below its newest snapshot begins anew at that's end.
+    """Return the snapshots of a log, in order. A log that ends below its newest snapshot restarts at its end.
 
-    Those that end below the log's beginning are deleted, as Kafka does. Raises CorruptBatch where the log lacks its
+    Snapshots that end below the start of the log are deleted, as in Kafka. Raises CorruptBatch if the log lacks its
     beginning and there is no snapshot of it.
     """
     base_offset, newest = log.segment_base_offsets[0], None
@@ -92,4 +92,4 @@ class CloseMetadataLog:
     def run(self) -> None:
         """Flush and close; raises OSError."""
         self.log.close()
-        self.log.store.flush(self.log.segments.active.base_offset)  # The indexes that were just written, too.
+        self.log.store.flush(self.log.segments.active.base_offset)  # Includes the new indexes.

@@ -1,4 +1,4 @@
-"""What does the metadata log come to? Its records from the newest snapshot on, and the image that they make."""
+"""Replay of the metadata log: the records from the newest snapshot on, and the image built from them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ReplayedBatch:
     records: Sequence[VersionedMessage]
     last_offset: int
     size: int
-    """Its bytes in the log, 0 for a snapshot."""
+    """Bytes in the log; 0 for a snapshot."""
 
 
 def replayed_batches(log: PartitionLog, snapshot: MetadataSnapshot | None) -> Iterator[ReplayedBatch]:
-    """Yield the records of the snapshot, if there is one, and then the batches of the log behind its end."""
+    """Yield the records of the snapshot, if any, and then the batches of the log after its end."""
     start_offset = 0 if snapshot is None else snapshot.id.end_offset
-    if snapshot is not None and start_offset:  # That of a new cluster holds voters alone.
+    if snapshot is not None and start_offset:  # The snapshot of a new cluster only holds voters.
         records = [record for batch in iter_batches(snapshot.data) for record in metadata_records(batch)]
         yield ReplayedBatch(records, start_offset - 1, 0)
     for batch in log.batches():
@@ -39,7 +39,7 @@ def replayed_batches(log: PartitionLog, snapshot: MetadataSnapshot | None) -> It
 def replay(batches: Iterable[ReplayedBatch], image: MetadataImage) -> bool:
     """Replay batches into a new image; return whether they end within a metadata transaction.
 
-    Raises `CorruptBatch` for a record that does not fit those before it.
+    Raises `CorruptBatch` if a record does not match the previous ones.
     """
     delta = Delta()
     transactions = MetadataTransactions()

@@ -1,4 +1,4 @@
-"""How does one controller keep the metadata log? It leads from its start, and a flushed record is committed."""
+"""A quorum of one controller: it leads from its start, and a flushed record is committed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kmirror.spec.configs import Configs
 
 
 class SingleNode:
-    """A quorum of one controller, over the disk of its log."""
+    """A quorum of one controller, with the disk of its log."""
 
     def __init__(
         self, node_id: int, disk: Disk, configs: Callable[[], Configs], outbox: Outbox, listener: Listener
@@ -61,7 +61,7 @@ class SingleNode:
         log.truncate_to(end_offset)
         return replayed_batches(log.log, log.latest_snapshot)
 
-    # -- from the start to the end ------------------------------------------------------------
+    # -- lifecycle ----------------------------------------------------------------------------
 
     def start(self, now: Instant) -> None:
         job = OpenMetadataLog(self._disk, log_config(self._configs()), to_ms(now))
@@ -83,7 +83,7 @@ class SingleNode:
             self._snapshots.start(now)
 
     def follow_up(self) -> None:
-        """Order a flush of the appended records; in the end, once the disk is idle, order the closing of the log."""
+        """Order a flush of the appended records; when stopping, close the log once the disk is idle."""
         job = None if self.log is None else self.log.begin_flush()
         if job is not None:
             self._disk_jobs.order(self._disk.log_dir, job, self._on_flushed)

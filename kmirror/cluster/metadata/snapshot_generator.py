@@ -1,11 +1,11 @@
-"""When is a snapshot of the metadata log written, and what of the log may go because of it?
+"""Writing of metadata snapshots, and deletion of the log that they replace.
 
     bytes     `metadata.log.max.record.bytes.between.snapshots` were appended since the newest one was begun
     time      every `metadata.log.max.snapshot.interval.ms`, if anything was committed since; 0 is never
-    deletion  of the oldest snapshot, and of the log below the next one, as long as log and snapshots take more than
-              `metadata.max.retention.bytes`, or that snapshot is older than `metadata.max.retention.ms`; -1 is no bound
+    deletion  of the oldest snapshot, and of the log below the next one, while log and snapshots take more than
+              `metadata.max.retention.bytes`, or that snapshot is older than `metadata.max.retention.ms`; -1 is no limit
 
-Kafka's SnapshotGenerator and KafkaRaftLog.maybeClean. The newest snapshot always stays.
+Kafka's SnapshotGenerator and KafkaRaftLog.maybeClean. The newest snapshot is never deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIMER = "metadata-snapshot"
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """A job for the disk: remove segments that were set aside, and snapshots."""
+    """A job for the disk: delete segments that were set aside, and snapshots."""
 
     store: PartitionStore
     base_offsets: list[int]
@@ -41,7 +41,7 @@ class Purge:
 
 
 class SnapshotGenerator:
-    """Keeps the metadata log of one controller short."""
+    """Writes snapshots and shortens the metadata log of one controller."""
 
     def __init__(
         self, log: MetadataLog, configs: Callable[[], Configs], outbox: Outbox, disk_jobs: DiskJobs, log_dir: str
@@ -55,22 +55,22 @@ class SnapshotGenerator:
         self._is_stopped = False
 
     def start(self, now: Instant) -> None:
-        """Begin to look after the log."""
+        """Start the timer, and write a snapshot if one is due."""
         self._set_timer(now)
         self.grown(now)
 
     def stop(self) -> None:
-        """Order no more work; what is under way comes to its end."""
+        """Order no more work; work in progress is completed."""
         self._is_stopped = True
 
     def grown(self, now: Instant) -> None:
-        """Write a snapshot if so much was committed that one is due."""
+        """Write a snapshot if enough bytes have been appended since the last one."""
         bytes_max = self._configs().integer("metadata.log.max.record.bytes.between.snapshots")
         if self._log.bytes_since_snapshot >= bytes_max:
             self._write(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Write a snapshot if the log has anything that the newest one has not."""
+        """Write a snapshot if the log has records that the newest one lacks."""
         self._set_timer(now)
         self._write(now)
 
@@ -91,7 +91,7 @@ class SnapshotGenerator:
 
     def _on_written(self, now: Instant, done: DiskDone) -> None:
         self._is_writing = False
-        if not isinstance(done.result, MetadataSnapshot):  # The log is whole as it was; the next one will do.
+        if not isinstance(done.result, MetadataSnapshot):  # The log is still complete; the next attempt will do.
             self._outbox.note(f"a snapshot of the metadata log could not be written: {done.error}")
             return
         snapshot = done.result
@@ -123,5 +123,5 @@ class SnapshotGenerator:
             self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
 
     def _on_purged(self, now: Instant, done: DiskDone) -> None:
-        if done.error is not None:  # They go when the log is opened next.
+        if done.error is not None:  # They are deleted when the log is opened next.
             self._outbox.note(f"files of the metadata log could not be deleted: {done.error}")

@@ -1,7 +1,7 @@
-"""Snapshots of the metadata log: what may be read instead of records that were deleted from the log's beginning.
+"""Snapshots of the metadata log, which replace records that were deleted from its beginning.
 
-A snapshot is a file of batches whose offsets are its own: a control batch with the header, and with the voters if the
-log has any; the records (`images/snapshot.py`); a control batch with the footer (KIP-630, RecordsSnapshotWriter).
+A snapshot is a file of batches with its own offsets: a control batch with the header, and the voters if the log has
+any; the records (`images/snapshot.py`); a control batch with the footer (KIP-630, RecordsSnapshotWriter).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEPT_CONTROLS = (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS)
 
 
 class SnapshotId(NamedTuple):
-    """Which snapshot it is: of all that lies below `end_offset`, the last record of which has the leader epoch."""
+    """Id of a snapshot: the end offset (exclusive), and the leader epoch of the last record below it."""
 
     end_offset: int
     epoch: int
@@ -39,28 +39,28 @@ class SnapshotId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetadataSnapshot:
-    """All that the log below the end of `id` came to, as record batches."""
+    """The merged records below the end offset of `id`, as record batches."""
 
     id: SnapshotId
     timestamp_ms: int
-    """That of the last record below the end, in ms since 1970."""
+    """Timestamp of the last record below the end, in ms since 1970."""
     data: bytes
 
 
 def snapshot_ids(store: PartitionStore) -> list[SnapshotId]:
-    """Return the snapshots in a store, in the order of their ends; that of a new cluster ends at 0."""
+    """Return the snapshots in a store, in the order of their end offsets; that of a new cluster ends at 0."""
     found = (SNAPSHOT_OF_LOG.fullmatch(name) for name in store.files())
     return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match is not None)
 
 
 def read_snapshot(store: PartitionStore, wanted: SnapshotId) -> MetadataSnapshot | None:
-    """Return a snapshot, None if there is none; raises `CorruptBatch` where it is damaged."""
+    """Return a snapshot, or None if it does not exist; raises `CorruptBatch` if it is damaged."""
     data = store.read_file(wanted.file_name)
     return None if data is None else MetadataSnapshot(wanted, _timestamp_ms(data), data)
 
 
 def _timestamp_ms(data: bytes) -> int:
-    """Return what the header says, and without one that of the first batch."""
+    """Return the timestamp in the header; without a header, that of the first batch."""
     for batch in iter_batches(data):
         for record in batch.records() if batch.is_control else ():
             told = parse_control(record.key, record.value)
@@ -72,26 +72,26 @@ def _timestamp_ms(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WriteSnapshot:
-    """A job for the disk: write the snapshot of the log up to where `tail` ends.
+    """A job for the disk: write the snapshot of the log up to the end of `tail`.
 
-    It merges what an earlier snapshot holds with the batches behind it, so that it asks the controller for nothing.
+    It merges an earlier snapshot with the batches after it, and so needs no data from the controller.
     """
 
     store: PartitionStore
     base: bytes
-    """The snapshot that ends where `tail` begins; nothing, or the voters alone, where that is the log's beginning."""
+    """The snapshot that ends where `tail` begins. At the start of the log it is empty, or has only the voters."""
     tail: Sequence[Chunk]
-    """Whole batches, at least one; they are committed."""
+    """Whole committed batches, at least one."""
 
     def run(self) -> MetadataSnapshot:
-        """Return what was written, safe from a power cut; raises OSError, and `CorruptBatch` for damaged batches."""
+        """Return the snapshot, written and flushed; raises OSError, and `CorruptBatch` for damaged batches."""
         snapshot = merged([self.base, *self.tail])
         self.store.write_safe_file(snapshot.id.file_name, snapshot.data)
         return snapshot
 
 
 def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
-    """Return the snapshot of all batches in `chunks`, an earlier snapshot first; none may be within a transaction."""
+    """Return the snapshot of all batches in `chunks`, an earlier snapshot first; they must not end in a transaction."""
     transactions = MetadataTransactions()
     records = SnapshotRecords()
     controls: dict[ControlType, bytes] = {}

@@ -1,7 +1,7 @@
-"""Which records of the metadata log count? Those of a metadata transaction only once it has ended (KIP-868).
+"""Metadata transactions: their records become valid only when the transaction ends (KIP-868).
 
-A controller of Kafka writes what does not fit into one batch, and what a new cluster begins with, between a
-BeginTransactionRecord and an EndTransactionRecord. If it dies in between, its successor aborts them.
+Kafka's controller uses a BeginTransactionRecord and an EndTransactionRecord around records that do not fit into one
+batch, and around the first records of a new cluster. If it dies in between, its successor aborts the transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kmirror.protocol.keyed_records import VersionedMessage
 
 
 class MetadataTransactions:
-    """Holds the records of the transaction that is open, if one is."""
+    """Holds the records of the open transaction, if any."""
 
     __slots__ = ("_held",)
 
@@ -24,11 +24,11 @@ class MetadataTransactions:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a transaction has begun that was neither ended nor aborted."""
+        """Whether a transaction has begun and was neither ended nor aborted."""
         return self._held is not None
 
     def take(self, record: VersionedMessage) -> Sequence[VersionedMessage]:
-        """Return the records that count now that `record` was read, in their order."""
+        """Return the records that become valid with `record`, in order."""
         match record.message:
             case BeginTransactionRecord():
                 self._held = []
