@@ -1,1 +1,1 @@
-"""A cluster of whole nodes, the same for every runner: what it is made of, and what is to be seen inside."""
+"""A cluster of whole nodes for any runner: the assembly of its nodes, and views of their state."""

@@ -1,6 +1,6 @@
-"""What is there to see inside a cluster that runs? Its nodes, and what follows from them: leaders, replicas, topics.
+"""View of a running cluster: its nodes, and the leaders, replicas and topics derived from them.
 
-Both clusters, the simulator's and the one on TCP ports, are this and a way to run.
+The simulator's cluster and the cluster on TCP ports both extend it with a way to run nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REPLICATION_FACTOR = 3
 
 
 class ClusterInside:
-    """Brokers `first_id` and following, controller 100, and what they know. A cluster says which run, and where."""
+    """Brokers from `first_id` on, controller 100, and their state; subclasses know which nodes run, and where."""
 
     controller_id = CONTROLLER_ID
 
@@ -46,39 +46,39 @@ class ClusterInside:
         """In the order in which they start."""
         self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {self.controller_id: f"{name}-controller"}
         self._nodes: dict[int, Broker | Controller] = {}
-        """The newest node of each id, whether it runs or not."""
+        """The newest node of each id, running or not."""
         self._image = MetadataImage()
-        """What the controller before the newest one knew."""
+        """The image of the controller before the newest one."""
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: of brokers {listed(self.broker_ids)} run {listed(self.living()) or 'none'}>"
 
-    # -- what a cluster says ------------------------------------------------------------------
+    # -- provided by subclasses ---------------------------------------------------------------
 
     def listeners(self, node_id: int) -> Listeners:
         """Return the listeners of a node."""
         raise NotImplementedError
 
     def runs(self, node_id: int) -> bool:
-        """Return whether a node's process runs."""
+        """Return whether a node's process is running."""
         raise NotImplementedError
 
     def _now(self) -> Instant:
-        """Return the time of the nodes."""
+        """Return the current time of the nodes."""
         raise NotImplementedError
 
     def _told(self, node_id: int) -> ToldByRunner:
-        """Return what the runner of a node has counted for it."""
+        """Return the metrics that the runner has counted for a node."""
         raise NotImplementedError
 
     def refusal(self, code: ErrorCode, text: str) -> KafkaError:
-        """Return the error about an answer with `code`."""
+        """Return the error for a response with `code`."""
         return KafkaError(code, text)
 
     def _is_new(self, node_id: int, node: Broker | Controller) -> None:
-        """Look into this node from now on."""
+        """Register a new node, which replaces the former one with this id."""
         if isinstance(node, Controller):
-            self._image = self.image  # The new one knows nothing until it has read its log.
+            self._image = self.image  # The new controller's image is empty until it has read its log.
         self._nodes[node_id] = node
 
     # -- nodes --------------------------------------------------------------------------------
@@ -93,11 +93,11 @@ class ClusterInside:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the brokers as host:port pairs joined by commas, whether they run or not."""
+        """The endpoints of all brokers, running or not, as host:port pairs joined by commas."""
         return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
 
     def endpoint(self, node_id: int, listener: str | None = None) -> Endpoint:
-        """Return how a node is reached: at the listener of this name, else at its first."""
+        """Return the endpoint of a node at the listener with this name, else at its first listener."""
         found = {each.name: each.advertised for each in self.listeners(node_id)}
         if listener is None:
             return next(iter(found.values()))
@@ -111,14 +111,14 @@ class ClusterInside:
             raise UsageError(f"{self.process(node_id)} does not run: {what}")
 
     def _check_may_start(self) -> None:
-        """Raise UsageError if a node runs."""
+        """Raise UsageError if a node is running."""
         running = [node_id for node_id in self._processes if self.runs(node_id)]
         if running:
             text = f"cluster {self.name} was started already, and of its nodes run {listed(running)}"
             raise UsageError(f"{text}: restart(node_id) starts one that ended, stop() ends them all")
 
     def _check_may_restart(self, node_id: int) -> None:
-        """Raise UsageError if the node runs, or was never started."""
+        """Raise UsageError if the node is running, or was never started."""
         if self.runs(node_id):
             raise UsageError(f"{self.process(node_id)} runs already: kill({node_id}) or stop({node_id}) comes first")
         if node_id not in self._nodes:
@@ -130,16 +130,16 @@ class ClusterInside:
             raise UsageError(f"{broker_id} is the controller of cluster {self.name}: `controller` returns it")
 
     def living(self) -> list[int]:
-        """Return the ids of brokers whose process runs."""
+        """Return the ids of running brokers."""
         return [b for b in self.broker_ids if self.runs(b)]
 
     def endpoints(self) -> list[Endpoint]:
-        """Return where living brokers listen."""
+        """Return the endpoints of running brokers."""
         return [self.endpoint(b) for b in self.living()]
 
     @property
     def controller(self) -> Controller:
-        """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
+        """The controller's node; UsageError while it is down. `image` then has its last decisions."""
         self._check_runs(self.controller_id)
         node = self._nodes[self.controller_id]
         assert isinstance(node, Controller), node
@@ -154,21 +154,21 @@ class ClusterInside:
         assert isinstance(node, Broker), node
         return node
 
-    # -- what they know -----------------------------------------------------------------------
+    # -- state of the nodes -------------------------------------------------------------------
 
     @property
     def image(self) -> MetadataImage:
-        """Return the controller's image: what is decided, though brokers may not know it yet.
+        """The controller's image: all decisions, even if brokers do not know them yet.
 
-        While no controller runs, or it still reads its log, it is the image that the last one had.
+        While no controller runs, or a new one is still reading its log, it is the image of the last one.
         """
         newest = self._nodes.get(self.controller_id)
         return newest.image if isinstance(newest, Controller) and newest.is_open else self._image
 
     def leader(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition at its leader, or None while it has none that knows of it.
+        """Return the partition at its leader; None while no running broker leads in the current leader epoch.
 
-        None too while there is no such topic, so that a script can wait for one that a mirror makes.
+        It is also None if the topic does not exist, so that a script can wait for a topic that a mirror creates.
         """
         image = self.image.topics.partition(arguments.partition(tp))
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
@@ -177,7 +177,7 @@ class ClusterInside:
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
-        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
+        """Return the partition at every live replica; KafkaError if the cluster has no such partition."""
         found = {}
         image = self.image.topics.partition(arguments.partition(tp))
         if image is None:
@@ -188,7 +188,7 @@ class ClusterInside:
         return found
 
     def metrics(self) -> Metrics:
-        """Return what every node that runs tells of itself in numbers now."""
+        """Return the current metrics of every running node."""
         now = self._now()
         running = [node_id for node_id in self._processes if self.runs(node_id)]
         return Metrics({node_id: self._nodes[node_id].metrics(now, self._told(node_id)) for node_id in running})
@@ -198,7 +198,7 @@ class ClusterInside:
         return sorted(name for name in self.image.topics if not is_internal(name))
 
     def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
-        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        """Return all partitions of `topics`, or of all topics that are not internal; UsageError for an unknown one."""
         names = self.topics() if topics is None else as_names(topics)
         known_here = self.image.topics
         for name in names:
@@ -207,9 +207,9 @@ class ClusterInside:
         return [TopicPartition(name, index) for name in names for index in known_here[name].partitions]
 
     def is_settled(self) -> bool:
-        """Does every partition have a living leader that knows of it, and a full ISR?
+        """Return whether every partition has a live leader that knows its epoch, a full ISR, and nothing uncommitted.
 
-        A replica in a log directory that is offline is not waited for, nor is a partition that nobody else may lead.
+        Replicas in offline log directories are ignored, and so are partitions whose whole ISR is offline.
         """
         image = self.image
         if any(not image.brokers.is_alive(b) for b in self.broker_ids):
@@ -227,7 +227,7 @@ class ClusterInside:
         return True
 
     def unknown_partition(self, tp: TopicPartition) -> KafkaError:
-        """Return the error about a partition that the cluster does not have; it names those that are there."""
+        """Return the error for a partition that the cluster does not have; it names the existing ones."""
         topic = self.image.topics.get(tp.topic)
         if topic is not None:
             there = (
@@ -241,7 +241,7 @@ class ClusterInside:
 
 
 def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
-    """Return `broker.rack` by broker id; UsageError for what is no text, and for a broker that there is not."""
+    """Return `broker.rack` by broker id; UsageError for a value that is not a string, and for an unknown broker."""
     if racks is None:
         return {}
     if not isinstance(racks, Mapping):
@@ -255,7 +255,7 @@ def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
 
 
 def checked_configs(configs: object) -> dict[str, str]:
-    """Return the static configs of every node; UsageError, in Kafka's words, for a key or a value it does not take."""
+    """Return the static configs of every node; UsageError, with Kafka's message, for an invalid key or value."""
     values = arguments.configs(configs)
     for name, value in values.items():
         problem = problem_with(Scope.BROKER, name, value)
@@ -273,7 +273,7 @@ def checked_configs(configs: object) -> dict[str, str]:
 
 
 def checked_listeners(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of brokers' listeners; UsageError for none, for one that is no name, and for one twice."""
+    """Return the names of the brokers' listeners; UsageError for no names, an invalid name, or a duplicate."""
     found = tuple(as_names(names, "listeners"))
     if not found or len(set(found)) < len(found):
         raise UsageError(f"listeners has one name or more, each once, not {few(found, 'name')}")

@@ -1,7 +1,7 @@
-"""What do the nodes of a cluster tell of themselves in numbers? To be asked by name, or as a page for Prometheus.
+"""Metrics of the nodes of a cluster, by name or as a page for Prometheus.
 
-The page has the names that Prometheus' JMX exporter gives to Kafka's metrics by its usual rules, in lower case; a label
-`node_id` tells nodes of one process apart.
+The page uses the names that Prometheus' JMX exporter gives to Kafka's metrics by its usual rules, in lower case; the
+label `node_id` distinguishes nodes of one process.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One metric of one node, as it was when it was asked for."""
+    """One metric of one node, at the time of the request."""
 
     node_id: int
     mbean: str
-    """Kafka's name for it, such as `kafka.server:type=ReplicaManager,name=LeaderCount`."""
+    """Kafka's full name, such as `kafka.server:type=ReplicaManager,name=LeaderCount`."""
     name: str
-    """The name alone, such as `LeaderCount`."""
+    """The short name, such as `LeaderCount`."""
     tags: Mapping[str, str]
     attributes: Mapping[str, float]
-    """`Value` of a gauge; `Count`, `OneMinuteRate` and the like of a meter; `99thPercentile` and the like as well."""
+    """`Value` of a gauge; `Count`, `OneMinuteRate` etc. of a meter; `99thPercentile` etc. of a histogram."""
 
     @property
     def value(self) -> float:
-        """Return the number of a gauge, and how many there were of what is counted."""
+        """The number of a gauge, or the count of a counter, meter or histogram."""
         return next(iter(self.attributes.values()))
 
 
 class Metrics:
-    """All metrics of some nodes at one instant."""
+    """All metrics of some nodes at one point in time."""
 
     def __init__(self, samples: Mapping[int, Sequence[Sample]]) -> None:
         self._samples = samples
@@ -60,8 +60,8 @@ class Metrics:
     def find(self, name: str, **tags: object) -> list[Reading]:
         """Return the readings of a metric, such as `find("ConsumerLag", topic="orders", partition=0)`.
 
-        Only those with the tags that are given, of which `node_id` may be one; `_` stands for `-` in the name of one.
-        UsageError for a metric that there is not.
+        Only readings with the given tags are returned; `node_id` is one of the tags, and `_` replaces `-` in tag names.
+        UsageError for an unknown metric.
         """
         names = dict.fromkeys(row.name for row in ROWS if not row.left_out)
         if name not in names:
@@ -75,7 +75,7 @@ class Metrics:
         return sum(one.value for one in self.find(name, **tags))
 
     def page(self, *, open_metrics: bool = False) -> str:
-        """Return all as text for Prometheus: its exposition format 0.0.4, or OpenMetrics 1.0."""
+        """Return all metrics as text for Prometheus: exposition format 0.0.4, or OpenMetrics 1.0."""
         families: dict[str, list[tuple[int, Sample]]] = {}
         for node_id, samples in self._samples.items():
             for sample in samples:
@@ -118,7 +118,7 @@ def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """Return the shortest text that is read as the same number; whole numbers have no point."""
+    """Return the shortest text that is read as the same number; whole numbers have no decimal point."""
     return f"{value:.17g}" if float(value).is_integer() else repr(float(value))
 
 

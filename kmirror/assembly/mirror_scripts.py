@@ -1,7 +1,7 @@
-"""What is done with a mirror, step by step, on any runner? Each operation is one method of `MirrorScripts`.
+"""Operations on a mirror, independent of the runner. Each one is a method of `MirrorScripts`.
 
-It is a coroutine: asyncio runs it over TCP, and the simulator in virtual time. Each runner adds how it asks the two
-clusters. `BlockingMirror` has the same methods for programs that are not asynchronous.
+Methods are coroutines: asyncio runs them over TCP, and the simulator in virtual time. Each runner adds its way to send
+requests to the two clusters. `BlockingMirror` has the same methods for programs that do not use asyncio.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ T = TypeVar("T")
 
 
 class MirrorScripts(ABC):
-    """The operations of mirror `name`; each speaks to brokers of the destination.
+    """The operations of mirror `name`; requests go to brokers of the destination.
 
-    KafkaError UNKNOWN_MIRROR if the destination has no such mirror. An operation that takes longer than `within_s`
-    ends over TCP with KafkaError REQUEST_TIMED_OUT, and in the simulator, whose seconds are virtual, with
-    SimulationFailure; the error says where the partitions are and why.
+    Raises KafkaError UNKNOWN_MIRROR if the destination has no such mirror. An operation that takes longer than
+    `within_s` fails with KafkaError REQUEST_TIMED_OUT over TCP, and with SimulationFailure in the simulator, whose
+    seconds are virtual. The error has the states of the partitions and the reasons.
     """
 
     def __init__(
         self, name: str, servers: str | None, cluster: str, clusters: str, moment: Callable[[], str] = str
     ) -> None:
-        """`servers` are the source's; errors name `cluster`, the destination, or both, and end in `moment`."""
+        """`servers` are the source's; errors name `cluster`, the destination, or `clusters`, and end with `moment`."""
         self.name = arguments.text("name", name)
         self._servers = servers
         self._cluster = cluster
@@ -44,69 +44,72 @@ class MirrorScripts(ABC):
         self._moment = moment
 
     async def create(self, configs: Mapping[str, str] | None = None) -> None:
-        """Create the mirror; KafkaError if the cluster refuses."""
+        """Create the mirror; KafkaError if the cluster rejects it."""
         await self._change(mirrors.creating(self.name, self._servers, configs))
 
     async def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+        """Add topics, with their ids if the source has them; KafkaError if one is rejected.
 
-        A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
-        Until then `catch_up` and `difference` fail with an error that names it.
+        A topic that the source does not have yet is added too, as in KIP-1279, and is mirrored once it exists. Until
+        then `catch_up` and `difference` fail with an error that names it.
         """
         names = as_names(topics)
         ids = await self._source_ids(names)
         await self._change(mirrors.adding_topics(self.name, {name: ids.get(name, Uuid.ZERO) for name in names}))
 
     async def remove_topics(self, topics: Iterable[str]) -> None:
-        """Remove topics: failover begins; KafkaError if one is refused."""
+        """Remove topics, which starts their failover; KafkaError if one is rejected."""
         await self._change(mirrors.removing_topics(self.name, as_names(topics)))
 
     async def pause(self, topics: Iterable[str]) -> None:
-        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
+        """Pause topics: they stay read-only, and are not fetched until `resume`; KafkaError if one is rejected.
 
-        It is decided then; `wait_for_state` tells when the partitions are PAUSED.
+        This returns once the pause is decided; `wait_for_state` waits until the partitions are PAUSED.
         """
         await self._change(mirrors.pausing_topics(self.name, as_names(topics)))
 
     async def resume(self, topics: Iterable[str]) -> None:
-        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        """Resume paused topics at their log end offsets, without truncation; KafkaError if one is rejected."""
         await self._change(mirrors.resuming_topics(self.name, as_names(topics)))
 
     async def delete(self) -> None:
-        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
+        """Delete the mirror, its configs and its states; a later failback must copy everything.
 
-        KafkaError MIRROR_NOT_EMPTY, with the partitions in its way, unless every topic was removed and is STOPPED.
+        Raises KafkaError MIRROR_NOT_EMPTY with the remaining partitions unless every topic was removed and is STOPPED.
         """
         await self._change(mirrors.deleting(self.name))
 
     async def alter(self, configs: Mapping[str, str | None]) -> None:
-        """Set configs of the mirror, which take effect at once; None goes back to the default.
+        """Set configs of the mirror, which take effect at once; None restores the default.
 
-        KafkaError if one is refused; then nothing is altered.
+        Raises KafkaError if one is rejected; nothing is changed then.
         """
         await self._change(mirrors.altering(self.name, configs))
 
     async def describe(self) -> list[MirrorRow]:
-        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        """Describe the mirror's partitions at all live brokers of the destination; rows sorted by partition.
+
+        Partitions that no broker reports have a row too.
+        """
         return (await self._describe_with_unreported([self.name])).get(self.name, Description()).rows
 
     async def reason(self) -> str:
-        """Return why brokers of the destination cannot speak to the source, and which; empty if all can."""
+        """Return why brokers of the destination cannot communicate with the source, and their ids; empty if all can."""
         return (await self._described()).reason
 
     async def warning(self) -> str:
-        """Return what an operator should know though no partition waits for it; empty if there is nothing."""
+        """Return warnings for the operator that do not stop any partition; empty if there are none."""
         return (await self._described()).warning
 
     @abstractmethod
     async def topics(self) -> list[str]:
         """Return the names of all topics in this mirror, whether they exist at the destination or not.
 
-        Removed ones are among them, unless they never came to be there.
+        They include removed topics, except those that were never created at the destination.
         """
 
     async def partitions(self) -> list[TopicPartition]:
-        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        """Return the partitions, at the source, of the topics in this mirror that the source has."""
         return await self._partitions(await self.topics(), at_source=True)
 
     async def wait_for_state(
@@ -118,28 +121,28 @@ class MirrorScripts(ABC):
         caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
-        """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
+        """Poll until every partition is in `state` and, with `caught_up`, has all records below the source's LSO.
 
-        The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
-        `watch` is called with the rows each time. UsageError if there are no partitions to wait for.
+        The lag in DescribeMirrors also counts records above the last stable offset (D22), and is not 0 then. `watch` is
+        called with the rows each time. UsageError if there are no partitions to wait for.
         """
         return await self._come_to(Goal.of(self.name, state, partitions, caught_up=caught_up), within_s, watch)
 
     async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
-        """Wait until the destination has, on its whole ISR, all that the source has decided.
+        """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO).
 
-        DescribeMirrors tells the source's offset as of the last fetch; this asks the source itself. UsageError if the
-        mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in the
-        simulator.
+        DescribeMirrors reports the source's offset as of the last fetch; this method asks the source itself. UsageError
+        if the mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in
+        the simulator.
         """
         wanted = await self._to_compare(is_late := self._timer(within_s))
         await self._come_to(Goal(MirrorState.MIRRORING, wanted, caught_up=True), within_s, is_late=is_late)
 
     async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
-        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
+        """Remove every topic and wait until all partitions are STOPPED and the destination accepts writes.
 
-        Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
-        if the mirror has no topics.
+        Only the destination must be alive. A topic that was never created there is removed too. UsageError if the
+        mirror has no topics.
         """
         if not (topics := await self.topics()):
             raise self._no_topics()
@@ -151,59 +154,58 @@ class MirrorScripts(ABC):
     async def difference(self) -> Difference | None:
         """Compare logs byte for byte, up to the source's last stable offset; return None if they are equal.
 
-        In a compacted topic records are compared where bytes differ: each cleaner may have removed others (D46).
-        The simulator compares every replica of the destination. Over TCP the logs of the leaders are compared;
-        KafkaError if one cannot be read. If the mirror has no topics, or a cluster lacks one, the errors are those of
-        `catch_up`: nothing would be compared.
+        In a compacted topic, records are compared where bytes differ, as each cleaner may have removed others (D46).
+        The simulator compares every replica of the destination. Over TCP the leaders' logs are compared; KafkaError if
+        one cannot be read. If the mirror has no topics, or a cluster lacks one, the errors are those of `catch_up`.
         """
 
     async def assert_equal(self) -> None:
         """Raise AssertionError with the first difference, if there is one.
 
-        In the simulator its text names the moment of the run.
+        In the simulator the text includes the moment of the run.
         """
         difference = await self.difference()
         if difference is not None:
             raise AssertionError(f"mirror {self.name} from {self._clusters}: {difference}{self._moment()}")
 
-    # -- what a runner adds -------------------------------------------------------------------
+    # -- provided by the runner ---------------------------------------------------------------
 
     @abstractmethod
     async def _order(self, request: Message) -> Message:
-        """Have the destination carry out an order, and return its answer."""
+        """Send a request for a change to the destination, and return the response."""
 
     @abstractmethod
     async def _ask_each(self, request: Message) -> Mapping[int, Message]:
-        """Return the answers of the destination's living brokers, by broker id."""
+        """Return the responses of the destination's live brokers, by broker id."""
 
     @abstractmethod
     async def _source_ids(self, topics: Sequence[str]) -> Mapping[str, Uuid]:
-        """Return the ids of those topics that the source has."""
+        """Return the ids of the topics that the source has."""
 
     @abstractmethod
     async def _partitions(self, topics: Sequence[str], *, at_source: bool) -> list[TopicPartition]:
-        """Return the partitions of those topics that the source has, or the destination."""
+        """Return the partitions of these topics that exist at the source, if `at_source`, or at the destination."""
 
     @abstractmethod
     async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
-        """Return the partitions of all topics in this mirror; an error where a cluster lacks one, or there is none.
+        """Return the partitions of all topics in this mirror; an error if a cluster lacks a topic, or there are none.
 
-        Over no partitions everything is true.
+        An empty result would make every comparison succeed.
         """
 
     @abstractmethod
     async def _caught_up(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
-        """Return those that have, on the destination's whole ISR, all that the source has decided."""
+        """Return the partitions whose whole ISR at the destination has all records below the source's LSO."""
 
     @abstractmethod
     def _timer(self, within_s: float) -> Callable[[], bool]:
-        """Return what says, later, whether an operation that begins now has taken longer than `within_s`."""
+        """Return a function that returns whether more than `within_s` seconds have passed since this call."""
 
     @abstractmethod
     async def _sleep(self, span_s: float, waits_for: str = "") -> None:
-        """Let time pass while an operation waits for something."""
+        """Sleep while an operation waits for something."""
 
-    # -- how it is known ----------------------------------------------------------------------
+    # -- implementation -----------------------------------------------------------------------
 
     async def _change(self, request: Message) -> None:
         refused = mirrors.refused_order(self.name, request, await self._order(request))
@@ -217,7 +219,7 @@ class MirrorScripts(ABC):
         return (await self._describe_each([self.name])).get(self.name, Description())
 
     async def _describe_each(self, names: Iterable[str]) -> dict[str, Description]:
-        """Return what brokers say of some mirrors, or of all; by name, in order."""
+        """Return the descriptions of some mirrors, or of all, by name and sorted."""
         request = DescribeMirrorsRequest(mirror_names=sorted(names))
         found = mirrors.described_in(await self._ask_each(request))
         if any(description.refusal is ErrorCode.UNKNOWN_MIRROR for description in found.values()):
@@ -237,7 +239,7 @@ class MirrorScripts(ABC):
         return found
 
     async def _there(self, topics: Sequence[str]) -> list[TopicPartition]:
-        """Return the partitions of those topics at the destination; none if the client may not describe one of them."""
+        """Return the destination's partitions of these topics; none if the client may not describe one of them."""
         try:
             return await self._partitions(topics, at_source=False) if topics else []
         except KafkaError as error:
@@ -255,7 +257,7 @@ class MirrorScripts(ABC):
         watch: Callable[[list[MirrorRow]], None] | None = None,
         is_late: Callable[[], bool] | None = None,
     ) -> list[MirrorRow]:
-        """Describe until the goal is reached."""
+        """Describe the mirror repeatedly until the goal is reached."""
         is_late = is_late or self._timer(within_s)
         if watch is not None:
             arguments.callback("watch", watch)
@@ -263,7 +265,7 @@ class MirrorScripts(ABC):
             rows = await self.describe()
             if watch is not None:
                 watch(rows)
-            # A lag is known once a fetch was answered: before that two logs may end alike and differ.
+            # The lag is unknown before the first fetch: until then two logs may have equal ends and still differ.
             there = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
             if goal.caught_up:
                 there = await self._caught_up([tp for tp in there if tp in goal.partitions])
@@ -278,52 +280,52 @@ class MirrorScripts(ABC):
 
 
 class BlockingMirror(ABC):
-    """A mirror whose methods return when the operation is done; `MirrorScripts` says more about each of them."""
+    """A mirror whose methods return when the operation is done; see `MirrorScripts` for their details."""
 
     name: str
 
     @abstractmethod
     def _run(self, what: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S) -> T:
-        """Carry out an operation, and return its result; `what` says what is waited for, with {} for the mirror."""
+        """Run an operation, and return its result; `what` describes the awaited event, with {} for the mirror."""
 
     def create(self, configs: Mapping[str, str] | None = None) -> None:
-        """Create the mirror; KafkaError if the cluster refuses."""
+        """Create the mirror; KafkaError if the cluster rejects it."""
         self._run(mirrors.CREATED, lambda mirror: mirror.create(configs))
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids if the source has them; KafkaError if one is refused."""
+        """Add topics, with their ids if the source has them; KafkaError if one is rejected."""
         self._run(mirrors.ADDED, lambda mirror: mirror.add_topics(topics))
 
     def remove_topics(self, topics: Iterable[str]) -> None:
-        """Remove topics: failover begins; KafkaError if one is refused."""
+        """Remove topics, which starts their failover; KafkaError if one is rejected."""
         self._run(mirrors.REMOVED, lambda mirror: mirror.remove_topics(topics))
 
     def pause(self, topics: Iterable[str]) -> None:
-        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused."""
+        """Pause topics: they stay read-only, and are not fetched until `resume`; KafkaError if one is rejected."""
         self._run(mirrors.PAUSED, lambda mirror: mirror.pause(topics))
 
     def resume(self, topics: Iterable[str]) -> None:
-        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        """Resume paused topics at their log end offsets, without truncation; KafkaError if one is rejected."""
         self._run(mirrors.RESUMED, lambda mirror: mirror.resume(topics))
 
     def delete(self) -> None:
-        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything."""
+        """Delete the mirror, its configs and its states; a later failback must copy everything."""
         self._run(mirrors.DELETED, lambda mirror: mirror.delete())
 
     def alter(self, configs: Mapping[str, str | None]) -> None:
-        """Set configs of the mirror, which take effect at once; None goes back to the default."""
+        """Set configs of the mirror, which take effect at once; None restores the default."""
         self._run(mirrors.ALTERED, lambda mirror: mirror.alter(configs))
 
     def describe(self) -> list[MirrorRow]:
-        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        """Describe the mirror's partitions at all live brokers of the destination; rows sorted by partition."""
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.describe())
 
     def reason(self) -> str:
-        """Return why brokers of the destination cannot speak to the source, and which; empty if all can."""
+        """Return why brokers of the destination cannot communicate with the source, and their ids; empty if all can."""
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.reason())
 
     def warning(self) -> str:
-        """Return what an operator should know though no partition waits for it; empty if there is nothing."""
+        """Return warnings for the operator that do not stop any partition; empty if there are none."""
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.warning())
 
     def topics(self) -> list[str]:
@@ -331,7 +333,7 @@ class BlockingMirror(ABC):
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.topics())
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        """Return the partitions, at the source, of the topics in this mirror that the source has."""
         return self._run(mirrors.DESCRIBED, lambda mirror: mirror.partitions())
 
     def wait_for_state(
@@ -343,17 +345,17 @@ class BlockingMirror(ABC):
         caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
-        """Describe again and again until every partition is in `state` and, if asked, has all that is decided."""
+        """Poll until every partition is in `state` and, with `caught_up`, has all records below the source's LSO."""
         goal = Goal.of(self.name, state, partitions, caught_up=caught_up)
         return self._run(f"mirror {{}} to {goal}", lambda mirror: mirror._come_to(goal, within_s, watch), within_s)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
-        """Wait until the destination has, on its whole ISR, all that the source has decided."""
+        """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO)."""
         what = "mirror {} to come to MIRRORING, caught up"
         self._run(what, lambda mirror: mirror.catch_up(within_s=within_s), within_s)
 
     def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
-        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes."""
+        """Remove every topic and wait until all partitions are STOPPED and the destination accepts writes."""
         return self._run(mirrors.FAILOVER, lambda mirror: mirror.fail_over(within_s=within_s), within_s)
 
     def difference(self) -> Difference | None:

@@ -1,6 +1,6 @@
-"""What is a cluster asked about its mirrors, and what do its answers say? The same for every runner.
+"""Requests about mirrors and the parsing of their responses, independent of the runner.
 
-Nothing is sent here: a request is made, and an answer is read.
+This module sends nothing.
 """
 
 from __future__ import annotations
@@ -40,13 +40,18 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 WITHIN_S = 120.0
-"""How long a mirror is waited for unless it is said."""
+"""Default timeout of operations on a mirror, in seconds."""
 DESCRIBE_EVERY_S = 0.5
-"""How often a mirror is described. One that no broker knows is described twice, for all of them may be behind: the
-controller has just created it, and each broker asks the controller for news 0.1 s after it lost it."""
+"""Interval between descriptions of a mirror, in seconds.
+
+A mirror that no broker knows is described twice, as all brokers may be behind: the controller has just created it, and
+each broker fetches metadata again 0.1 s after it lost the controller.
+"""
 ROWS_PER_S = 20_000
-"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
-does most."""
+"""Maximum number of rows to describe per second.
+
+A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often, so that this is not its main load.
+"""
 _ORDERS: Mapping[type[Message], tuple[str, str]] = {
     CreateMirrorRequest: ("create", ""),
     DeleteMirrorRequest: ("delete", ""),
@@ -56,8 +61,8 @@ _ORDERS: Mapping[type[Message], tuple[str, str]] = {
     pausing.PauseMirrorTopicsRequest: ("pause topics of", "pause topic {} of"),
     resuming.ResumeMirrorTopicsRequest: ("resume topics of", "resume topic {} of"),
 }
-"""What each request orders, for messages: of the mirror, and of one topic."""
-# What is waited for after each order, for messages.
+"""Request class -> verb for messages, about the mirror and about one topic."""
+# The awaited event after each request, for messages.
 CREATED = "mirror {} to be created"
 ADDED = "topics to be added to mirror {}"
 REMOVED = "topics to be removed from mirror {}"
@@ -75,7 +80,7 @@ NOT_REPORTED = "no broker reports it: it has no leader, or its leader does not a
 
 @dataclass(frozen=True, slots=True)
 class MirrorRow:
-    """One partition's line of DescribeMirrors; -1 stands for what is not known."""
+    """The row of one partition in DescribeMirrors; -1 if a number is unknown."""
 
     tp: TopicPartition
     source_offset: int
@@ -84,69 +89,69 @@ class MirrorRow:
     state: MirrorState
     last_mirrored_epoch: int
     reason: str = ""
-    """Why the partition waits or failed (D38)."""
+    """Why the partition waits or has failed (D38)."""
     leader_epoch: int = -1
-    """Leader epoch in which the broker that answered leads; -1 if it does not tell it."""
+    """Leader epoch in which the responding broker leads; -1 if it does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorListing:
-    """One mirror's line of ListMirrors."""
+    """The row of one mirror in ListMirrors."""
 
     name: str
     source_servers: str
     """`bootstrap.servers` of the mirror."""
     source_cluster_id: str
-    """Empty until the source was seen to have a topic of the mirror."""
+    """Empty until the source has been seen with a topic of the mirror."""
     topic_count: int
-    """Topics in the mirror, those that were removed included."""
+    """Number of topics in the mirror, including removed ones."""
     warning: str = ""
-    """Which states cannot be read or written, empty if all can."""
+    """The states that cannot be read or written; empty if all can."""
 
 
 @dataclass(slots=True)
 class Description:
-    """What the brokers of a cluster say of one mirror, once all of them have answered."""
+    """The description of one mirror, merged from the responses of all brokers."""
 
     partitions: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
-    """Of the topics in the mirror, also those that are not there yet; an ordered set."""
+    """Names of the topics in the mirror, as an ordered set; includes topics that do not exist yet."""
     refusal: ErrorCode = ErrorCode.NONE
-    """Why no broker describes the mirror; NONE as soon as one does, for the others may be behind."""
+    """Why no broker describes the mirror; NONE if at least one does, as the others may be behind."""
     is_described: bool = False
     reasons: dict[int, str] = field(default_factory=dict)
-    """Broker id to why it cannot speak to the source; a broker that can, or has not tried, is not among them."""
+    """Broker id -> why it cannot communicate with the source. Brokers that can, or have not tried, are missing."""
     warnings: dict[str, None] = field(default_factory=dict)
-    """What brokers warn of, an ordered set."""
+    """Warnings of brokers, as an ordered set."""
     unreported: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
     """Rows of the partitions that no broker has described; `add_unreported` fills it."""
 
     @property
     def rows(self) -> list[MirrorRow]:
-        """The partitions that a broker leads, and those that none reports, in order."""
+        """The partitions that brokers lead, and those that no broker reports, sorted."""
         rows = self.partitions | self.unreported
         return [rows[tp] for tp in sorted(rows)]
 
     @property
     def topics(self) -> list[str]:
-        """The names of all topics in the mirror, in order."""
+        """The names of all topics in the mirror, sorted."""
         return sorted(self.names)
 
     @property
     def topics_without_rows(self) -> list[str]:
-        """The names of topics that are not there yet, in order."""
+        """The names of topics that do not exist yet, sorted."""
         there = {row.tp.topic for row in self.rows}
         return [name for name in self.topics if name not in there]
 
     @property
     def undescribed_topics(self) -> list[str]:
-        """The names of topics that are not there yet, or of which no broker reports a partition, in order."""
+        """The names of topics without a described partition, sorted."""
         described = {tp.topic for tp in self.partitions}
         return [name for name in self.topics if name not in described]
 
     @property
     def reason(self) -> str:
-        """Why brokers cannot speak to the source, and which; empty if all can."""
+        """Why brokers cannot communicate with the source, and their ids; empty if all can."""
         brokers: dict[str, list[int]] = {}
         for broker_id, reason in sorted(self.reasons.items()):
             brokers.setdefault(reason, []).append(broker_id)
@@ -156,11 +161,11 @@ class Description:
 
     @property
     def warning(self) -> str:
-        """What an operator should know though no partition waits for it; empty if there is nothing."""
+        """Warnings for the operator that do not stop any partition; empty if there are none."""
         return "; ".join(self.warnings)
 
     def only(self, is_wanted: Callable[[str], bool]) -> Description:
-        """Return the same of those topics alone whose names are wanted."""
+        """Return the description of only those topics whose names are wanted."""
         partitions, unreported = (
             {tp: row for tp, row in rows.items() if is_wanted(tp.topic)} for rows in (self.partitions, self.unreported)
         )
@@ -168,7 +173,7 @@ class Description:
         return replace(self, partitions=partitions, unreported=unreported, names=names)
 
     def add(self, broker_id: int, mirror: DescribedMirror) -> None:
-        """Take in the answer of one broker."""
+        """Merge the response of one broker."""
         if mirror.error_code:
             self.refusal = ErrorCode.NONE if self.is_described else code_of(mirror.error_code)
             return
@@ -181,7 +186,7 @@ class Description:
             self.warnings[mirror.warning] = None
 
     def add_unreported(self, partitions: Iterable[TopicPartition]) -> None:
-        """Add a row for each of these partitions that is in the mirror, and that no broker has described."""
+        """Add a row for each of these partitions that is in the mirror and that no broker has described."""
         for tp in partitions:
             if tp.topic in self.names and tp not in self.partitions:
                 self.unreported[tp] = MirrorRow(tp, -1, -1, -1, MirrorState.UNKNOWN, -1, NOT_REPORTED)
@@ -189,19 +194,19 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a mirror is to come to."""
+    """The state that a caller waits for."""
 
     state: MirrorState
     partitions: Collection[TopicPartition]
     caught_up: bool = False
-    """They also have, on the whole ISR, all that the source has decided."""
+    """Whether the whole ISR must also have all records below the source's last stable offset."""
 
     def __str__(self) -> str:
         return f"come to {self.state.name}{', caught up' * self.caught_up}"
 
     @staticmethod
     def of(mirror: str, state: MirrorState, partitions: Iterable[TopicPartition], *, caught_up: bool) -> Goal:
-        """Return the goal that a caller names; UsageError if it names no partitions."""
+        """Return the caller's goal; UsageError if it has no partitions."""
         arguments.member("state", state, MirrorState)
         if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {mirror}: name at least one partition to wait for")
@@ -210,7 +215,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where two logs of a partition differ."""
+    """The first difference between two logs of a partition."""
 
     tp: TopicPartition
     offset: int
@@ -224,19 +229,19 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a cluster did not do."""
+    """A change that a cluster rejected."""
 
     error: ErrorCode
     message: str
     topic: str | None = None
-    """None if it is about the mirror."""
+    """None if the error is about the mirror."""
 
 
 # -- requests ---------------------------------------------------------------------------------
 
 
 def creating(mirror: str, servers: str | None, configs: Mapping[str, str] | None) -> CreateMirrorRequest:
-    """Return what creates a mirror of the cluster at `servers`, unless `configs` name others.
+    """Return the request to create a mirror of the cluster at `servers`, unless `configs` specify other servers.
 
     UsageError if neither does, and for values of other types.
     """
@@ -247,32 +252,32 @@ def creating(mirror: str, servers: str | None, configs: Mapping[str, str] | None
 
 
 def adding_topics(mirror: str, topics: Mapping[str, Uuid]) -> Message:
-    """Return what adds topics, each with its id at the source; zeros if that is not known."""
+    """Return the request to add topics, each with its id at the source; zeros if unknown."""
     return adding.AddTopicsToMirrorRequest(mirror, [adding.TopicData(topics[name], name) for name in topics])
 
 
 def removing_topics(mirror: str, topics: Iterable[str]) -> Message:
-    """Return what removes topics, whatever their ids are."""
+    """Return the request to remove topics by name, with any ids."""
     return removing.RemoveTopicsFromMirrorRequest(mirror, [removing.TopicData(Uuid.ZERO, name) for name in topics])
 
 
 def pausing_topics(mirror: str, topics: Iterable[str]) -> Message:
-    """Return what pauses topics, whatever their ids are."""
+    """Return the request to pause topics by name, with any ids."""
     return pausing.PauseMirrorTopicsRequest(mirror, [pausing.TopicData(Uuid.ZERO, name) for name in topics])
 
 
 def resuming_topics(mirror: str, topics: Iterable[str]) -> Message:
-    """Return what resumes paused topics, whatever their ids are."""
+    """Return the request to resume paused topics by name, with any ids."""
     return resuming.ResumeMirrorTopicsRequest(mirror, [resuming.TopicData(Uuid.ZERO, name) for name in topics])
 
 
 def deleting(mirror: str) -> DeleteMirrorRequest:
-    """Return what deletes a mirror."""
+    """Return the request to delete a mirror."""
     return DeleteMirrorRequest(mirror_name=mirror)
 
 
 def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
-    """Return what sets configs of a mirror; None goes back to the default. UsageError for values of other types."""
+    """Return the request to set configs of a mirror; None restores the default. UsageError for other types."""
     changes = [
         AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
         for name, value in arguments.changes(configs).items()
@@ -280,11 +285,11 @@ def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlter
     return IncrementalAlterConfigsRequest([AlterConfigsResource(ResourceType.MIRROR, mirror, changes)])
 
 
-# -- answers ----------------------------------------------------------------------------------
+# -- responses --------------------------------------------------------------------------------
 
 
 def refusals_in(reply: Message) -> Iterator[Refusal]:
-    """Yield what was refused of one of the requests above; nothing if all was done."""
+    """Yield the errors in the response to one of the requests above."""
     match reply:
         case IncrementalAlterConfigsResponse():
             for row in reply.responses:
@@ -309,7 +314,7 @@ def refusals_in(reply: Message) -> Iterator[Refusal]:
 
 
 def refused_order(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
-    """Return the first error in the answer to one of the requests above, and a text about it; None if all was done."""
+    """Return the first error in the response to one of the requests above, and its message; None if all was done."""
     refused = next(refusals_in(reply), None)
     if refused is None:
         return None
@@ -324,7 +329,7 @@ def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusa
 
 
 def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
-    """Yield what one broker says of the partitions of a mirror that it leads."""
+    """Yield the rows of the partitions of a mirror that one broker leads."""
     for topic in mirror.topics:
         for p in topic.partitions:
             yield MirrorRow(
@@ -340,9 +345,9 @@ def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
 
 
 def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) -> None:
-    """Add what one broker says to what others said; of two leaders of a partition the one of the later epoch is right.
+    """Add the rows of one broker; of two leaders of a partition, keep the one with the higher leader epoch.
 
-    A leader that was deposed may not know it yet.
+    A former leader may not know yet that it was replaced.
     """
     for row in rows_in(mirror):
         known = rows.get(row.tp)
@@ -351,7 +356,7 @@ def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) 
 
 
 def described_in(answers: Mapping[int, Message]) -> dict[str, Description]:
-    """Return what brokers say of their mirrors in answers to DescribeMirrors, by broker id; by name, in order."""
+    """Return the descriptions in responses to DescribeMirrors, given by broker id; by mirror name, sorted."""
     found: dict[str, Description] = {}
     for broker_id, reply in answers.items():
         assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
@@ -361,7 +366,7 @@ def described_in(answers: Mapping[int, Message]) -> dict[str, Description]:
 
 
 def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
-    """Return the mirrors of a cluster, by name; KafkaError if that is refused."""
+    """Return the mirrors of a cluster, sorted by name; KafkaError if the request is rejected."""
     if reply.error_code:
         error = code_of(reply.error_code)
         raise KafkaError(error, f"cannot list mirrors: {error.name}: {reply.error_message or error.text}")
@@ -373,7 +378,7 @@ def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
 
 
 def explained(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> str:
-    """Say where some partitions are and what they wait for."""
+    """Return a text with the states of some partitions and the reasons."""
     by_tp = {row.tp: row for row in rows}
     parts = []
     for tp in partitions[:3]:
@@ -386,5 +391,5 @@ def explained(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -
 
 
 def pause_s(rows: Collection[MirrorRow]) -> float:
-    """Return after how many seconds a mirror with these rows may be described again."""
+    """Return the minimum seconds until a mirror with these rows may be described again."""
     return max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S)

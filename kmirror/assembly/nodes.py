@@ -1,5 +1,6 @@
-"""What is a cluster made of? Nodes with all that plugs into them, the records that a metadata log begins with, and
-the configs that a small cluster needs: the same for every runner.
+"""Assembly of a cluster, independent of the runner: nodes with all components, the first records of a metadata log, and
+
+the configs that a small cluster needs.
 """
 
 from __future__ import annotations
@@ -58,28 +59,28 @@ class Logs(Protocol):
 
 @dataclass(frozen=True)
 class Assembly:
-    """One cluster as it is to be; each call makes a new process of a node, over the disks that it is given."""
+    """The options of one cluster. Each call creates a new process of a node, with the given disks."""
 
     cluster_id: str
     controller_id: int
     listeners: Mapping[int, Listeners]
-    """Those of each node, the controller too."""
+    """The listeners of each node, including the controller."""
     configs: Mapping[str, str]
     """Static configs of every node."""
     bootstrap: Sequence[Message]
-    """What an empty metadata log begins with."""
+    """The first records of an empty metadata log."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer | None = None
-    """Asked by every node what a principal may do, in place of the authorizer that its configs want."""
+    """Authorizer used by every node, in place of the one in its configs."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """`broker.rack` of brokers that have one."""
     clock: Callable[[], Instant] | None = None
-    """By which nodes tell how long requests kept them at work; without one that takes no time."""
+    """Clock used to measure request processing time; virtual time if None."""
 
     def node(self, node_id: int, disks: Disks, rng: Rng) -> Broker | Controller:
-        """Return the node of this id, with every component; it waits for `Started`.
+        """Return the node with this id and all its components; it waits for `Started`.
 
-        A controller takes the first disk.
+        A controller uses the first disk.
         """
         if node_id != self.controller_id:
             return self.broker(node_id, disks, rng)
@@ -124,7 +125,7 @@ def feature_records(
 ) -> list[Message]:
     """Return the records that set the feature levels of a new cluster.
 
-    A level of 0 has no record: a controller of Kafka knows no mirror.version, and refuses a log that speaks of it.
+    A level of 0 has no record: a controller of Kafka does not know mirror.version, and rejects a log that contains it.
     """
     levels = {
         METADATA_VERSION: METADATA_LEVEL,
@@ -136,13 +137,13 @@ def feature_records(
 
 
 def formatted_records(eligible_version: int = FORMATTED[ELIGIBLE_VERSION]) -> list[Message]:
-    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them."""
+    """Return the feature levels of a formatted folder, as `kafka-storage format` writes them."""
     levels = {**FORMATTED, ELIGIBLE_VERSION: eligible_version}
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
 def replication_configs(factor: int) -> dict[str, str]:
-    """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
+    """Return the configs that let a cluster of `factor` or more brokers host its internal topics."""
     keys = (
         "default.replication.factor",
         "offsets.topic.replication.factor",
@@ -159,17 +160,17 @@ def existing_topics(
     new_id: Callable[[str], Uuid],
     directory_of: Callable[[TopicPartition, int], Uuid],
 ) -> tuple[list[Message], dict[TopicPartition, list[int]]]:
-    """Return the records that make the topics of `logs` known to a new cluster, and the replicas of each partition.
+    """Return the records that create the topics of `logs` in a new cluster, and the replicas of each partition.
 
-    Replicas go around the brokers. `new_id` makes the id of a topic that has none, `directory_of` says in which log
-    directory of a broker a partition lies, and is asked once of each replica.
+    Replicas are assigned round-robin. `new_id` creates the id of a topic without one. `directory_of` returns the log
+    directory of a partition on a broker; it is called once for each replica.
     """
     counts: dict[str, int] = {}
     for tp in logs.partitions:
         counts[tp.topic] = max(counts.get(tp.topic, 0), tp.partition + 1)
     next_producer_id = 1 + max((last_producer_id(files) for files in logs.partitions.values()), default=-1)
     records: list[Message] = [
-        # Ids in the logs were given out by the cluster that wrote them; they are taken.
+        # The cluster that wrote the logs has already allocated the producer ids in them.
         ProducerIdsRecord(broker_id=broker_ids[0], broker_epoch=-1, next_producer_id=next_producer_id)
     ]
     placed: dict[TopicPartition, list[int]] = {}
@@ -199,7 +200,7 @@ def existing_topics(
 
 
 def last_epoch(files: PartitionFiles) -> int:
-    """Return the largest leader epoch that a partition's files speak of, or -1."""
+    """Return the highest leader epoch in a partition's files, or -1."""
     checkpoint = files.files.get(LEADER_EPOCH_CHECKPOINT)
     found = -1
     if checkpoint:
@@ -213,7 +214,7 @@ def last_epoch(files: PartitionFiles) -> int:
 
 
 def last_producer_id(files: PartitionFiles) -> int:
-    """Return the largest producer id in a partition's batches, or -1."""
+    """Return the highest producer id in a partition's batches, or -1."""
     return max(
         (batch.producer_id for segment in files.segments.values() for batch in iter_any_batches(segment)), default=-1
     )

@@ -1,1 +1,1 @@
-"""What was a node given, and what did it do? Journals of nodes, written by any runner, and their replay."""
+"""Journals of nodes: records of their events and effects, written by any runner, and the replay of these journals."""

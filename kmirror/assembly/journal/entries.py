@@ -1,15 +1,15 @@
-"""The file format of a journal, version 3: one node from its start to its end, as entries that stand for themselves.
+"""The file format of a journal, version 3: one node from its start to its end, as self-contained entries.
 
     file    = "kmirror journal" 0x00, u16 version, entry ...
     entry   = u32 size of the body, u32 CRC-32C of the body, body
     body    = u8 kind, values
-    kind 1  the node: what it was made of; the first entry
-    kind 2  a piece of what its disk held when it was made
-    kind 3  one call of `handle`: when, the event, the effects as a value within bytes, the digest of all effects so far
+    kind 1  the node: its options and seed; the first entry
+    kind 2  a piece of its disk at the start
+    kind 3  one call of `handle`: time, event, effects as an encoded value, digest of all effects so far
 
-Values are those of `values.py`. Entries follow each other in the order in which things happened, and each is written by
-one call, after the effects are known: a process that is killed leaves a prefix. So the last entry may be torn, and is
-cut; an entry that is damaged and has another one behind it is an error.
+Values are those of `values.py`. Entries are in chronological order. Each is written by one call, after the effects are
+known, so a killed process leaves a prefix of the journal. The last entry may therefore be torn, and is ignored then; a
+damaged entry with another one after it is an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VERSION = struct.Struct(">H")
 
 @dataclass(frozen=True, slots=True)
 class Torn:
-    """The end of a journal whose writer was killed: from where on it is cut, and how much of it that is."""
+    """The torn end of a journal whose writer was killed: the byte position of the torn entry, and its size in bytes."""
 
     position: int
     size: int
@@ -42,20 +42,20 @@ class Torn:
 
 
 def beginning() -> bytes:
-    """Return what stands before the first entry."""
+    """Return the bytes before the first entry."""
     return MAGIC + _VERSION.pack(VERSION)
 
 
 def entry(kind: int, value: object) -> bytes:
-    """Return an entry."""
+    """Return the bytes of an entry."""
     body = bytes((kind,)) + values.encode(value)
     return _HEAD.pack(len(body), crc32c(body)) + body
 
 
 def entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
-    """Yield kind and value of each entry, and in the end what is torn, if anything is.
+    """Yield kind and value of each entry, and at the end the torn entry, if any.
 
-    UsageError for what is no journal, or one of another version; ProtocolError for a damaged one.
+    UsageError if this is not a journal, or one of another version; ProtocolError if it is damaged.
     """
     data = memoryview(data)
     at = len(MAGIC) + _VERSION.size
@@ -77,7 +77,7 @@ def entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
 
 
 def _body(data: memoryview, at: int) -> memoryview | None:
-    """Return the body of the entry at a position, None if it is torn."""
+    """Return the body of the entry at a position; None if it is torn."""
     if len(data) - at < _HEAD.size:
         return None
     size, crc = _HEAD.unpack(data[at : at + _HEAD.size])

@@ -1,8 +1,8 @@
 """Events and effects as values of a journal.
 
-An event goes in whole, so that it can be given to a node again; but for the result of disk work, of which only the kind
-is told: who replays runs the job. Of an effect there is what tells it from another one: of frames their size and
-checksum.
+An event is stored completely, so that it can be passed to a node again. The exception is the result of disk work: only
+its type is stored, and a replay runs the job itself. Of an effect only its distinguishing parts are stored: for frames,
+their size and checksum.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kmirror.kernel.events import (
 from kmirror.records.crc32c import crc32c
 
 Said = tuple[Any, ...]
-"""An effect: its name, and what tells it from others of that name."""
+"""An effect: its name, and the parts that distinguish it from others with that name."""
 SHOWN_BYTES = 32
 
 
@@ -69,7 +69,7 @@ def _error_value(error: Exception) -> tuple[Any, ...]:
 
 
 def error_of(value: tuple[Any, ...]) -> Exception:
-    """Return an error with the text of the one that a job ended with."""
+    """Return an error with the same text as the one that ended a job."""
     if len(value) == 1:
         return KmirrorError(value[0])
     return OSError(*value) if value[2] is not None else OSError(*value[:2])
@@ -82,7 +82,7 @@ _EVENTS: dict[str, Any] = {
 
 
 def event_of(value: tuple[Any, ...]) -> Event:
-    """Return the event of a value that is no `DiskDone`; ProtocolError if there is none."""
+    """Return the event of a value that is not a `DiskDone`; ProtocolError if it is invalid."""
     try:
         event: Event = _EVENTS[value[0]](*value[1:])
     except (KeyError, TypeError, IndexError):
@@ -91,7 +91,7 @@ def event_of(value: tuple[Any, ...]) -> Event:
 
 
 def said(effect: Effect) -> Said:
-    """Return what a journal has of an effect."""
+    """Return the journal's value of an effect."""
     match effect:
         case Send(link, chunks) | Reply(link, chunks):
             frame = b"".join(chunks)
@@ -99,7 +99,7 @@ def said(effect: Effect) -> Said:
         case ReplyBytes(link, data):
             return "ReplyBytes", link, len(data), crc32c(data)
         case OpenLink(link, tls):
-            return "OpenLink", link, repr(tls)  # Which has no secrets in it.
+            return "OpenLink", link, repr(tls)  # The repr contains no secrets.
         case SetTimer(key, at):
             return "SetTimer", key, at
         case CancelTimer(key):
@@ -115,7 +115,7 @@ def said(effect: Effect) -> Said:
 
 
 def shown(value: tuple[Any, ...]) -> str:
-    """Return an event or an effect as a line for people."""
+    """Return an event or an effect as a line of text."""
     if value[0] in ("Send", "Reply", "ReplyBytes"):
         return f"{value[0]} on {_short(value[1])}: {value[2]} bytes, CRC-32C {value[3]:08x}"
     return " ".join([value[0], *map(_short, value[1:])])

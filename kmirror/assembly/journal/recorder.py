@@ -1,9 +1,9 @@
-"""`Journals`: put around the nodes of a cluster, writes down what each was given and what came of it.
+"""`Journals`: wraps the nodes of a cluster, and records their events and effects.
 
     cluster = TcpCluster(interpose=Journals(lambda name: open_file(name).write))
 
-Each start of a node begins a journal, which holds all that it takes to make the node anew: its options, the seed of its
-randomness, and what its disk held. So the journal of a node over a large log begins with a copy of it.
+Each start of a node begins a journal with all data needed to create the node again: its options, the seed of its
+randomness, and the contents of its disk. The journal of a node with a large log therefore begins with a copy of it.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from kmirror.protocol.message import Message
 from kmirror.spec.topics import METADATA_TOPIC
 
 Write = Callable[[bytes], object]
-"""Takes the next bytes of a journal; OSError if it cannot."""
+"""Writes the next bytes of a journal; raises OSError if it cannot."""
 DISK_FILES = (BOOTSTRAP,)
-"""The files of no partition that a node reads, but for the note of a clean shutdown."""
+"""The files outside of partitions that a node reads, except the clean shutdown file."""
 PIECE_BYTES = 4 << 20
 DIGEST_BYTES = 8
 ANOTHER = -1
-"""The id under which a broker's journal has the controller."""
+"""The id of the controller in a broker's journal."""
 NO_EFFECTS = bytes(DIGEST_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEnded:
-    """The fact that goes with the note of a journal that could not be written any further; the node goes on."""
+    """The fact of the note after a failed journal write; the node continues without its journal."""
 
     process: str
     error: OSError
 
 
 class Journals:
-    """A function for `interpose`; `open_journal` is called with the name of a process at each of its starts."""
+    """A function for `interpose`; it calls `open_journal` with the name of a process at each start of the process."""
 
     def __init__(self, open_journal: Callable[[str], Write]) -> None:
         self._open = open_journal
 
     def __call__(self, name: str, node: Node) -> Node:
-        """Return a node that writes down what happens to `node`, which was just made and is inside no other wrapper."""
+        """Return a node that records the events and effects of `node`, which must be new and not wrapped."""
         if not isinstance(node, Broker | Controller):
             raise UsageError(
                 "a journal goes around the node itself, and hooks around the journal: hooks(name, journals(...))"
@@ -63,7 +63,7 @@ class Journals:
 
 
 class Recorder(Wrapper):
-    """A node, and its journal."""
+    """A node and its journal."""
 
     def __init__(self, name: str, inner: Broker | Controller, write: Write) -> None:
         super().__init__(inner)
@@ -71,14 +71,14 @@ class Recorder(Wrapper):
         self._write: Write | None = write
         self._digest = NO_EFFECTS
         self._problem: OSError | None = None
-        """Why nothing is written any more, until that is told."""
+        """The error that ended the journal, until it is reported."""
         made = _node_value(name, inner)
         self._put(beginning() + entry(NODE, made))
         for piece in _pieces(inner):
             self._put(entry(DISK, piece))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return the effects of the node inside, written down; an exception is written down too."""
+        """Return the effects of the inner node, and record them; an exception is recorded too."""
         try:
             effects = self.inner.handle(now, event)
         except Exception as error:
@@ -106,12 +106,12 @@ class Recorder(Wrapper):
 
 
 def next_digest(before: bytes, effects: bytes) -> bytes:
-    """Return the digest of all effects so far from that before the newest call, and the effects of that call."""
+    """Return the digest of all effects so far, from the previous digest and the effects of the newest call."""
     return blake2b(before + effects, digest_size=DIGEST_BYTES).digest()
 
 
 def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
-    """Return what a node is made of."""
+    """Return the value from which a node can be created."""
     options = node.context.options if isinstance(node, Broker) else node.options
     if options.authorizer is not None:
         raise UsageError("a journal cannot hold an authorizer: leave one of them out")
@@ -132,9 +132,9 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
 
 
 def _directory_value(node: Broker, name: str) -> tuple[Any, ...]:
-    """Return what a log directory of a broker is known by, how its last process ended, and what is to be purged there.
+    """Return id, last clean shutdown, and leftovers to purge of a broker's log directory.
 
-    Of one that is offline the name and the reason.
+    For an offline directory, return its name and the reason.
     """
     log_dirs = node.context.log_dirs
     disk = next((disk for disk in log_dirs.online if disk.log_dir == name), None)
@@ -148,10 +148,11 @@ def _record_value(record: Message) -> bytes:
 
 
 def _pieces(node: Broker | Controller) -> Iterator[tuple[Any, ...]]:
-    """Yield what the log directories of a node hold, as far as it may look at it, each piece behind the directory.
+    """Yield the contents of a node's log directories, each piece after the directory's name.
 
-    Of a segment (partition, base offset, when it was written, bytes), of a partition's file (partition, name, bytes),
-    and of one that is no partition's (None, name, bytes). The note of a clean shutdown is gone by now.
+    A piece is (partition, base offset, modification time in ms, bytes) of a segment, (partition, name, bytes) of
+    another file of a partition, or (None, name, bytes) of a file outside of partitions. The clean shutdown file is
+    deleted by now.
     """
     for disk in node.context.log_dirs.online if isinstance(node, Broker) else [node.disk]:
         for piece in _pieces_of(disk, is_controller=isinstance(node, Controller)):
@@ -165,7 +166,7 @@ def _pieces_of(disk: Disk, *, is_controller: bool) -> Iterator[tuple[Any, ...]]:
             yield None, name, data
     for tp in disk.partitions():
         if is_controller and tp.topic != METADATA_TOPIC:
-            continue  # It shares the folder with a broker.
+            continue  # A broker's partitions in a shared folder.
         store = disk.open(tp)
         for base_offset in store.segments():
             size = store.size(base_offset)

@@ -1,6 +1,6 @@
-"""Does a node do the same again? It is made anew from its journal, and given the same events.
+"""Replay of a journal: create its node again, give it the same events, and compare the effects.
 
-Disk work is done when the journal says that it ended, over a disk in memory; where the disk failed, it fails.
+A disk job runs when the journal records its end, on an in-memory disk; where the disk failed, the job fails.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from kmirror.protocol.keyed_records import decode_metadata_record
 from kmirror.spec.wire_values import SecurityProtocol
 
 SHOWN_MAX = 10
-"""Effects that the text of a difference has of each side."""
+"""Maximum number of effects on each side in the text of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first call that did not come to the same."""
+    """The first call with different effects."""
 
     number: int
-    """The number of the call, counted from 1."""
+    """The number of the call, starting at 1."""
     at_ms: int
-    """When it was, in ms since 1970."""
+    """The time of the call, in ms since 1970."""
     event: str
     recorded: tuple[str, ...]
-    """The effects that the journal has, as text."""
+    """The effects in the journal, as text."""
     replayed: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -65,27 +65,27 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a replay found."""
+    """The result of a replay."""
 
     process: str
-    """The name of the process whose journal it is."""
+    """The name of the process that wrote the journal."""
     calls: int
-    """How many calls of `handle` were made."""
+    """The number of `handle` calls made."""
     digest: str
-    """Hex digits that name all effects."""
+    """The digest of all effects, in hex."""
     difference: Difference | None
     torn: Torn | None
 
     @property
     def is_equal(self) -> bool:
-        """Return whether the node did the same, as far as the journal goes; nothing compared is never equal."""
+        """Whether the node did the same to the end of the journal; False if no call was compared."""
         return self.difference is None and self.calls > 0
 
 
 def replay(data: bytes | memoryview) -> Replay:
-    """Make the node of a journal anew, give it what it was given, and compare what it does.
+    """Create the node of a journal again, pass the recorded events to it, and compare its effects.
 
-    UsageError for what is no journal of this version, ProtocolError for a damaged one.
+    UsageError if this is not a journal of this version, ProtocolError if it is damaged.
     """
     made: tuple[Any, ...] | None = None
     node: _Again | None = None
@@ -118,17 +118,17 @@ def replay(data: bytes | memoryview) -> Replay:
 
 
 class _Again:
-    """A node that is given recorded events."""
+    """A node that receives recorded events."""
 
     def __init__(self, node: Broker | Controller) -> None:
         self._node = node
         self._jobs: dict[bytes, DiskWork] = {}
-        """What is under way, by the bytes of its key in a journal, from which the key itself is not made."""
+        """Running disk jobs by the encoded bytes of their keys, as keys cannot be decoded from a journal."""
         self._timers: dict[bytes, TimerKey] = {}
-        """The timers that are set, likewise."""
+        """Timers that are set, by the encoded bytes of their keys."""
 
     def give(self, now: Instant, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return what the node wants, or raises, as the journal would have it."""
+        """Return the node's effects or its exception, as a value of the journal."""
         try:
             event = self._event(value)
         except _OtherEndError as end:
@@ -172,11 +172,11 @@ class _Again:
 
 
 class _OtherEndError(Exception):
-    """What a node had ordered came to another end than in the journal."""
+    """A timer or disk job of the node ended differently than in the journal."""
 
 
 class _Store(MemoryStore):
-    """A store that says of its segments when they were written, as the one on the disk did."""
+    """A store that returns the recorded modification times of its segments."""
 
     __slots__ = ("modified",)
     modified: dict[int, int]
@@ -186,7 +186,7 @@ class _Store(MemoryStore):
 
 
 class _Disk(MemoryDisk):
-    """A disk that says what the process before has left to be purged."""
+    """A disk that returns the recorded leftovers of the previous process."""
 
     left: list[str]
 
@@ -195,7 +195,7 @@ class _Disk(MemoryDisk):
 
 
 class _Pieces:
-    """What a disk held, piece by piece."""
+    """The contents of a disk, collected piece by piece."""
 
     def __init__(self) -> None:
         self._segments: dict[TopicPartition, dict[int, bytearray]] = {}
@@ -217,7 +217,7 @@ class _Pieces:
             self._modified.setdefault(tp, {})[what] = modified
 
     def lay_down(self, disk: _Disk) -> None:
-        """Put it all on a disk."""
+        """Write the contents to a disk."""
         for name, data in self._of_no_partition.items():
             disk.write_file(name, data)
         for tp, segments in self._segments.items():

@@ -1,4 +1,4 @@
-"""Values in a journal: what events, effects and a header are made of, as bytes with a letter before each.
+"""Encoding of values in a journal. Events, effects and headers consist of them; each has a letter as its first byte.
 
     N          None
     T, F       True, False
@@ -8,8 +8,8 @@
     E P R U    Endpoint (host, port), TopicPartition (topic, partition), Principal (type, name): their fields;
                Uuid: its 16 bytes
     O I        OutboundLink (peer, channel), InboundLink (name)
-    o          anything else, such as a member of an enum in a timer's key: the name of its class and its `repr`, as two
-               texts. It comes out as a `Named`, and goes in again as it was
+    o          anything else, such as an enum member in a timer's key: the name of its class and its `repr`, as two
+               texts. It is decoded as a `Named`, which is encoded in the same way
 
 Numbers are big-endian.
 """
@@ -27,7 +27,7 @@ from kmirror.kernel.uuid import Uuid
 
 
 class Named(NamedTuple):
-    """What has no form of its own in a journal: its class, and its `repr`."""
+    """A value without its own encoding: the name of its class, and its `repr`."""
 
     kind: str
     text: str
@@ -55,7 +55,7 @@ _MADE: dict[int, tuple[Callable[..., Any], int]] = {
 
 
 def encode(value: object) -> bytes:
-    """Return the bytes of a value."""
+    """Return the encoded bytes of a value."""
     out = bytearray()
     _put(out, value)
     return bytes(out)
@@ -96,7 +96,7 @@ def _put_sized(out: bytearray, letter: bytes, data: Any) -> None:
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """Return the value; ProtocolError if the bytes are none, or more than one."""
+    """Return the decoded value; ProtocolError unless the bytes are exactly one value."""
     value, end = _get(memoryview(data), 0, 0)
     if end != len(data):
         raise ProtocolError("there is something behind a value of a journal", position=end)
@@ -121,7 +121,7 @@ def _get(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
         raise ProtocolError("a value of a journal is nested too deep", position=at)
     if letter == ord("t"):
         (count,) = _U32.unpack(_take(data, at, 4))
-        _take(data, at + 4, count)  # Each value has a byte at least: no list is made of a count that cannot be.
+        _take(data, at + 4, count)  # Each value has at least one byte, so an impossible count allocates no list.
         values, at = _get_all(data, at + 4, count, depth)
         return tuple(values), at
     if letter not in _MADE:
