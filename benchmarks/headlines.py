@@ -1,4 +1,4 @@
-"""Twelve rows of docs/benchmarks.md: for each the recorded row with its ratio, and a sentence on what it means."""
+"""Twelve rows of docs/benchmarks.md: for each the recorded row with its ratio, and a sentence about its meaning."""
 
 from __future__ import annotations
 

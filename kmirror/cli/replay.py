@@ -26,7 +26,7 @@ from kmirror.kernel.names import counted
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(files: tuple[Path, ...], output: str) -> int:
-    """Replay journals of nodes, written by `kmirror serve --journal DIR`, and compare what the nodes do.
+    """Replay journals of nodes, written by `kmirror serve --journal DIR`, and compare the actions of the nodes.
 
     A node is created again from its journal and receives the same events at the same times. All its actions must be the
     same: requests, responses, timers, disk work. Otherwise the first call that differs is shown.

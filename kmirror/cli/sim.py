@@ -94,7 +94,7 @@ def command(
     tasks: int | None,
     confs: tuple[str, ...],
 ) -> int:
-    """Run random histories of two or three clusters, drawn from a seed, and check what their clients observed.
+    """Run random histories of two or three clusters, drawn from a seed, and check the observations of their clients.
 
     A history that fails is shrunk to the fewest steps and reported: the name of the anomaly, the story, the logs side
     by side, and the command that repeats it. The exit code is 0 if everything was correct, 3 after an exception inside

@@ -1,4 +1,4 @@
-"""Listeners as values: what a node is reached by, and what a link to it is opened with."""
+"""Listeners as values: the endpoints of a node, and the protocol and principal of the links to them."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class AclPatternType(IntEnum):
 
 
 class AclPermission(IntEnum):
-    """What an ACL does with its operation."""
+    """Permission type of an ACL."""
 
     DENY = 2
     ALLOW = 3

@@ -43,7 +43,7 @@ Ask = Callable[[Endpoint, Message, int], Any]
 
 
 class Opened:
-    """Notes on which listener of which process links are opened, and as whom."""
+    """Record the process, the listener and the principal of each link that is opened."""
 
     def __init__(self) -> None:
         self.links: dict[tuple[str, str], str] = {}
@@ -183,7 +183,7 @@ def test_fast_paths_obey_acls_at_every_listener(running: Running) -> None:
             cluster.create_topic(name)
 
         def answers(listener: str) -> tuple[list[int], list[int], list[str]]:
-            """Return errors of two equal produces and of two equal fetches, and the topics of which there is word."""
+            """Return errors of two equal produces and of two equal fetches, and the topics in Metadata."""
             errors: tuple[list[int], list[int]] = ([], [])
             for name in (TOPIC, TOPIC, "secret", "secret"):
                 at = cluster.endpoint(cluster.leader(TopicPartition(name, 0)).broker_id, listener)

@@ -91,7 +91,7 @@ class Copy:
         self.changed.append(path)
 
     def run(self, script: str, *more: Path) -> None:
-        """Run a script that imports the copy, and what else is found in the folders `more`."""
+        """Run a script that imports the copy, and modules in the folders `more`."""
         path = ":".join(map(str, (self._copy, *more)))
         subprocess.run([sys.executable, "-c", script], cwd=self._copy, env={"PYTHONPATH": path}, check=True)
 

@@ -10,8 +10,11 @@ from tests.repo.sources import Source, sources
 from tests.repo.words import unwanted
 
 FOLDERS = ("kmirror", "codegen", "manual", "benchmarks", "tests")
-ALLOWED: dict[str, int] = {}
-"""Files with such forms that are right, or that are not rewritten yet, and their number: it may only fall."""
+ALLOWED = {
+    "kmirror/histories/scripts.py": 1,  # A class of an example.
+    "kmirror/mirror/syncs/source_coordinators.py": 1,  # A constant.
+}
+"""Files with forms that are names, and their number: it may only fall."""
 
 
 def test_no_unwanted_form_is_used(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""What was proposed and is taken back leaves the image that was there before, and the log."""
+"""Records that are proposed and taken back leave image and log as they were before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def proposed(log: list[tuple[VersionedMessage, ...]]) -> list[Message]:
 
 
 def commit(target: Controller) -> None:
-    """Have what was proposed flushed."""
+    """Have the proposed records flushed."""
     handled(target, MILLISECOND, TimerFired(("sessions",)))
     assert target.quorum.committed_end == target.quorum.end_offset
 

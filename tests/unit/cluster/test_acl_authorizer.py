@@ -1,4 +1,4 @@
-"""What ACLs allow, by the rules of Kafka's StandardAuthorizer, and which version rights have."""
+"""Rights by ACLs, by the rules of Kafka's StandardAuthorizer, and the version of rights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def apply(image: MetadataImage, *records: Message) -> MetadataImage:
 
 
 def rights(*records: Message, of: Principal = ALICE, configs: dict[str, str] | None = None) -> Rights:
-    """Return what a principal may do after these records."""
+    """Return the rights of a principal after these records."""
     image = apply(MetadataImage(), *records)
     return Rights(authorizer_of(broker_configs(configs or CONFIGS, {}), image, None), of, HOST)
 

@@ -149,7 +149,7 @@ def plain_produce(stage: Stage, number: int) -> list[object]:
 
 
 def repeated_produce(stage: Stage, number: int) -> list[object]:
-    """Produce what the shortcut leaves to the handler: every second batch is one of a transaction without an id."""
+    """Produce batches that the shortcut leaves to the handler: each second one is of a transaction without an id."""
     records = idempotent(0, txn=True, timestamp=stage.lone.now_ms) if number % 2 else None
     return produce(stage, acks=1, records=records)
 
@@ -182,7 +182,7 @@ STEPS: dict[Step, str] = {
     plain_fetches: "plain fetch",
     quiet_fetch: "repeated fetch",
 }
-"""What is asked again and again, and the shorter way that is taken for it."""
+"""Requests that repeat, and the shortcut for each."""
 each_step = pytest.mark.parametrize("step", STEPS)
 
 
@@ -235,7 +235,7 @@ def test_what_a_gate_stops_is_stopped_on_each_way(step: Step) -> None:
 
 @each_step
 def test_each_answer_leaves_by_the_same_door(step: Step) -> None:
-    """So what is done to all answers, such as to stop reading a link whose client sends too much, is done there."""
+    """So a change to all responses, such as to stop reading a link whose client sends too much, has one place."""
     answer = Links.answer
 
     def slowed(links: Links, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:

@@ -163,7 +163,7 @@ class _Fetch:
         self.is_refused = False
         """True if a follower may not fetch at all."""
         self.is_beyond_version = False
-        """True if a partition diverged but the version has no DivergingEpoch field: as in Kafka, the response is an error."""
+        """True if a partition diverged and the version has no field for it: the response is an error, as in Kafka."""
         self.topic_errors: dict[str, ErrorCode] = {}
         """Error of READ for each topic examined so far; each topic is checked once."""
         self.leaders: dict[int, None] = {}

@@ -1,4 +1,4 @@
-"""A decision whose records cannot be replayed: a controller that goes on has neither the records nor their traces."""
+"""A decision whose records cannot be replayed: a controller that continues has neither the records nor their traces."""
 
 from __future__ import annotations
 
