@@ -115,16 +115,43 @@ class Members(dict[str, Member]):
         """Group instance id -> member id."""
         self._most = 0
         """The largest number of members so far: a hash map does not shrink."""
+        self._common: frozenset[str] | None = None
+        """The result of `common_protocols`; None if it has to be made again."""
 
     def in_order(self) -> list[Member]:
         """Return the members in the order of Kafka's hash map."""
         return [self[member_id] for member_id in in_hash_order(self, hash_of_text, most=self._most)]
 
     def put(self, member: Member) -> None:
+        if self._common is not None:  # Joins of a large group must not look at every member each time.
+            self._common = self._common.intersection(member.protocols) if self else None
         self[member.member_id] = member
         self._most = max(self._most, len(self))
         if member.group_instance_id is not None:
             self.static[member.group_instance_id] = member.member_id
+
+    def take(self, member_id: str) -> Member | None:
+        """Remove a member; return it, or None."""
+        member = self.pop(member_id, None)
+        if member is not None:
+            self._common = None
+            if member.group_instance_id is not None:
+                self.static.pop(member.group_instance_id, None)
+        return member
+
+    def set_protocols(self, member: Member, protocols: Mapping[str, bytes]) -> None:
+        """Change the protocols that a member supports."""
+        if member.protocols.keys() != protocols.keys():
+            self._common = None
+        member.protocols = protocols
+
+    @property
+    def common_protocols(self) -> frozenset[str]:
+        """The protocols that every member supports."""
+        if self._common is None:
+            supported = [member.protocols.keys() for member in self.values()]
+            self._common = frozenset(supported[0]).intersection(*supported) if supported else frozenset()
+        return self._common
 
     @property
     def awaiting_join(self) -> int:
@@ -146,13 +173,10 @@ class Members(dict[str, Member]):
                 return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if member_id in self else ErrorCode.UNKNOWN_MEMBER_ID
 
-    def all_support(self, protocol: str) -> bool:
-        return all(protocol in member.protocols for member in self.values())
-
     def choose_protocol(self) -> str:
         """Return the protocol with the most votes; each member votes for its preferred one that all support."""
         members, votes = self.in_order(), dict[str, int]()
-        candidates = [name for name in members[0].protocols if self.all_support(name)]
+        candidates = self.common_protocols
         for member in members:
             name = next(name for name in member.protocols if name in candidates)
             votes[name] = votes.get(name, 0) + 1
@@ -218,9 +242,7 @@ class ClassicGroup(Group):
 
     def remove(self, member_id: str) -> None:
         """Remove a member or a pending one, and cancel its session; another member replaces a removed leader."""
-        member = self.members.pop(member_id, None)
-        if member is not None and member.group_instance_id is not None:
-            self.members.static.pop(member.group_instance_id, None)
+        self.members.take(member_id)
         if self.leader == member_id:
             self.leader = next((other.member_id for other in self.members.in_order()), None)
         self.pending_joins.pop(member_id, None)
@@ -237,7 +259,7 @@ class ClassicGroup(Group):
     def replace(self, old: Member, member_id: str) -> Member:
         """Replace static member `old`, which has no waiting request, by a new one with another id; return it."""
         assert old.join_waiter is None and old.sync_waiter is None, "requests that wait are answered first"
-        del self.members[old.member_id]
+        self.members.take(old.member_id)
         new = dataclasses.replace(old, member_id=member_id, is_new=False)
         self.members.put(new)
         if self.leader == old.member_id:
@@ -251,7 +273,7 @@ class ClassicGroup(Group):
         """Return whether a member with this protocol type and these protocols can be in the group."""
         if self.state is _S.EMPTY:
             return bool(protocol_type and protocols)
-        return self.protocol_type == protocol_type and any(map(self.members.all_support, protocols))
+        return self.protocol_type == protocol_type and not self.members.common_protocols.isdisjoint(protocols)
 
     @property
     def all_have_joined(self) -> bool:

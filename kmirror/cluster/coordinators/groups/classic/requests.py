@@ -146,7 +146,7 @@ def _await_join(group: ClassicGroup, asked: Join, member: Member) -> None:
     """Make the join of a member wait, with its new protocols; an earlier waiting join gets REBALANCE_IN_PROGRESS."""
     body = JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
     group.answer_join(member, body)
-    member.protocols = asked.protocols
+    group.members.set_protocols(member, asked.protocols)
     member.rebalance_timeout_ms = asked.request.rebalance_timeout_ms
     member.session_timeout_ms = asked.request.session_timeout_ms
     member.join_waiter = asked.waiter
@@ -205,7 +205,7 @@ def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_lea
 
 def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:
     """Restore the former static member, because the record of its successor could not be written."""
-    member.protocols = old.protocols
+    group.members.set_protocols(member, old.protocols)
     member.rebalance_timeout_ms, member.session_timeout_ms = old.rebalance_timeout_ms, old.session_timeout_ms
     group.replace(member, old.member_id)
 

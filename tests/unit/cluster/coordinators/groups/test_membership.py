@@ -20,6 +20,7 @@ from tests.unit.cluster.coordinators.groups.stage import (
     joined,
     stable,
 )
+from tests.work import calls
 
 S = GroupState
 FOLLOWS = {
@@ -50,6 +51,16 @@ def test_a_dynamic_member_comes_again_with_the_id_that_it_is_given() -> None:
     stage.pass_time(0)
     answer = joined(second)
     assert (answer.generation_id, answer.leader) == (1, answer.member_id)
+
+
+def test_a_join_costs_the_same_among_few_and_among_many() -> None:
+    stage = Stage()
+    for _ in range(10):
+        stage.join(version=3)
+    among_few = calls(lambda: stage.join(version=3))
+    for _ in range(300):
+        stage.join(version=3)
+    assert calls(lambda: stage.join(version=3)) <= among_few + 10
 
 
 @pytest.mark.parametrize("version", [2, 3])
