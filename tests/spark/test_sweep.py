@@ -74,7 +74,7 @@ def test_a_run_that_raises_keeps_seed_and_traceback_and_stops_nothing(spark: Any
     assert report.bad == [bad.run_id]
     row = next(row for row in Results(str(tmp_path)).read().to_pylist() if row["status"] == "failed")
     assert row["seed"] == 77
-    assert "Traceback" in row["error"] and "brokers has to be 2" in row["error"]
+    assert "Traceback" in row["error"] and "brokers must be 2" in row["error"]
 
 
 # -- other processes --------------------------------------------------------------------------
