@@ -68,7 +68,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(DEFAULT, "every message as often as any other, one valid frame in thirty-two"),
     Profile(
         "realistic",
-        "half of the frames valid, values that mean something, faults that programs make",
+        "half of the frames are valid, values have a meaning, faults are those that programs make",
         mutations=MappingProxyType(dict.fromkeys(_SENSELESS, 0)),
         valid_share=0.5,
         value_share=1.0,
@@ -81,10 +81,10 @@ PROFILES: tuple[Profile, ...] = (
     ),
     Profile("produce", "writing: records of all kinds, with and without transactions", ("Produce", "InitProducerId")),
     Profile("consume", "reading", ("Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata")),
-    Profile("groups", "consumer groups and their offsets, nothing else", _GROUPS, False),
-    Profile("transactions", "transactions, nothing else", _TRANSACTIONS, False),
-    Profile("mirror", "cluster mirroring (KIP-1279), nothing else", _MIRRORS, False),
-    Profile("admin", "orders to a cluster, nothing else", _ADMIN, False),
+    Profile("groups", "only consumer groups and their offsets", _GROUPS, False),
+    Profile("transactions", "only transactions", _TRANSACTIONS, False),
+    Profile("mirror", "only cluster mirroring (KIP-1279)", _MIRRORS, False),
+    Profile("admin", "only administration of a cluster", _ADMIN, False),
 )
 
 
