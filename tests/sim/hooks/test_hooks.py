@@ -547,7 +547,7 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
         ({"request": MetadataRequest, "topic": "t", "partition": 0}, "names topics and no partitions"),
         ({"times": 0}, "times must be an integer from 1 on"),
         ({"probability": 2}, "probability is a number from 0 to 1"),
-        ({"where": 1}, "where is a function to call"),
+        ({"where": 1}, "where must be callable"),
         ({"node": "1"}, "node must be an integer"),
     ],
 )
@@ -564,7 +564,7 @@ def test_what_no_hook_can_do_is_refused() -> None:
         hooks.on().answer(6)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="number of milliseconds"):
         hooks.on().delay(-1)
-    with pytest.raises(UsageError, match="a function to call"):
+    with pytest.raises(UsageError, match="must be callable"):
         hooks.on().respond(3)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="interpose is a function to call"):
+    with pytest.raises(UsageError, match="interpose must be callable"):
         Cluster(Simulation(), "a", interpose=3)  # type: ignore[arg-type]
