@@ -101,7 +101,7 @@ def is_told(one: Removal) -> bool:
 def table(removals: Iterable[Removal]) -> str:
     """Return the counts of the `verify` verdicts as a Markdown table, with a row for each kind of removal."""
     counts = Counter((one.place, one.with_files, one.verified) for one in removals)
-    lines = [f"| segment | taken | {' | '.join(VERDICTS)} |", "|---|---|---|---|---|"]
+    lines = ["| segment | deleted | found | gap | not reported |", "|---|---|---|---|---|"]
     for place in ("first", "middle", "last"):
         for with_files in (False, True):
             told = " | ".join(str(counts[place, with_files, verdict]) for verdict in VERDICTS)

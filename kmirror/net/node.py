@@ -111,7 +111,7 @@ class TcpNode(RunningNodes):
         for each in self._specs():
             checked_advertised(each.advertised.host)
         if data is None and cluster_id is None and plan.controller_listener is None:
-            raise UsageError(f"{self.what} has to know which cluster it joins: say --cluster-id, or where its logs are")
+            raise UsageError(f"{self.what} needs the id of its cluster: use --cluster-id, or the folder of its logs")
         self._data = folders_of(data)
         self.cluster_id = cluster_id or str(random_uuid())
         """Under `data`, known only after the node was started."""

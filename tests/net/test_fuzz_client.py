@@ -243,8 +243,8 @@ def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> N
 
 def test_what_cannot_be_wanted_is_said(front: OwnCluster) -> None:
     for words, told in (
-        (("--listen", "x"), "--listen takes PORT or HOST:PORT"),
-        (("--jobs", "2"), "takes no --jobs"),
+        (("--listen", "x"), "--listen must be PORT or HOST:PORT"),
+        (("--jobs", "2"), "does not support --jobs"),
         (("--listen", "0.0.0.0:0", "--bootstrap-server", front.bootstrap_servers), "--listen PORT"),
     ):
         ran = kmirror("client", *words)

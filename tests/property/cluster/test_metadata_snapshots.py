@@ -283,6 +283,7 @@ def facts(image: MetadataImage) -> dict[str, object]:
     held = {key: {topic: bits for topic, bits in value.items() if bits} for key, value in image.topics._held.items()}
     found["topics._held"] = {key: value for key, value in held.items() if value}
     found["order of topics"] = list(image.topics)
+    del found["acls.version"]  # It counts the changes of this image.
     return found
 
 

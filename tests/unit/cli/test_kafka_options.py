@@ -73,7 +73,15 @@ def test_values_are_judged_when_they_are_asked_for() -> None:
 def test_help_names_every_option(words: tuple[str, ...]) -> None:
     result = invoke(*words)
     assert (result.exit_code, result.stdout if words else result.stderr) == (0 if words else 1, result.output)
-    shown = ("Do it.", "--flag ", "--size BYTES", "--kind [CLASS]", "-o, --output text|json", "--help", "--version")
+    shown = (
+        "Print the parsed size.",
+        "--flag ",
+        "--size BYTES",
+        "--kind [CLASS]",
+        "-o, --output text|json",
+        "--help",
+        "--version",
+    )
     assert [text for text in shown if text not in result.output] == []
 
 

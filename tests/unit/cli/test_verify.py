@@ -86,7 +86,7 @@ PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
     ("txn-2", f"{2:020d}.timeindex", lambda path: put(path, 8, b"\x7f"), 0, "the segment ends before"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 9), 0, "aborts producer"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: put(path, 26, b"\x01"), 0, "the last stable offset is"),
-    ("txn-2", f"{2:020d}.txnindex", lambda path: path.unlink(), None, "that no row of"),
+    ("txn-2", f"{2:020d}.txnindex", lambda path: path.unlink(), None, "which has no row in"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 1), 0, "has version 1"),
     ("txn-2", f"{46:020d}.snapshot", lambda path: flip(path, 20), 2, "checksum mismatch in a producer snapshot"),
     ("txn-2", f"{46:020d}.snapshot", lambda path: path.rename(segment(path.parent, 99, ".snapshot")), None, "ends at"),
@@ -358,7 +358,7 @@ def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
         assert verify(folder)[:2] == (0, [])
     Path(f"{paths[-1]}.swap").unlink()
     fault = verify(folder)[1][0]
-    assert "that no row of" in fault["reason"]
+    assert "which has no row in" in fault["reason"]
     assert fault["path"] == str(paths[0]), "the marker is there"
 
 

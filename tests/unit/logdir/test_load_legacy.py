@@ -163,7 +163,11 @@ def test_offsets_inside_a_wrapper_ascend(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("inside", "reason"),
-    [(b"no set", "inside the wrapper, at byte 0"), (b"", "holds no message"), (messages(0)[:-1], "inside the wrapper")],
+    [
+        (b"no set", "inside the wrapper, at byte 0"),
+        (b"", "contains no message"),
+        (messages(0)[:-1], "inside the wrapper"),
+    ],
 )
 def test_a_wrapper_that_cannot_be_read_is_refused_though_its_checksum_holds(
     inside: bytes, reason: str, tmp_path: Path
