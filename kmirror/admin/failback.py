@@ -88,8 +88,9 @@ class FailbackPreview:
         UsageError if neither cluster has a mirror of that name.
         """
         fed_by, here = await _sources(self.source), await _sources(self.destination)
-        if self.mirror not in {**fed_by, **here}:
-            raise UsageError(no_mirror(self.mirror, {**fed_by, **here}))
+        known = {**fed_by, **here}
+        if self.mirror not in known:
+            raise UsageError(no_mirror(self.mirror, known))
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
         for _ in range(ASKED_AGAIN_MAX):

@@ -98,9 +98,10 @@ class ClusterInside:
 
     def endpoint(self, node_id: int, listener: str | None = None) -> Endpoint:
         """Return the endpoint of a node at the listener with this name, else at its first listener."""
-        found = {each.name: each.advertised for each in self.listeners(node_id)}
+        listeners = self.listeners(node_id)
         if listener is None:
-            return next(iter(found.values()))
+            return listeners[0].advertised
+        found = {each.name: each.advertised for each in listeners}
         if listener not in found:
             raise UsageError(f"{self.process(node_id)} has listeners {few([*found], 'listener')}, and no {listener!r}")
         return found[listener]

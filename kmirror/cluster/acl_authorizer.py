@@ -43,10 +43,10 @@ class AclAuthorizer:
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
         if principal in self._super_users:
             return True
-        allows, is_known = False, False
+        name, allows, is_known = str(principal), False, False
         for acl in self._image.acls.about(resource.type, resource.name):
             is_known = True
-            if not _is_about(acl, principal, host):
+            if not _is_about(acl, name, host):
                 continue
             if acl.permission_type == AclPermission.ALLOW:
                 allows = allows or acl.operation in (ALL, operation, *IMPLIED.get(operation, ()))
@@ -60,10 +60,11 @@ class AclAuthorizer:
         """Return whether an ACL allows it on a resource that no ACL denies entirely, or no ACL is needed (KIP-679)."""
         if self.authorize(principal, host, operation, Resource(resource_type, "hardcode")):
             return True
+        name = str(principal)
         acls = [
             acl
             for acl in self._image.acls.of_type(resource_type)
-            if _is_about(acl, principal, host) and acl.operation in (ALL, operation)
+            if _is_about(acl, name, host) and acl.operation in (ALL, operation)
         ]
         denied = [_pattern(acl) for acl in acls if acl.permission_type != AclPermission.ALLOW]
         if (AclPatternType.LITERAL, ANY) in denied:
@@ -93,8 +94,8 @@ def _principal(name: str) -> Principal:
     return Principal(kind, rest)
 
 
-def _is_about(acl: AccessControlEntryRecord, principal: Principal, host: str) -> bool:
-    return acl.principal in (str(principal), ANYBODY) and acl.host in (ANY, host)
+def _is_about(acl: AccessControlEntryRecord, principal: str, host: str) -> bool:
+    return acl.principal in (principal, ANYBODY) and acl.host in (ANY, host)
 
 
 def _pattern(acl: AccessControlEntryRecord) -> tuple[int, str]:

@@ -45,6 +45,11 @@ OnEnded = Callable[[Instant, ErrorCode, Transaction], None]
 
 SWEEP_TIMER = "sweep"
 EXPIRY_TIMER = "expiry"
+PERIODS = {
+    SWEEP_TIMER: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    EXPIRY_TIMER: "transaction.remove.expired.transaction.cleanup.interval.ms",
+}
+"""Periodic timer to the config with its interval in ms."""
 
 
 class TransactionCoordinator(BrokerComponent):
@@ -108,13 +113,15 @@ class TransactionCoordinator(BrokerComponent):
 
     def write(self, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
         """Persist `after` if the newest state is `before`, else fail with CONCURRENT_TRANSACTIONS."""
+        self._write(after.transactional_id, before, after.record(self.context.transaction_version), on_done)
 
+    def _write(self, transactional_id: str, before: Transaction | None, record: KeyValue, on_done: OnDone) -> None:
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-            if shard.get(after.transactional_id) != before:
+            if shard.get(transactional_id) != before:
                 return (), ErrorCode.CONCURRENT_TRANSACTIONS
-            return (after.record(self.context.transaction_version),), ErrorCode.NONE
+            return (record,), ErrorCode.NONE
 
-        self.runtime.submit(self.shard_of(after.transactional_id), decide, on_done)
+        self.runtime.submit(self.shard_of(transactional_id), decide, on_done)
 
     # -- phase two ----------------------------------------------------------------------------
 
@@ -131,8 +138,8 @@ class TransactionCoordinator(BrokerComponent):
             self._resume_all(now, tp.partition)
         if not self._sweeping:
             self._sweeping = True
-            self._sweep_later(now)
-            self._expire_later(now)
+            for timer in PERIODS:
+                self._repeat(now, timer)
 
     def _resume_all(self, now: Instant, partition: int) -> None:
         shard = self.runtime.state(partition)
@@ -173,16 +180,17 @@ class TransactionCoordinator(BrokerComponent):
                 self._markers.send(now, transactional_id)
             case (_, kind) if kind == SWEEP_TIMER:
                 self._sweep(now)
-                self._sweep_later(now)
+                self._repeat(now, SWEEP_TIMER)
             case (_, kind) if kind == EXPIRY_TIMER:
                 self._expire(now)
-                self._expire_later(now)
+                self._repeat(now, EXPIRY_TIMER)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")
 
-    def _sweep_later(self, now: Instant) -> None:
-        interval = self.context.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
-        self.context.outbox.set_timer((self.name, SWEEP_TIMER), now + interval * MILLISECOND)
+    def _repeat(self, now: Instant, timer: str) -> None:
+        """Set a periodic timer again."""
+        interval = self.context.configs.integer(PERIODS[timer])
+        self.context.outbox.set_timer((self.name, timer), now + interval * MILLISECOND)
 
     def _sweep(self, now: Instant) -> None:
         """Abort transactions after their timeout and fence their producers; resume those in PREPARE_*."""
@@ -193,31 +201,23 @@ class TransactionCoordinator(BrokerComponent):
                     self.abort_and_fence(now, transaction)
                 self._resume(now, transaction.transactional_id)
 
-    def _expire_later(self, now: Instant) -> None:
-        interval = self.context.configs.integer("transaction.remove.expired.transaction.cleanup.interval.ms")
-        self.context.outbox.set_timer((self.name, EXPIRY_TIMER), now + interval * MILLISECOND)
-
     def _expire(self, now: Instant) -> None:
         """Remove ids that have not changed for `transactional.id.expiration.ms` and have no open transaction."""
         latest_ms = to_ms(now) - self.context.configs.integer("transactional.id.expiration.ms")
-        for partition, shard in self.runtime.states().items():
+        for shard in self.runtime.states().values():
             for transaction in shard.all_committed().values():
                 if transaction.status in EXPIRING and transaction.updated_ms <= latest_ms:
-                    self._remove(partition, transaction)
+                    self._remove(transaction)
 
-    def _remove(self, partition: int, transaction: Transaction) -> None:
-        """Append the tombstone of an id, unless it has changed since."""
+    def _remove(self, transaction: Transaction) -> None:
+        """Remove an id, unless it has changed since."""
         name = transaction.transactional_id
-
-        def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-            is_same = shard.get(name) == transaction and not shard.is_pending(name)
-            return ((transaction.tombstone(),) if is_same else ()), ErrorCode.NONE
 
         def on_done(now: Instant, error: ErrorCode) -> None:
             if error is ErrorCode.NONE and self.find(name) is None:
                 self.answered_epochs.pop(name, None)
 
-        self.runtime.submit(partition, decide, on_done)
+        self._write(name, transaction, transaction.tombstone(), on_done)
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
         """Abort an ongoing transaction and raise the producer epoch, which fences its producer."""
