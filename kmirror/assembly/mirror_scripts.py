@@ -131,7 +131,7 @@ class MirrorScripts(ABC):
     async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
         """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO).
 
-        DescribeMirrors reports the source's offset as of the last fetch; this method asks the source itself. UsageError
+        DescribeMirrors reports the source's offset at the last fetch; this method asks the source itself. UsageError
         if the mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in
         the simulator.
         """

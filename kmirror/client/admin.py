@@ -134,7 +134,7 @@ class Admin:
             case (_, int(number)):
                 self._send(now, number)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")
 
     def _send(self, now: Instant, number: int) -> None:
         order, endpoint = self._orders[number], self.cluster.any_broker()

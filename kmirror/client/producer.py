@@ -168,7 +168,7 @@ class Producer:
             case (_, "send"):
                 self._send_all(now)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")
 
     # -- operations of an application -----------------------------------------------------------
 

@@ -152,7 +152,7 @@ class Components:
             if component.name == key[0]:
                 component.on_timer(now, key)
                 return
-        raise AssertionError(f"a timer nobody set: {key}")
+        raise AssertionError(f"unknown timer: {key}")
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._following:

@@ -94,7 +94,7 @@ def _rest(hands: Hands, args: Args) -> None:
 ROWS: tuple[Action, ...] = (
     Action(
         "create_mirror",
-        "Create a mirror; `servers` names the cluster that it points to, or nobody.",
+        "Create a mirror; `servers` names the cluster that it points to, or none.",
         "mirror source destination",
         takes="servers timeout_ms topics",
     ),
@@ -137,7 +137,7 @@ ROWS: tuple[Action, ...] = (
     ),
     Action(
         "kill_replica",
-        "Kill whoever leads a partition, or follows: `victim`.",
+        "Kill the leader or a follower of a partition: `victim`.",
         "cluster topic victim",
         _kill_replica,
         takes="partition for_ms",

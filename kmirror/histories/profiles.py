@@ -162,7 +162,8 @@ ROWS: tuple[Profile, ...] = (
         old_source=100, third_cluster=0, single_broker=0,
     ),
     Profile(
-        "mirrors", "Topics paused and resumed, mirrors deleted and made anew, with nodes that die meanwhile.", (20, 28),
+        "mirrors", "Topics paused and resumed, mirrors deleted and created again, with nodes that die meanwhile.",
+        (20, 28),
         {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4, "lose_states": 10}, MIX,
     ),
     Profile(

@@ -147,7 +147,7 @@ ROWS: tuple[Sight, ...] = (
     Sight("ISR_GROWS", "The controller lets a replica into the ISR.", _of_images(lambda p: len(p.isr)), _rises),
     Sight("ELECTED", "The controller names a leader epoch.", _of_images(lambda p: p.leader_epoch), _rises),
     Sight(
-        "LEADERLESS", "A partition loses its leader, and nobody else may lead.",
+        "LEADERLESS", "A partition loses its leader, and no other replica may lead.",
         _of_images(lambda p: p.leader == NO_LEADER), _rises,
     ),
     Sight(
@@ -172,7 +172,7 @@ ROWS: tuple[Sight, ...] = (
         _of_mirrors(lambda mp: tuple(mp.uncut.items()), loaded=True), _differs,
     ),
     Sight(
-        "LINEAGE", "The record of which clusters wrote the log is persisted (D45).",
+        "LINEAGE", "The lineage of a log, the clusters that wrote it, is persisted (D45).",
         _of_mirrors(lambda mp: mp.lineage, loaded=True), _differs,
     ),
     Sight(

@@ -146,9 +146,9 @@ class LogState:
                 self.epochs.clear()
         self._write_epochs()
 
-    def _write_epochs(self, *, anew: bool = False) -> None:
-        """Write the epochs if they changed; with `anew` in any case, as Kafka does at some points."""
-        if anew or not self.epochs.is_saved:
+    def _write_epochs(self, *, always: bool = False) -> None:
+        """Write the epochs if they changed; with `always` in any case, as Kafka does at some points."""
+        if always or not self.epochs.is_saved:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
             self.epochs.is_saved = True
 
@@ -233,7 +233,7 @@ class LogState:
         for name in (CLEANER_RUN, COPIED_CLEANER_OFFSET):
             self.store.delete_file(name)
         self.epochs.clear()
-        self._write_epochs(anew=True)
+        self._write_epochs(always=True)
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
         self._moved()

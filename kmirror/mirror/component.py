@@ -250,4 +250,4 @@ class MirrorComponent(BrokerComponent):
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):
                 self._driver.fetchers.on_timer(now, mirror, broker_id, number)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")

@@ -1,7 +1,7 @@
 """Proofs that a broker of the source is up to date, and the lags that they make known (D77).
 
 A leader that was deposed, and has lost its controller, still responds to fetches and does not know which records its
-successor has acknowledged. A broker that proved to be up to date as of some time, and still leads in a fetch that was
+successor has acknowledged. A broker that proved to be up to date at some time, and still leads in a fetch that was
 sent after the proof, has counted all records that were acknowledged before that time.
 """
 

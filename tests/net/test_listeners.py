@@ -121,9 +121,9 @@ def test_who_asks_at_a_listener_is_answered_with_its_endpoints(running: Running)
             here = endpoints(cluster, listener)
             for at in here.values():
                 for version in (0, 5, 12, 12):  # The second one in a version is kept.
-                    told = ask(at, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), version)
-                    assert named(told.brokers) == here
-                    assert told.topics[0].partitions[0].leader_id == leader
+                    reply = ask(at, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), version)
+                    assert named(reply.brokers) == here
+                    assert reply.topics[0].partitions[0].leader_id == leader
                 assert named(ask(at, DescribeClusterRequest(), 1).brokers) == here
                 until_found(cluster, ask, at, here)
         assert len({at for listener in LISTENERS for at in endpoints(cluster, listener).values()}) == 6
@@ -167,9 +167,9 @@ def test_a_broker_tells_its_listeners(running: Running) -> None:
             resource_type=ResourceType.BROKER, resource_name="1", configuration_keys=sorted(keys)
         )
         (found,) = ask(cluster.endpoint(1), DescribeConfigsRequest(resources=[asked]), 4).results
-        told = {row.name: row.value for row in found.configs}
+        values = {row.name: row.value for row in found.configs}
         text = ",".join(f"{listener}://{cluster.endpoint(1, listener)}" for listener in LISTENERS)
-        assert told == {
+        assert values == {
             "listeners": text,
             "advertised.listeners": text,
             "listener.security.protocol.map": "CLIENTS:PLAINTEXT,SECOND:PLAINTEXT,BROKERS:PLAINTEXT",
@@ -194,9 +194,9 @@ def test_fast_paths_obey_acls_at_every_listener(running: Running) -> None:
                 parts = [FetchPartition(partition=0, partition_max_bytes=1 << 20)]
                 read.topics = [FetchTopic(topic=name, partitions=parts)]
                 errors[1].append(ask(at, read, 12).responses[0].partitions[0].error_code)
-            told = [ask(cluster.endpoint(1, listener), MetadataRequest(topics=None), 12) for _ in range(2)]
-            assert told[0] == told[1]
-            return *errors, sorted(topic.name for topic in told[0].topics)
+            replies = [ask(cluster.endpoint(1, listener), MetadataRequest(topics=None), 12) for _ in range(2)]
+            assert replies[0] == replies[1]
+            return *errors, sorted(topic.name for topic in replies[0].topics)
 
         free = [ErrorCode.NONE] * 4
         for listener in LISTENERS:
@@ -258,9 +258,9 @@ def test_a_leader_that_a_client_cannot_reach_is_none_to_it() -> None:
         del cluster.broker(other).context.image.brokers[leader].endpoints["SECOND"]  # type: ignore[attr-defined]
         topics = [MetadataRequestTopic(name=TOPIC)]
         for version, error in ((5, ErrorCode.LEADER_NOT_AVAILABLE), (6, ErrorCode.LISTENER_NOT_FOUND)):
-            told = ask(cluster.endpoint(other, "SECOND"), MetadataRequest(topics=topics), version)
-            (row,) = told.topics[0].partitions
+            reply = ask(cluster.endpoint(other, "SECOND"), MetadataRequest(topics=topics), version)
+            (row,) = reply.topics[0].partitions
             assert (row.error_code, row.leader_id, row.offline_replicas) == (error, NO_LEADER, (leader,))
-            assert [broker.node_id for broker in told.brokers] == [other]
-            told = ask(cluster.endpoint(other, "CLIENTS"), MetadataRequest(topics=topics), version)
-            assert told.topics[0].partitions[0].leader_id == leader
+            assert [broker.node_id for broker in reply.brokers] == [other]
+            reply = ask(cluster.endpoint(other, "CLIENTS"), MetadataRequest(topics=topics), version)
+            assert reply.topics[0].partitions[0].leader_id == leader

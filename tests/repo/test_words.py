@@ -12,7 +12,6 @@ from tests.repo.words import unwanted
 FOLDERS = ("kmirror", "codegen", "manual", "benchmarks", "tests")
 ALLOWED = {
     "kmirror/histories/scripts.py": 1,  # A class of an example.
-    "kmirror/mirror/syncs/source_coordinators.py": 1,  # A constant.
 }
 """Files with forms that are names, and their number: it may only fall."""
 

@@ -20,6 +20,7 @@ FORMS = {
     "so many": r"\bso (many|much|long|often)\b",
     "anew": r"\banew\b",
     "of which": r"\bof (which|whom)\b",
+    "as of": r"\bas of\b",
     "is to be": r"\b(is|are|was|were) to (be|have|get|go)\b",
     "all the same": r"\ball the same\b",
     "stands for": r"\bstands? (for|in|there|here|above|below|beside)\b",

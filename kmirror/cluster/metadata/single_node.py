@@ -105,7 +105,7 @@ class SingleNode:
         self._disk_jobs.on_done(now, done)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        assert key == (snapshot_generator.TIMER,) and self._snapshots is not None, f"a timer nobody set: {key}"
+        assert key == (snapshot_generator.TIMER,) and self._snapshots is not None, f"unknown timer: {key}"
         self._snapshots.on_timer(now)
 
     def stop(self) -> None:

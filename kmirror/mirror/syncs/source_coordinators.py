@@ -18,7 +18,7 @@ GROUPS_MAX = 100
 """Groups in one request."""
 GROUPS_FROM = 4
 """First version with several groups in a request."""
-NOBODY = -1
+NO_COORDINATOR = -1
 
 
 def coordinated_by(
@@ -41,7 +41,7 @@ def coordinated_by(
 def _ask(
     endpoint: Endpoint, groups: Sequence[str], source: RemoteCluster
 ) -> Generator[Sequence[Question], Sequence[Any], Mapping[str, int]]:
-    """Return the coordinator of each group according to one broker; NOBODY if it returns none."""
+    """Return the coordinator of each group according to one broker; NO_COORDINATOR if it returns none."""
     many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= GROUPS_FROM
     asked = in_batches(groups, GROUPS_MAX if many else 1)
     answers = yield [AskSource(_request(some, many), endpoint) for some in asked]
@@ -50,9 +50,9 @@ def _ask(
         if not isinstance(answer, FindCoordinatorResponse):
             continue
         if many:
-            found.update({row.key: NOBODY if row.error_code else row.node_id for row in answer.coordinators})
+            found.update({row.key: NO_COORDINATOR if row.error_code else row.node_id for row in answer.coordinators})
         else:
-            found[some[0]] = NOBODY if answer.error_code else answer.node_id
+            found[some[0]] = NO_COORDINATOR if answer.error_code else answer.node_id
     return found
 
 

@@ -309,7 +309,7 @@ class TopicData(Struct):
         name: str = "",  # string, topicName
         # One entry for each partition.
         partitions: list[PartitionData] = UNSET,  # []PartitionData
-        # Id of the topic: guards against a topic of the same name that was made anew.
+        # Id of the topic: guards against a topic of the same name that was created again.
         topic_id: Uuid = Uuid.ZERO,  # uuid, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

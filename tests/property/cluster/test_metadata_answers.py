@@ -167,13 +167,13 @@ def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, in
         more = cluster.step(*step)
         records += more
         asked.tell(more)
-        anew = Told(records, has_acls=has_acls)
+        fresh = Told(records, has_acls=has_acls)
         for (request, version), client in product(questions(cluster), (CLIENT, *OTHERS)):
             told = asked.answer(request, version, client)
             assert told == asked.answer(request, version, client)
             # A broker without earlier requests: its cache is empty.
-            anew.broker.parts.metadata_answers.__init__()  # type: ignore[misc]
-            assert told == anew.answer(request, version, client)
+            fresh.broker.parts.metadata_answers.__init__()  # type: ignore[misc]
+            assert told == fresh.answer(request, version, client)
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_a_client_does_not_create_what_a_mirror_is_to_create() -> None:
     assert_equal(p.there)
     with pytest.raises(KafkaError) as refused:
         p.b.create_topic(TOPIC)
-    assert refused.value.code is E.TOPIC_ALREADY_EXISTS, "as of any topic that is there"
+    assert refused.value.code is E.TOPIC_ALREADY_EXISTS, "as for any existing topic"
     p.fail_over()
 
 

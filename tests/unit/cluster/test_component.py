@@ -79,7 +79,7 @@ def test_a_timer_goes_to_the_one_whose_name_begins_its_key() -> None:
     stage = Stage()
     stage.components.on_timer(0, ("second", "again", 7))
     assert stage.told == [("second", ("second", "again", 7))]
-    with pytest.raises(AssertionError, match="a timer nobody set"):
+    with pytest.raises(AssertionError, match="unknown timer"):
         stage.components.on_timer(0, ("third",))
 
 

@@ -1,4 +1,4 @@
-"""Rates over time: Kafka's meters and windows, as of any instant, unchanged by reading them."""
+"""Rates over time: Kafka's meters and windows, at any instant, unchanged by reading them."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class GroupCoordinator(BrokerComponent):
                     shard.kinds[group.kind].on_timer(group, to_ms(now), timer, member_id)
                     self.perform(now, group)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")
 
     # -- records ------------------------------------------------------------------------------
 

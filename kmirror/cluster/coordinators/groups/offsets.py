@@ -159,11 +159,11 @@ class Offsets(Tables):
     # -- lookup -------------------------------------------------------------------------------
 
     def newest(self, name: OffsetKey) -> Committed | None:
-        """Return the committed offset of `name` as of the log end, or None; an election may still revert it."""
+        """Return the committed offset of `name` at the log end, or None; an election may still revert it."""
         return self._committed.get(name)
 
     def settled(self, name: OffsetKey) -> Committed | None:
-        """Return the committed offset of `name` as of the high watermark, or None."""
+        """Return the committed offset of `name` at the high watermark, or None."""
         return self._committed.committed(name)
 
     def knows(self, group: str) -> bool:
@@ -176,7 +176,7 @@ class Offsets(Tables):
         return [producer_id for producer_id in asked if self._pending.get((producer_id, name)) is not None]
 
     def all_of(self, name: OffsetKey) -> list[Committed | None]:
-        """Return the committed offset of `name` as of the log end, and all its pending offsets."""
+        """Return the committed offset of `name` at the log end, and all its pending offsets."""
         pending = [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
         return [self._committed.get(name), *pending]
 
@@ -185,7 +185,7 @@ class Offsets(Tables):
         return any(self.producers(name) for name in self._open.get(group, ()))
 
     def is_in_use(self, group: str) -> bool:
-        """Return whether the group has committed offsets, as of the log end, or pending ones."""
+        """Return whether the group has committed offsets, at the log end, or pending ones."""
         return self.is_open(group) or any(
             self._committed.get(name) is not None for name in self._of_group.get(group, ())
         )
@@ -195,7 +195,7 @@ class Offsets(Tables):
         return _in_order(name for name in self._open.get(group, ()) if self.producers(name))
 
     def keys(self, group: str) -> list[OffsetKey]:
-        """Return the group's keys with committed offsets, as of the log end or of the high watermark.
+        """Return the group's keys with committed offsets, at the log end or at the high watermark.
 
         They are in the order of Kafka's maps, which is visible in responses and in the log.
         """

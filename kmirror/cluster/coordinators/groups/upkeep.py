@@ -52,7 +52,7 @@ class OffsetUpkeep(BrokerComponent):
                     self._look(now, partition)
                     self._look_later(now, partition)
             case _:
-                raise AssertionError(f"a timer nobody set: {key}")
+                raise AssertionError(f"unknown timer: {key}")
 
     def _look(self, now: Instant, partition: int) -> None:
         shard = self._coordinator.runtime.state(partition)

@@ -1,4 +1,4 @@
-"""The record of a classic group: its members as of the last assignment."""
+"""The record of a classic group: its members at the last assignment."""
 
 from __future__ import annotations
 
