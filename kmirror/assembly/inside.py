@@ -19,7 +19,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners
 from kmirror.kernel.names import as_names, few
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
@@ -67,7 +67,7 @@ class ClusterInside:
         """Return the current time of the nodes."""
         raise NotImplementedError
 
-    def _told(self, node_id: int) -> ToldByRunner:
+    def _runner_metrics(self, node_id: int) -> RunnerMetrics:
         """Return the metrics that the runner has counted for a node."""
         raise NotImplementedError
 
@@ -192,7 +192,9 @@ class ClusterInside:
         """Return the current metrics of every running node."""
         now = self._now()
         running = [node_id for node_id in self._processes if self.runs(node_id)]
-        return Metrics({node_id: self._nodes[node_id].metrics(now, self._told(node_id)) for node_id in running})
+        return Metrics(
+            {node_id: self._nodes[node_id].metrics(now, self._runner_metrics(node_id)) for node_id in running}
+        )
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal, sorted."""

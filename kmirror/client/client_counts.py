@@ -1,6 +1,6 @@
 """Counts of a client for one of its links, as in Kafka's NetworkClient, as far as a node can see them.
 
-The node's runner counts connections and system calls (`kernel.told_by_runner`).
+The node's runner counts connections and system calls (`kernel.runner_metrics`).
 """
 
 from __future__ import annotations

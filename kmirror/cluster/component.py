@@ -17,7 +17,7 @@ from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.spec.error_codes import ErrorCode
 
 OnJudged = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
@@ -86,8 +86,8 @@ class BrokerComponent:
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: a follower of a led partition has truncated its log as demanded (D30)."""
 
-    def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
-        """Return the metrics of this component; `told` has those measured by the node's runner."""
+    def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> Iterable[Sample]:
+        """Return the metrics of this component; `runner_metrics` has those that the node's runner measured."""
         return ()
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:

@@ -9,7 +9,7 @@ from kmirror.cluster.metrics import Sample, histogram, meter
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import Timed
 from kmirror.kernel.meters import Histogram, Meter
-from kmirror.kernel.told_by_runner import RequestTimes
+from kmirror.kernel.runner_metrics import RequestTimes
 from kmirror.protocol.careful import within
 from kmirror.protocol.structs import Struct
 from kmirror.spec.error_codes import ErrorCode

@@ -8,8 +8,8 @@ from kmirror.client.client_counts import ClientCounts
 from kmirror.cluster.metrics import Sample, gauge
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import OutboundLink
+from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.kernel.sensor import Sensor
-from kmirror.kernel.told_by_runner import LinkCounts
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetcher, MirrorFetchers
 from kmirror.spec.metrics import CLIENT, CLIENT_TAGS, row

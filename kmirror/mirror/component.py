@@ -20,7 +20,7 @@ from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.commit_check import judge_of
@@ -61,8 +61,8 @@ class MirrorComponent(BrokerComponent):
 
     # -- queries of the broker -----------------------------------------------------------------
 
-    def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
-        return samples(self.context, self._driver.fetchers, now, told.links)
+    def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> Iterable[Sample]:
+        return samples(self.context, self._driver.fetchers, now, runner_metrics.links)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition of `__mirror_state` whose leader coordinates mirror `key`; None for other key types."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kmirror.cluster.metrics import Sample, gauge, meter
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import OutboundLink
-from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.mirror.client_metrics import of_client
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import ORDINARY, MirrorFetcher, MirrorFetchers

@@ -26,7 +26,7 @@ from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, ListenerSpec
 from kmirror.kernel.names import as_names
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
@@ -355,8 +355,8 @@ class TcpCluster(RunningNodes, ClusterInside):
     def _now(self) -> Instant:
         return self._running_host().now()
 
-    def _told(self, node_id: int) -> ToldByRunner:
-        return self._running_host().processes[self.process(node_id)].told
+    def _runner_metrics(self, node_id: int) -> RunnerMetrics:
+        return self._running_host().processes[self.process(node_id)].runner_metrics
 
     def metrics(self) -> Metrics:
         """Return the current metrics of every running node."""

@@ -54,8 +54,8 @@ from kmirror.kernel.events import (
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
+from kmirror.kernel.runner_metrics import LinkCounts, RunnerMetrics
 from kmirror.kernel.tls import TlsSettings
-from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.net.clock import Clock
 from kmirror.net.dialing import Dialed
 from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
@@ -96,7 +96,7 @@ class Process:
     timers: dict[TimerKey, int] = field(default_factory=dict)
     outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
     inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
-    told: ToldByRunner = field(default_factory=ToldByRunner)
+    runner_metrics: RunnerMetrics = field(default_factory=RunnerMetrics)
     """Counters of the running node."""
     failed_dials: dict[Endpoint, int] = field(default_factory=dict)
     """Consecutive failed connection attempts by peer; the connection timeout grows with them."""
@@ -171,7 +171,7 @@ class Host:
         process = self.processes[name]
         assert process.node is None, f"{name} runs already"
         process.node = process.make()
-        process.told = ToldByRunner()
+        process.runner_metrics = RunnerMetrics()
         process.timers.clear()  # Timers that were set after `Stopped` belong to no node.
         process.workers = self._make_workers(process)
         for listener, port in process.ports:
@@ -393,11 +393,11 @@ class Host:
         if effect.timed is None:
             link.send(effect.chunks)
         else:
-            link.send_timed(effect.chunks, partial(process.told.answered, effect.timed, self.now()))
+            link.send_timed(effect.chunks, partial(process.runner_metrics.answered, effect.timed, self.now()))
         self._unflushed[link] = None
 
     def _count_link(self, process: Process, effect: CountLink) -> None:
-        process.told.links[effect.link] = LinkCounts()
+        process.runner_metrics.links[effect.link] = LinkCounts()
 
     def _reply_bytes(self, process: Process, effect: ReplyBytes) -> None:
         link = process.inbound.get(effect.link)
@@ -450,7 +450,7 @@ class Host:
         here = LocalEnd(self, process.name, name)
         there = LocalEnd(self, server.name, self._next_name(process.name))
         here.join(there)
-        here.count(process.told.links.get(name))
+        here.count(process.runner_metrics.links.get(name))
         assert isinstance(there.name, InboundLink), "just made"
         process.outbound[name] = here
         server.inbound[there.name] = there
@@ -489,7 +489,7 @@ class Host:
         self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)
         # `socket.request.max.bytes` limits requests from others, not the responses to our requests.
         reader = FrameReader(INT_MAX, self._scratch)
-        counts = self.processes[dialed.process].told.links.get(dialed.name)
+        counts = self.processes[dialed.process].runner_metrics.links.get(dialed.name)
         if end is None:
             return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader, counts)
         if counts is not None:
@@ -498,7 +498,7 @@ class Host:
 
     def _on_not_connected(self, dialed: Dialed, why: str) -> None:
         process = self.processes[dialed.process]
-        failed_dials, counts = process.failed_dials, process.told.links.get(dialed.name)
+        failed_dials, counts = process.failed_dials, process.runner_metrics.links.get(dialed.name)
         if dialed.is_refused and counts is not None:
             counts.not_secured.record(self.now())
         failed_dials[dialed.name.peer] = failed_dials.get(dialed.name.peer, 0) + 1

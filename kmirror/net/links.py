@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import PREFIX_BYTES, Chunk, InboundLink, OutboundLink
-from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.frames import FrameReader
 
 GATHERED_BYTES_MAX = 1 << 20

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
-from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.links import OnWritten
 
 

@@ -184,7 +184,7 @@ class TcpNode(RunningNodes):
             samples: list[Sample] = []
             for role, node in self._nodes.items():
                 if self._runs(self._processes[role]):
-                    samples += node.metrics(host.now(), host.processes[self._processes[role]].told)
+                    samples += node.metrics(host.now(), host.processes[self._processes[role]].runner_metrics)
             return Metrics({self.plan.node_id: merged(samples)})
 
         return self._on_loop(read)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, cast
 
 from kmirror.kernel.events import OutboundLink
-from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.frames import FrameReader
 from kmirror.net.links import GATHERED_MAX, Owner, TcpLink, drop
 from kmirror.net.tls import told

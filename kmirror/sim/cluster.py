@@ -24,7 +24,7 @@ from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, ListenerSpec
 from kmirror.kernel.rng import Rng
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import MEMORY, Disks, MemoryDisk
@@ -325,8 +325,8 @@ class Cluster(ClusterInside):
     def _now(self) -> Instant:
         return self.simulation.world.now
 
-    def _told(self, node_id: int) -> ToldByRunner:
-        return self.simulation.world.processes[self.process(node_id)].told
+    def _runner_metrics(self, node_id: int) -> RunnerMetrics:
+        return self.simulation.world.processes[self.process(node_id)].runner_metrics
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node is running."""

@@ -29,7 +29,7 @@ from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
-from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.kernel.runner_metrics import LinkCounts
 
 MILLION = 1_000_000
 BYTES_PER_KILOBIT = 125

@@ -50,7 +50,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
-from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
+from kmirror.kernel.runner_metrics import LinkCounts, RunnerMetrics
 from kmirror.kernel.trace import Trace
 from kmirror.kernel.wrapping import Interpose
 from kmirror.sim.clocks import WrongClock
@@ -99,7 +99,7 @@ class Process:
     """Number of events handled by its nodes; a node's state changes only when this changes."""
     timers: dict[TimerKey, int] = field(default_factory=dict)
     """Timers that are set, each with its plan number."""
-    told: ToldByRunner = field(default_factory=ToldByRunner)
+    runner_metrics: RunnerMetrics = field(default_factory=RunnerMetrics)
     """Counters of the running node."""
     clock: WrongClock | None = None
     """Clock of the running node; None if it is correct."""
@@ -199,7 +199,7 @@ class World:
             process.node = process.interpose(name, process.inside)
         process.incarnation += 1
         process.clock = process.next_clock
-        process.told = ToldByRunner()
+        process.runner_metrics = RunnerMetrics()
         process.timers.clear()  # Timers that were set after `Stopped` belong to no node.
         self.trace.add(self.now, name, "started")
         with self.one_event():
@@ -449,7 +449,7 @@ class World:
             key = (process.name, name)
             link = self._links[key] = Link(key, self._link_count, process.name, *address)
             self._served[link.inbound] = link
-            link.counts = process.told.links.get(name)
+            link.counts = process.runner_metrics.links.get(name)
             if link.counts is not None:
                 link.counts.opened.record(self.now)
         if link.counts is not None:
@@ -511,7 +511,7 @@ class World:
             return
         if effect.timed is not None:
             local = process.local(self.now)
-            process.told.answered(effect.timed, local, local, local)
+            process.runner_metrics.answered(effect.timed, local, local, local)
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         self._plan(link.back_at, self._come_back, link, frame)
 
@@ -587,7 +587,7 @@ def _open_link(_: Process, effect: OpenLink) -> None:
 
 
 def _count_link(process: Process, effect: CountLink) -> None:
-    process.told.links[effect.link] = LinkCounts()
+    process.runner_metrics.links[effect.link] = LinkCounts()
 
 
 def _call(action: Callable[[], None], _: None) -> None:

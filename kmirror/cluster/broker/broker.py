@@ -38,7 +38,7 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.rng import Rng
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.log.disk import Disks
 from kmirror.spec.wire_values import ResourceType
 
@@ -68,10 +68,12 @@ class Broker:
         context.failures.shield(now, event, self._dispatch, self._follow_up)
         return context.outbox.drain()
 
-    def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
+    def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:
         """Return the metrics of the broker and its components (`spec.metrics`)."""
-        of_components = (sample for component in self.parts.components for sample in component.metrics(now, told))
-        return [*of_broker(self.parts, now, told), *of_components]
+        of_components = (
+            sample for component in self.parts.components for sample in component.metrics(now, runner_metrics)
+        )
+        return [*of_broker(self.parts, now, runner_metrics), *of_components]
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake waiters of changed partitions, run ready requests or deferred work; return whether any was done."""

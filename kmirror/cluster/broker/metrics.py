@@ -9,7 +9,7 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.metrics import Sample, gauge, meter
 from kmirror.cluster.replication.follower import FollowedPartition
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.spec.metrics import row
 
 _FOLLOWER = ("clientId", "brokerHost", "brokerPort")
@@ -17,7 +17,7 @@ FOLLOWER_BYTES = row("FetcherStats", "BytesPerSec", *_FOLLOWER)
 FOLLOWER_REQUESTS = row("FetcherStats", "RequestsPerSec", *_FOLLOWER)
 
 
-def of_broker(parts: BrokerParts, now: Instant, told: ToldByRunner) -> Iterator[Sample]:
+def of_broker(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetrics) -> Iterator[Sample]:
     """Yield the metrics of a broker without its components."""
     held = parts.replicas.partitions.values()
     led = [partition for partition in held if partition.is_leader]
@@ -30,7 +30,7 @@ def of_broker(parts: BrokerParts, now: Instant, told: ToldByRunner) -> Iterator[
     yield gauge(row("LogManager", "OfflineLogDirectoryCount"), len(dirs.names) - len(dirs.online))
     for fetcher in parts.fetchers.fetchers():
         yield from of_follower(fetcher, now)
-    yield from parts.server.meters.samples(now, told.times)
+    yield from parts.server.meters.samples(now, runner_metrics.times)
 
 
 def of_follower(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:

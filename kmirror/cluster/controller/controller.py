@@ -54,7 +54,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.listeners import Listeners
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
-from kmirror.kernel.told_by_runner import ToldByRunner
+from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.log.disk import Disk
 from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
@@ -138,9 +138,9 @@ class Controller:
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 
-    def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
+    def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:
         """Return the metrics of the controller (`spec.metrics`)."""
-        requests = self.server.meters.samples(now, told.times)
+        requests = self.server.meters.samples(now, runner_metrics.times)
         return [*of_controller(self.image, decides=self.is_open), *requests]
 
     def _follow_up(self, now: Instant) -> bool:

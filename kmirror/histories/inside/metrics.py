@@ -42,7 +42,7 @@ class MetricsLook:
             return
         now = self._scene.local_time(cluster, broker.context.node_id)
         answer = answer_of(component.context, now)
-        samples = list(component.metrics(now, self._scene.process(cluster, broker.context.node_id).told))
+        samples = list(component.metrics(now, self._scene.process(cluster, broker.context.node_id).runner_metrics))
         self._note(cluster, broker, _wrongly_described(broker, answer.mirrors))
         self._note(cluster, broker, _wrongly_counted(samples, answer.mirrors))
 
@@ -56,7 +56,7 @@ class MetricsLook:
                 self._rules.broken(cluster, CONTROLLER_ID, tp, rule, text)
 
     def _samples(self, cluster: str, node_id: int, node: Broker | Controller) -> list[Sample]:
-        runner_metrics = self._scene.process(cluster, node_id).told
+        runner_metrics = self._scene.process(cluster, node_id).runner_metrics
         return node.metrics(self._scene.local_time(cluster, node_id), runner_metrics)
 
     def _note(self, cluster: str, broker: Broker, wrong: Broken) -> None:

@@ -8,7 +8,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import LinkOpened, Reply, Timed
 from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.outbox import Outbox
-from kmirror.kernel.told_by_runner import RequestTimes
+from kmirror.kernel.runner_metrics import RequestTimes
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse

@@ -175,7 +175,7 @@ def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
 
 
 def counted(host: Host, link: OutboundLink) -> dict[str, int]:
-    counts = host.processes["client"].told.links[link]
+    counts = host.processes["client"].runner_metrics.links[link]
     return {field.name: getattr(counts, field.name).count for field in fields(counts)}
 
 
@@ -203,7 +203,7 @@ def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
         await host.until(lambda: counted(host, link)["opened"] == counted(host, link)["closed"])
         host.kill("client")
         host.start("client")
-        assert not host.processes["client"].told.links, "another node, which has counted nothing"
+        assert not host.processes["client"].runner_metrics.links, "another node, which has counted nothing"
         port.close()
 
     hosted(script)
@@ -224,8 +224,8 @@ def test_it_is_told_when_an_answer_was_written(over: str) -> None:
         link, port = place(host, server, client, over)
         host.perform("client", sends(b"one", link=link))
         await host.until(lambda: len(client.of(ResponseReceived)) == 2)
-        await host.until(lambda: "Api" in host.processes["server"].told.times)
-        times = host.processes["server"].told.times["Api"]
+        await host.until(lambda: "Api" in host.processes["server"].runner_metrics.times)
+        times = host.processes["server"].runner_metrics.times["Api"]
         assert times.total_ms.count == 1 and times.queue_ms.total == 5
         parts = (times.local_ms, times.remote_ms, times.answer_queue_ms, times.answer_send_ms)
         assert times.total_ms.total == pytest.approx(5 + sum(part.total for part in parts))
@@ -248,7 +248,7 @@ def test_an_answer_on_a_link_that_is_gone_takes_no_time(over: str) -> None:
         link, port = place(host, server, client, over)
         host.perform("client", sends(b"one", link=link))
         await host.until(lambda: bool(client.of(LinkClosed)))
-        assert not host.processes["server"].told.times
+        assert not host.processes["server"].runner_metrics.times
         port.close()
 
     hosted(script)

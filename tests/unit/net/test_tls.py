@@ -86,9 +86,9 @@ def test_frames_go_both_ways(tmp_path: Path, protocols: tuple[str, ...], cut: in
             assert [bytes(event.frame) for event in node.of(ResponseReceived)] == frames
             opened = host.processes["client"].outbound[link]
             assert opened._link.waiting_bytes == 0  # type: ignore[union-attr]
-            told = host.processes["client"].told.links[link]
-            assert (told.opened.count, told.secured.count, told.not_secured.count) == (1, 1, 0)
-            assert told.operations.count > len(frames) and told.wakeups.count > 0
+            counts = host.processes["client"].runner_metrics.links[link]
+            assert (counts.opened.count, counts.secured.count, counts.not_secured.count) == (1, 1, 0)
+            assert counts.operations.count > len(frames) and counts.wakeups.count > 0
 
     over_tls(script)
 
@@ -97,8 +97,10 @@ async def _reason(host: Host, node: Recorder, to: Endpoint, settings: TlsSetting
     link = ask(host, to, settings, (b"?",))
     await host.until(lambda: bool(node.of(LinkClosed)))
     assert not node.of(ResponseReceived)
-    told = host.processes["client"].told.links[link]
-    assert told.opened.count == told.closed.count == told.secured.count, "with TLS 1.3 the server's refusal comes later"
+    counts = host.processes["client"].runner_metrics.links[link]
+    assert counts.opened.count == counts.closed.count == counts.secured.count, (
+        "with TLS 1.3 the server's refusal comes later"
+    )
     return node.of(LinkClosed)[0].why
 
 

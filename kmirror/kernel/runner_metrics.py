@@ -60,7 +60,7 @@ class RequestTimes:
 
 
 @dataclass(slots=True, eq=False)
-class ToldByRunner:
+class RunnerMetrics:
     """All metrics that the runner counted for one process."""
 
     links: dict[OutboundLink, LinkCounts] = field(default_factory=dict)
