@@ -99,7 +99,7 @@ def test_an_answer_has_a_row_of_the_partition(rows: list[tuple[int, int]]) -> No
     assert refused(Leader(fetched(*(index for index, _ in rows))), batches) == told
 
 
-def test_the_row_of_the_partition_is_taken_wherever_it_stands() -> None:
+def test_the_row_of_the_partition_is_found_at_any_position() -> None:
     leader = Leader(offsets((1, 4), (0, 7)), epochs((2, 9, 9), (0, 5, 7)))
     reader = LeaderReader(cast(AsyncAdmin, leader), TP)
     assert asyncio.run(reader.epochs())[1] == 7

@@ -98,7 +98,7 @@ def result(work: Coroutine[Any, Any, T]) -> T:
     return value
 
 
-def test_ids_that_the_source_does_not_tell_are_zero() -> None:
+def test_ids_that_the_source_does_not_return_are_zero() -> None:
     scripts = Scripted(AddTopicsToMirrorResponse())
     ByHand(scripts).add_topics(["t", "u"])
     [request] = scripts.asked
@@ -121,7 +121,7 @@ def test_a_mirror_that_no_broker_knows_is_described_twice() -> None:
         ByHand(Scripted(*[refused(ErrorCode.UNKNOWN_MIRROR)] * 2)).reason()
 
 
-def test_a_wait_describes_until_all_is_there_and_says_what_it_waits_for() -> None:
+def test_a_wait_names_the_partitions_that_are_not_ready() -> None:
     scripts = Scripted(row(MirrorState.MIRRORING, lag=-1), row(MirrorState.MIRRORING))
     mirror = ByHand(scripts)
     mirror.catch_up()

@@ -48,7 +48,7 @@ def test_a_bug_in_a_node_ends_a_simulation(monkeypatch: pytest.MonkeyPatch) -> N
         cluster.simulation.run_for(span_s=60)
 
 
-def test_a_cluster_that_goes_on_serves_beside_its_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_failure_go_on_continues_after_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = started(OnFailure.GO_ON)
     facts = facts_of(cluster.simulation.world)
     plant_a_bug(cluster, monkeypatch)

@@ -85,7 +85,7 @@ def test_a_broker_is_asked_for_metadata_twice_and_says_the_same() -> None:
 
 
 @pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
-def test_a_session_gets_what_is_new_and_waits_without_news(replica_id: int) -> None:
+def test_a_session_returns_new_records_and_waits_if_there_are_none(replica_id: int) -> None:
     session = Session(30, replica_id)
     for _ in range(40):
         assert session.with_news() > 0  # The step asserts that each response had exactly one record.
@@ -96,7 +96,7 @@ def test_a_session_gets_what_is_new_and_waits_without_news(replica_id: int) -> N
     assert session.epoch == epoch + 1 and not session.named
 
 
-def test_a_follower_asks_on_for_what_it_got() -> None:
+def test_a_follower_continues_after_the_received_records() -> None:
     followed = Followed(30)
     for _ in range(40):
         assert followed.with_news() > 0  # The step asserts that the next fetch names that partition alone.
@@ -127,14 +127,14 @@ def test_an_idle_minute_has_frames_both_ways_and_timers() -> None:
 # -- E5 to E8, E10 ------------------------------------------------------------------------------
 
 
-def test_a_run_in_a_process_of_its_own_tells_what_it_took() -> None:
+def test_a_run_in_a_separate_process_returns_its_costs() -> None:
     found = engine_scale.brought_up(2)
     assert found.partitions == 2 and min(found.creating_s, found.mirroring_s, found.idle_s) > 0
     assert engine_scale.failed_back(2).sent > 0
     assert engine_scale.failed_back(2) is engine_scale.failed_back(2), "rows share a run"
 
 
-def test_lone_brokers_lead_or_follow_what_they_are_told() -> None:
+def test_lone_brokers_lead_or_follow_as_configured() -> None:
     leads, follows = LoneBroker({"t": 2}), LoneBroker({"t": 2}, node_id=2, replicas=(1, 2))
     assert leads.partition("t", 1).is_leader and not follows.partition("t", 1).is_leader
     assert leads.now_ms == leads.now // 1000
@@ -143,7 +143,7 @@ def test_lone_brokers_lead_or_follow_what_they_are_told() -> None:
 # -- Without a gate -----------------------------------------------------------------------------
 
 
-def test_partitions_are_mirrored_failed_over_and_back_and_each_part_is_told(
+def test_a_scale_run_reports_creation_mirroring_failover_and_failback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     engine_told.main(["scale", "--topics", "2", "--partitions", "2"])

@@ -23,7 +23,7 @@ from kmirror.histories.profiles import PROFILES
 FAULT = Fault("one", "kmirror/log/epochs.py", "The mistake.", "    return 1\n", "    return 2\n")
 
 
-def test_fifty_faults_of_each_kind_stand_in_the_files() -> None:
+def test_the_files_have_fifty_faults_of_each_kind() -> None:
     faults = read_faults()
     drawn = [fault for fault in faults if fault.name.startswith("drawn-")]
     assert (len(faults) - len(drawn), len(drawn)) == (50, 50)
@@ -71,7 +71,7 @@ def test_a_seed_draws_the_same_faults_each_in_another_file() -> None:
     assert all(fault.applied((ROOT / fault.file).read_text("utf-8")) for fault in faults)
 
 
-def test_the_lines_of_a_fault_are_few_and_stand_once() -> None:
+def test_a_fault_quotes_the_fewest_lines_that_are_unique() -> None:
     source = "a = 1\nif x:\n    b = 1\nelse:\n    b = 1\n"
     assert smallest_unique(source, source.replace("else:\n    b = 1", "else:\n    b = 2")) == (
         "else:\n    b = 1\n",
@@ -158,7 +158,7 @@ def test_a_history_of_the_engine_as_it_is_finds_nothing_and_reaches_no_probe() -
     assert run_histories(ROOT, [1_001]) == [Run(1_001, "", [])]
 
 
-def test_a_campaign_with_more_histories_goes_on_after_those_that_found_nothing(
+def test_a_campaign_with_more_histories_runs_only_the_additional_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = read_faults()[0]

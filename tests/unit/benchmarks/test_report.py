@@ -82,9 +82,7 @@ def test_a_fall_is_one_beyond_the_noise(ratio: float, low: float, high: float, f
     assert report.has_fallen(ROW, replace(ROW, ratio=ratio, low=low, high=high)) is fallen
 
 
-def test_compare_tells_then_and_now_and_the_exit_code_of_a_fall(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_prints_both_ratios_and_fails_if_one_fell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gone, new = replace(ROW, case="gone"), replace(ROW, case="new")
     slower = replace(ROW, ratio=0.7, low=0.69, high=0.71, machine="another")
     then = write_rows(tmp_path / "then", ROW, gone)
@@ -108,7 +106,7 @@ def test_measured_rows_are_compared_and_json_stays_json(
     assert "FALLEN" in told.err
 
 
-def test_rows_are_told_again_without_being_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_rows_are_printed_without_a_measurement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_rows(tmp_path / "rows", ROW)
     assert suite.main(["--from", path, "-o", "markdown"]) == 0
     assert capsys.readouterr().out == report.markdown([ROW])

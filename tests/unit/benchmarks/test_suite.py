@@ -24,7 +24,7 @@ def test_a_row_has_the_median_and_the_quarters() -> None:
     assert not row.is_below_floor
 
 
-def test_the_exit_code_tells_of_a_ratio_below_its_floor(
+def test_a_ratio_below_its_floor_sets_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good, bad, open_end = case([3.0] * 3, 3), case([2.9] * 3, 3), case([0.1] * 3, None)

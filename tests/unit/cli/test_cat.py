@@ -100,7 +100,7 @@ def test_a_record_without_a_timestamp_has_no_text_for_it(folder: Path) -> None:
     assert cat(folder, "-f", "[%T][%I]").stdout == "[-1][]"
 
 
-def test_log_start_and_high_watermark_bound_what_is_read(folder: Path) -> None:
+def test_cat_reads_from_log_start_to_high_watermark(folder: Path) -> None:
     write_segment(folder, data(0, count=5), data(5, count=5), data(10))
     assert offsets(folder) == list(range(11))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
@@ -131,7 +131,7 @@ def test_a_wrong_checksum_ends_it_with_the_place(folder: Path) -> None:
     assert str(result.exception).startswith(f"{path}, position {len(data(0))}, offset 1: checksum mismatch: stored")
 
 
-def test_read_committed_leaves_out_what_was_aborted_and_ends_before_what_is_open(folder: Path) -> None:
+def test_read_committed_omits_aborted_and_open_transactions(folder: Path) -> None:
     write_segment(
         folder,
         data(0, producer_id=1),
@@ -203,7 +203,7 @@ def test_a_timestamp_is_looked_for_from_the_log_start_on_not_from_the_batch_that
     assert offsets(folder, "--timestamp", "30", "--from-offset", "1") == [2, 3]
 
 
-def test_what_the_cleaner_left_of_a_marker_is_no_record_that_is_not_older(folder: Path) -> None:
+def test_an_emptied_marker_is_not_found_by_timestamp(folder: Path) -> None:
     header = build_batch(
         [], base_offset=0, producer_id=1, producer_epoch=0, is_transactional=True, is_control=True,
         last_offset_delta=0, base_timestamp=-1, max_timestamp=30,

@@ -49,7 +49,7 @@ def checkpoint(top: Path, *lines: str) -> None:
 # -- which partitions -------------------------------------------------------------------------
 
 
-def test_partitions_come_by_topic_and_number_whatever_the_order_of_the_words(top: Path) -> None:
+def test_partitions_are_sorted_by_topic_and_number(top: Path) -> None:
     whole = "a-0@0 a-0@1 a-2@0 a-2@1 a-10@0 a-10@1 "
     assert cat(top, "--topic", "a", "-f", PLACE).stdout == whole
     assert cat(top / "a-10", top / "a-0", top / "a-2", "-f", PLACE).stdout == whole
@@ -75,7 +75,7 @@ def test_a_partition_that_is_there_twice_is_refused(top: Path, tmp_path_factory:
     assert cat(top, other, "-t", "b").exit_code == 0
 
 
-def test_what_chooses_nothing_is_refused(top: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_selection_without_partitions_is_refused(top: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert refusal(top).startswith(f"{top}: a log folder with a, b: select a topic with --topic")
     assert refusal(top, "-t", "orders") == f"{top}: no partitions of topic orders; available topics: a, b"
     (top / "orders-0").mkdir()
@@ -98,13 +98,13 @@ def test_no_record_is_printed_before_every_folder_and_the_format_are_known_to_be
 # -- where it ends ----------------------------------------------------------------------------
 
 
-def test_so_many_records_in_all(top: Path) -> None:
+def test_max_messages_counts_over_all_partitions(top: Path) -> None:
     assert cat(top, "-t", "a", "-f", PLACE, "-c", "3").stdout == "a-0@0 a-0@1 a-2@0 "
     assert cat(top, "-t", "a", "-f", PLACE, "--max-messages", "0").stdout == ""
     assert cat(top, "-t", "a", "-f", "%o", "-c", "100").stdout == "010101"
 
 
-def test_what_comes_after_the_last_record_asked_for_is_not_looked_at(top: Path) -> None:
+def test_records_after_the_last_requested_one_are_not_read(top: Path) -> None:
     whole = batch_of(*[b"v"] * 4)
     write_segment(top / "a-0", whole, whole[:-1])
     assert cat(top / "a-0", "-f", "%o", "-c", "4").stdout == "0123"
@@ -126,7 +126,7 @@ def test_the_offset_at_which_it_ends_is_not_printed(top: Path) -> None:
     assert cat(top / "a-0", "--until-offset", "2", "-f", "%o").stdout == "01"
 
 
-def test_where_it_ends_changes_nothing_of_what_is_committed(top: Path) -> None:
+def test_until_offset_does_not_change_which_records_are_committed(top: Path) -> None:
     write_segment(
         top / "a-0",
         batch_of(b"aborted", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True),
@@ -139,7 +139,7 @@ def test_where_it_ends_changes_nothing_of_what_is_committed(top: Path) -> None:
 # -- hidden records ----------------------------------------------------------------------------
 
 
-def test_what_the_high_watermark_hides_is_told(top: Path) -> None:
+def test_records_above_the_high_watermark_are_reported_as_hidden(top: Path) -> None:
     checkpoint(top, "a 0 0", "a 2 1", "a 10 2", "b 0 2")
     write_segment(top / "a-2", batch_of(b"x"), batch_of(b"y", offset=1), marker(offset=2, commit=True))
     told = cat(top, "-t", "a", "-f", PLACE)
@@ -151,7 +151,7 @@ def test_what_the_high_watermark_hides_is_told(top: Path) -> None:
     assert cat(top, "-t", "a", "-o", "json").stderr == told.stderr
 
 
-def test_only_what_was_asked_for_is_told_as_hidden(top: Path) -> None:
+def test_only_requested_records_are_reported_as_hidden(top: Path) -> None:
     write_segment(top / "a-0", batch_of(*[b"v"] * 5), batch_of(*[b"v"] * 5, offset=5))
     checkpoint(top, "a 0 5")
     hidden = {"--from-offset=7": 3, "--until-offset=7": 2, "--until-offset=5": 0, "-c5": 0, "--to-end": 0, "-c6": 5}
@@ -162,7 +162,7 @@ def test_only_what_was_asked_for_is_told_as_hidden(top: Path) -> None:
     assert cat(top / "a-0").stderr == ""
 
 
-def test_a_torn_end_above_the_high_watermark_is_no_fault_and_what_can_be_read_is_told(top: Path) -> None:
+def test_a_torn_end_above_the_high_watermark_is_no_fault(top: Path) -> None:
     write_segment(top / "a-0", batch_of(b"v"), batch_of(b"v", b"v", offset=1), batch_of(b"v", offset=3)[:-1])
     checkpoint(top, "a 0 1")
     told = cat(top / "a-0")

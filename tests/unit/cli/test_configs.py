@@ -49,7 +49,7 @@ def stage() -> Iterator[Stage]:
         yield Stage(cluster)
 
 
-def test_what_a_topic_sets_is_shown_altered_and_taken_back(stage: Stage) -> None:
+def test_configs_of_a_topic_are_shown_altered_and_deleted(stage: Stage) -> None:
     topic = "--entity-type topics --entity-name orders"
     shown = "Dynamic configs for topic orders are:\n"
     assert stage.run(f"{topic} --describe") == (0, shown, "")
@@ -197,7 +197,7 @@ def test_a_mirror_is_altered_and_shown_without_its_secrets(stage: Stage, tmp_pat
         ("--broker-logger 1 --describe", "INVALID_REQUEST: Unsupported resource type: BROKER_LOGGER"),
     ],
 )
-def test_what_our_brokers_do_not_have_is_refused(stage: Stage, words: str, why: str) -> None:
+def test_features_that_kmirror_lacks_are_refused(stage: Stage, words: str, why: str) -> None:
     code, out, err = stage.run(words)
     assert (code, out) == (1, "")
     assert err.startswith("Error while executing config command : ") and why in err

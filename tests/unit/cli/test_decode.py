@@ -133,7 +133,7 @@ def test_malformed_bytes_are_explained_without_a_traceback(kmirror: Run) -> None
     assert "topics[0].topic_id, byte 35" in err
 
 
-def test_lenient_shows_what_strict_refuses(kmirror: Run) -> None:
+def test_lenient_shows_values_that_strict_refuses(kmirror: Run) -> None:
     null = REQUEST.encode(17)[:-3] + b"\x00\x00"
     assert kmirror("decode", "--api", "fetch", "--version", "17", null.hex())[0] == 1
     code, out, _ = kmirror("decode", "--lenient", "--api", "fetch", "--version", "17", null.hex())

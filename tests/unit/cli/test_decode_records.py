@@ -77,7 +77,7 @@ def test_a_produced_batch_is_shown_with_its_header_and_its_records() -> None:
     ]  # fmt: skip
 
 
-def test_batches_of_aborted_transactions_are_told_where_the_answer_names_them() -> None:
+def test_batches_of_aborted_transactions_are_marked() -> None:
     raw = b"".join(
         (
             idempotent(0, pid=1, txn=True, offset=0),
@@ -119,7 +119,7 @@ def test_an_answer_may_end_inside_of_a_batch_and_a_request_may_not() -> None:
     assert err.startswith(f"topicData[0].partitionData[0].records, byte {len(whole)} of the records: ")
 
 
-def test_damage_is_told_and_what_can_be_read_is_shown() -> None:
+def test_damage_is_reported_and_the_readable_part_is_shown() -> None:
     wrong = bytearray(batch_of(b"value"))
     wrong[-2] ^= 1
     (first, second), err = batches(fetched(bytes(wrong) + batch_of(b"next", offset=1)), FETCH, code=1)
@@ -172,7 +172,7 @@ def test_byte_ranges_lead_into_the_batches(compression: Compression) -> None:
     assert decode(message, PRODUCE, "--bytes", "--raw-records").stdout.count("batch[0]") == 0
 
 
-def test_byte_ranges_tell_damage_as_json_does() -> None:
+def test_byte_ranges_report_damage_like_json() -> None:
     wrong = bytearray(batch_of(b"value"))
     wrong[-2] ^= 1
     result = decode(fetched(bytes(wrong)), FETCH, "--bytes")

@@ -124,7 +124,7 @@ def test_a_truncated_segment_is_named(folder: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_long_table_shows_what_lags_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_table_shows_lagging_partitions_first(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
     rows = [

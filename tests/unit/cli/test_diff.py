@@ -133,7 +133,7 @@ def test_a_log_that_ends_earlier(logs: Logs, swapped: bool) -> None:
 
 
 @pytest.mark.kip("1279", "failover")
-def test_until_lso_leaves_out_what_a_failover_cuts(logs: Logs) -> None:
+def test_until_lso_ignores_records_that_a_failover_truncates(logs: Logs) -> None:
     decided = keyed(0) + keyed(1)
     undecided = keyed(2, producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True) + keyed(3)
     reset = mirror_pid_reset(base_offset=2, leader_epoch=1, timestamp_ms=10, source_cluster_id="a")
@@ -271,7 +271,7 @@ def test_the_header_that_differs_is_named(logs: Logs) -> None:
     assert (row["field"], row["left"], row["right"]) == ("record header 1", None, "more")
 
 
-def test_the_byte_of_a_header_field_is_told(logs: Logs) -> None:
+def test_the_byte_of_a_header_field_is_reported(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0, epoch=0x0102))
     (row,) = logs.diff()
     assert (row["within"], row["byte"]) == ("batch", 14)
@@ -281,7 +281,7 @@ def test_the_byte_of_a_header_field_is_told(logs: Logs) -> None:
 # -- counts -----------------------------------------------------------------------------------
 
 
-def test_counts_go_on_behind_the_first_difference(logs: Logs) -> None:
+def test_counts_continue_after_the_first_difference(logs: Logs) -> None:
     both = [keyed(0, values=(b"v", b"w")), keyed(2), keyed(9), keyed(10), keyed(20)]
     left = [both[0], keyed(1 + 1, epoch=0, values=(b"x",)), keyed(3, values=(b"1", b"2")), both[2], both[3], both[4]]
     right = [both[0], both[1], keyed(5), keyed(6, values=(b"1", b"2", b"3")), both[2], both[3], both[4]]
@@ -345,7 +345,7 @@ def test_every_partition_has_its_object(logs: Logs) -> None:
 # -- nothing compared is never equal ----------------------------------------------------------
 
 
-def test_folders_of_folders_are_refused_with_what_was_meant(logs: Logs, tmp_path: Path) -> None:
+def test_folders_of_folders_are_refused_with_a_suggestion(logs: Logs, tmp_path: Path) -> None:
     """`broker-1` could be the empty folder of a partition."""
     logs.write(keyed(0), keyed(0))
     for name in "xy":
@@ -412,7 +412,7 @@ def test_nothing_in_common_is_a_difference_or_with_common_a_refusal(logs: Logs) 
     assert logs.refused("--common") == "nothing was compared: no partition exists on both sides"
 
 
-def test_common_leaves_out_what_only_one_replica_was_assigned(logs: Logs) -> None:
+def test_common_ignores_partitions_assigned_to_one_replica_only(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0))
     (logs.left.parent / "u-0").mkdir()
     (logs.left.parent / "u-0" / f"{0:020d}.log").write_bytes(keyed(0))
@@ -425,7 +425,7 @@ def test_common_leaves_out_what_only_one_replica_was_assigned(logs: Logs) -> Non
     ]  # fmt: skip
 
 
-def test_what_cannot_be_read_at_all_is_no_difference(logs: Logs) -> None:
+def test_an_unreadable_folder_is_no_difference(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0))
     (logs.left.parent / "replication-offset-checkpoint").write_text("nonsense")
     assert "replication-offset-checkpoint" in logs.refused()

@@ -89,7 +89,7 @@ def test_a_pid_reset_is_shown_as_the_other_control_records_are(segment: Path) ->
     }
 
 
-def test_what_disagrees_goes_to_stderr(segment: Path) -> None:
+def test_disagreements_are_printed_to_stderr(segment: Path) -> None:
     first = build_batch([RecordData(b"k", b"v", (), 5)])
     segment.write_bytes(first + build_batch([RecordData(b"k", b"v", (), 6)], base_offset=7))
     index, times = segment.with_suffix(".index"), segment.with_suffix(".timeindex")
@@ -143,7 +143,7 @@ def test_index_of_a_missing_log_is_refused_and_nothing_is_created(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["5.timeindex"]
 
 
-def test_what_max_bytes_cuts_off_is_not_invalid(segment: Path) -> None:
+def test_a_batch_cut_off_by_max_bytes_is_not_invalid(segment: Path) -> None:
     one = build_batch([RecordData(b"k", b"v")])
     segment.write_bytes(one + one)
     shown = dump("--max-bytes", str(len(one) + 20), "--files", str(segment))

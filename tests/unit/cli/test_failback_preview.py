@@ -102,7 +102,7 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
         ),
     ],
 )
-def test_what_is_cut_and_why(facts: FailbackFacts, cut: Cut) -> None:
+def test_the_truncation_of_a_failback_and_its_reason(facts: FailbackFacts, cut: Cut) -> None:
     assert failback_cut(facts) == cut
 
 
@@ -168,7 +168,7 @@ def test_of_a_log_that_was_cleaned_all_goes_or_may_go(
     assert cut.offset == (0 if why == "deletions" else cut_at)
 
 
-def test_of_a_folder_only_segments_are_read_of_which_something_may_go(tmp_path: Path) -> None:
+def test_only_segments_that_may_lose_records_are_read(tmp_path: Path) -> None:
     """Truncations near the edges of four segments equal those of the whole log; a segment between two may be torn."""
     path = tmp_path / "orders-0"
     path.mkdir()
@@ -245,7 +245,7 @@ def test_metadata_is_asked_for_by_cluster_and_not_by_partition(stage: Stage, mon
 SAID = "orders-0: offsets 2 to 4 would be removed (3 records, 1 batch, {size} bytes, 1 key, 1 tombstone): {why}"
 
 
-def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) -> None:
+def test_a_preview_equals_the_records_removed_by_the_failback(stage: Stage) -> None:
     code, lines = stage.live("--records")
     assert code == 1
     size = sum(len(batch.view) for batch in leader_batches(stage.a) if batch.base_offset >= 2)
@@ -327,7 +327,7 @@ def leader_batches(cluster: TcpCluster) -> list[AnyBatch]:
     return list(leader.log.any_batches(0))
 
 
-def test_what_would_wait_is_told(tmp_path: Path) -> None:
+def test_partitions_that_would_wait_are_reported(tmp_path: Path) -> None:
     with TcpCluster(name="a", brokers=1, topics={"orders": 1}) as a, TcpCluster(name="b", brokers=1) as b:
         there = TcpMirror("dr", source=a, destination=b)
         there.create()
@@ -352,7 +352,7 @@ ONLY_COPY = (
 
 
 @pytest.mark.decision("D25")
-def test_what_was_mirrored_here_alone_would_not_wait(tmp_path: Path) -> None:
+def test_records_mirrored_only_here_would_not_wait(tmp_path: Path) -> None:
     """The source's mirror never copied any of it; the failback did, and is started a second time."""
     folders = [tmp_path / "a", tmp_path / "b"]
     with (

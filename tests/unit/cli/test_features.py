@@ -96,7 +96,7 @@ def test_a_node_that_is_not_there() -> None:
         ("", None),
     ],
 )
-def test_a_release_stands_for_its_last_metadata_version(text: str, level: int | None) -> None:
+def test_a_release_means_its_last_metadata_version(text: str, level: int | None) -> None:
     assert metadata_level(text) == level
 
 
@@ -108,7 +108,7 @@ def test_a_fresh_cluster_has_the_levels_of_its_release() -> None:
     assert levels_of_release("3.8", UpgradeType.SAFE_DOWNGRADE)["group.version"] == 0
 
 
-def test_what_a_level_needs() -> None:
+def test_dependencies_of_a_feature_level() -> None:
     assert list(dependencies([("eligible.leader.replicas.version", 1), ("mirror.version", 1)])) == [
         "eligible.leader.replicas.version=1 requires:",
         "    metadata.version=23 (4.0-IV1)",

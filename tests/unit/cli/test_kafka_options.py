@@ -35,7 +35,7 @@ def test_one_letter_is_a_name_too(words: str, output: str) -> None:
     assert read(words.split(), ROWS).one_of("output", "text", "json") == output
 
 
-def test_an_option_without_its_value_is_there_all_the_same() -> None:
+def test_an_option_without_its_value_counts_as_given() -> None:
     given = read(["--kind", "--flag", "-size", "-7"], ROWS)
     assert given.has("kind") and given.has("nothing", "flag") and not given.has("output")
     assert (given.text("kind", "mine"), given.number("size", 5)) == ("mine", -7)
@@ -85,7 +85,7 @@ def test_help_names_every_option(words: tuple[str, ...]) -> None:
     assert [text for text in shown if text not in result.output] == []
 
 
-def test_version_and_what_is_required() -> None:
+def test_version_and_required_options() -> None:
     assert (invoke("--version").exit_code, invoke("--version").stdout) == (0, "1.2.3\n")
     assert str(invoke("--flag").exception) == "--size is missing; --help shows all options"
     assert invoke("--size", "7").stdout == "7\n"

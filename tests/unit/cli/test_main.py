@@ -66,7 +66,7 @@ def test_an_error_on_purpose_is_one_line_on_stderr_and_exit_code_1(
 
 
 @pytest.mark.usefixtures("planted")
-def test_the_exit_code_is_what_the_command_returns() -> None:
+def test_the_exit_code_is_the_return_value_of_the_command() -> None:
     assert exit_code("answer") == 7
 
 

@@ -203,7 +203,7 @@ def test_the_life_of_a_mirror(stage: Stage) -> None:
     assert run("--list") == (0, "No mirrors found\n", "")
 
 
-def test_what_is_not_there(stage: Stage) -> None:
+def test_missing_mirrors_and_topics_are_errors(stage: Stage) -> None:
     unknown = "Error while executing mirror command : Mirror 'nobody' not found or has no configuration\n"
     for action in ("add", "remove", "pause", "resume"):
         assert stage.run(f"--{action} --topic x --mirror nobody") == (1, "", unknown)
@@ -298,7 +298,7 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     stage.run("--delete --mirror away")
 
 
-def test_a_client_that_is_not_let_in_is_told_at_once(stage: Stage, tmp_path: Path) -> None:
+def test_a_connection_that_cannot_be_secured_is_an_immediate_error(stage: Stage, tmp_path: Path) -> None:
     module = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";'
     (tmp_path / "sasl").write_text(
         f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={module}\n"

@@ -153,7 +153,7 @@ def test_names_are_mapped_to_protocols() -> None:
         (BROKER, {"listeners": "PLAINTEXT://:99999"}, "is not a listener, such as"),
     ],
 )
-def test_what_cannot_be_is_refused(base: Mapping[str, str], changed: Mapping[str, str], reason: str) -> None:
+def test_invalid_properties_are_refused(base: Mapping[str, str], changed: Mapping[str, str], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         node_plan(FILE, {**base, **changed})
 

@@ -10,7 +10,7 @@ from kmirror.cli.output import Output, complain
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, ZeroDivisionError])
-def test_what_is_held_is_written_when_a_tool_fails(
+def test_buffered_output_is_written_when_a_tool_fails(
     capsysbinary: pytest.CaptureFixture[bytes], error: type[BaseException]
 ) -> None:
     with pytest.raises(error), Output() as out:
@@ -19,7 +19,7 @@ def test_what_is_held_is_written_when_a_tool_fails(
     assert capsysbinary.readouterr().out == b"found before\n"
 
 
-def test_complaints_come_after_what_was_printed_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_errors_are_printed_after_earlier_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with Output() as out:
         out.write("before\n")
         out.complain("no good\n")

@@ -83,7 +83,7 @@ def test_a_torn_journal_is_equal_and_says_so(folder: Path, tmp_path: Path, capsy
     assert replayed(capsys, path)[:2] == (1, [f"{path}: no node, 0 calls, nothing to compare"])
 
 
-def test_what_is_no_journal_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_journal_exits_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a journal, but long enough to be one")
     assert replayed(capsys, path) == (

@@ -70,7 +70,7 @@ def test_a_wide_table_becomes_several_that_fit(width: int) -> None:
     assert len(tables) == {40: 5, 60: 3, 80: 2, 100: 2, 200: 1}[width]
 
 
-def test_what_is_piped_is_neither_wrapped_nor_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_piped_output_is_neither_wrapped_nor_truncated(capsys: pytest.CaptureFixture[str]) -> None:
     sentence = "a sentence that goes on " * 30 + "to its end"
     console = make_console()
     console.print(sentence, highlight=False)

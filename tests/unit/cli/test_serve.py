@@ -113,7 +113,7 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output if result.exception is None else str(result.exception) or result.output
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_reported() -> None:
     port = Port("127.0.0.1", 0)
     listening = port.listen(1)
     assert "Address already in use: choose another port" in run("--port", str(port.endpoint.port))[1]
@@ -208,7 +208,7 @@ def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, caps
     assert out.count(", equal\n") == 2
 
 
-def test_what_a_node_waits_for_is_told_once_when_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_wait_of_a_node_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     node = TcpNode(
         NodePlan(
             node_id=2,
@@ -226,7 +226,7 @@ def test_what_a_node_waits_for_is_told_once_when_it_is_long(capsys: pytest.Captu
         assert said == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number
 
 
-def test_the_controller_tells_of_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_controller_reports_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     fact = BrokerRefused(2, "theirs", "ours")
     tell("controller-100", Note(str(fact), fact))
     told = "controller-100 rejects a broker: broker 2 is of cluster theirs, and this is cluster ours"

@@ -54,7 +54,7 @@ def properties(folder: Path, *lines: str) -> str:
     return str(path)
 
 
-def test_data_says_where_and_what_is_left_is_closed(clusters: list[TcpCluster], tmp_path: Path) -> None:
+def test_data_selects_the_folder_that_is_closed_cleanly(clusters: list[TcpCluster], tmp_path: Path) -> None:
     run("--data", str(tmp_path / "logs"))
     assert (tmp_path / "logs" / CLEAN_SHUTDOWN).is_file()
     assert "mirror.version" not in clusters[0].image.features
@@ -115,7 +115,7 @@ def test_mirroring_is_not_turned_off_by_a_start(clusters: list[TcpCluster], tmp_
     assert [cluster.image.features.get("mirror.version") for cluster in clusters[:2]] == [None, 1]
 
 
-def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_invalid_options_are_refused(tmp_path: Path) -> None:
     assert "--memory and --data cannot be used together" in refused("--memory", "--data", str(tmp_path))
     twice = properties(tmp_path, f"log.dirs={tmp_path}/a, {tmp_path}/./a")
     assert "Duplicate log directory found" in refused("--config", twice)
@@ -129,7 +129,7 @@ def test_a_folder_that_the_system_refuses_is_named() -> None:
     assert refused("--data", "/proc/kmirror") == "/proc/kmirror: cannot be used: No such file or directory"
 
 
-def test_who_gives_up_is_told_and_a_cluster_that_lost_all_ends(tmp_path: Path) -> None:
+def test_a_cluster_is_lost_when_all_brokers_or_the_controller_ended(tmp_path: Path) -> None:
     with TcpCluster(brokers=2, data=tmp_path) as cluster:
         assert not cluster.is_lost
         cluster.given_up["kafka-1"] = "its disk is full"
@@ -160,7 +160,7 @@ def test_a_terminal_shows_how_many_logs_are_open(tmp_path: Path, monkeypatch: py
     cluster.close()
 
 
-def test_what_is_no_terminal_shows_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_is_shown_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with recovery_progress(TcpCluster(brokers=1, data=tmp_path)):
         pass
     assert capsys.readouterr().err == ""

@@ -203,7 +203,7 @@ def test_words_that_click_refuses_are_exit_code_2(sim: Any, words: list[str]) ->
     assert told.code == 2 and "Traceback" not in told.err
 
 
-def test_profiles_are_listed_with_what_they_are_for(sim: Any) -> None:
+def test_profiles_are_listed_with_their_purpose(sim: Any) -> None:
     told = sim("--profiles")
     assert told.code == 0
     assert [line.split(maxsplit=1) for line in told.lines] == [[name, doc] for name, doc in PROFILES.items()]
@@ -251,9 +251,7 @@ def test_two_processes_print_the_same_as_one(sim: Any) -> None:
     assert known(two.out) == known(one.out)
 
 
-def test_what_the_runner_itself_raises_is_a_crash_of_that_seed_and_stops_no_other(
-    sim: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_runner_is_a_crash_of_that_seed_only(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Any:
         assert seed != 4, "planted"
         return run_history(plan, seed=seed, profile=profile)
@@ -321,7 +319,7 @@ def test_ctrl_c_ends_with_whole_lines_130_and_no_process_left(tmp_path: Path, jo
     assert 2 <= len(lines) < 100
 
 
-def test_ctrl_c_prints_what_was_found_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_the_findings_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Any:
         if seed == 5:
             raise KeyboardInterrupt

@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_an_output_that_cannot_be_written_is_told_first(kmirror: Run, file: str, tmp_path: Path) -> None:
+def test_an_unwritable_output_is_reported_first(kmirror: Run, file: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     for words in (("sweep", file, "-o"), ("sim", "--spark", "--seeds", "2", "--profile", "smoke", "--results")):
         code, out, err = kmirror(*words, str(tmp_path / "plain"))
@@ -55,7 +55,7 @@ def test_an_output_that_cannot_be_written_is_told_first(kmirror: Run, file: str,
         assert err.count("\n") == 1
 
 
-def test_damaged_results_are_told_first(kmirror: Run, file: str, tmp_path: Path) -> None:
+def test_damaged_results_are_reported_first(kmirror: Run, file: str, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     damaged = tmp_path / "runs" / "all-x.parquet"
     damaged.write_bytes(b"hello")

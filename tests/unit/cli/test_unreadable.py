@@ -34,7 +34,7 @@ def ended(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, l
     return caught.value.code, out.out.splitlines(), out.err
 
 
-def test_verify_goes_on_after_a_file_that_cannot_be_read(
+def test_verify_continues_after_an_unreadable_file(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Permission errors are patched in, as root ignores permissions."""
@@ -112,7 +112,7 @@ def test_a_pipe_is_not_waited_for(words: list[str], tmp_path: Path, capsys: pyte
     [["cat"], ["diff", "."], ["verify"], ["verify", "--deep", "-ojson"], ["dissect"], ["demo", "--data"], ["sweep"]],
     ids=" ".join,
 )
-def test_what_the_system_refuses_is_no_question_of_the_command_line(
+def test_permission_errors_are_no_usage_errors(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / LOG

@@ -145,7 +145,7 @@ def test_each_row_of_an_index_counts(top: Path) -> None:
             path.write_bytes(whole)
 
 
-def test_a_walk_goes_on_after_a_wrong_checksum(top: Path) -> None:
+def test_a_scan_continues_after_a_wrong_checksum(top: Path) -> None:
     path = segment(top / "txn-2", 2)
     positions = [batch.position for batch in iter_batches(path.read_bytes())]
     for position in positions[1:4]:
@@ -435,7 +435,7 @@ def test_garbage_is_collected_while_a_folder_is_verified(top: Path, monkeypatch:
 @pytest.mark.parametrize(
     "options", [(), ("--deep",), ("-o", "json"), ("--output", "text", "--deep")], ids=lambda options: " ".join(options)
 )
-def test_plain_words_mean_what_they_mean_to_click(
+def test_plain_arguments_are_parsed_as_by_click(
     top: Path, capsysbinary: pytest.CaptureFixture[bytes], options: tuple[str, ...]
 ) -> None:
     flip(segment(top / "txn-2", 2), 100)
@@ -454,7 +454,7 @@ def test_a_deep_look_is_as_quick_to_be_had(tmp_path: Path, capsysbinary: pytest.
     assert b"gzip data cannot be decompressed" in capsysbinary.readouterr().out
 
 
-def test_what_was_looked_at_is_counted_and_timed(
+def test_checked_files_are_counted_and_timed(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     passed: list[int] = []

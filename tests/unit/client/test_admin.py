@@ -42,7 +42,7 @@ def answer(error: ErrorCode) -> CreateTopicsResponse:
 @pytest.mark.parametrize(
     "error", [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 )
-def test_an_answer_ends_the_order_whatever_it_says(error: ErrorCode) -> None:
+def test_any_response_ends_the_request(error: ErrorCode) -> None:
     stage = Stage()
     stage.ask()
     stage.script.answer(answer(error), 5)
@@ -67,7 +67,7 @@ def test_a_broker_that_does_not_serve_the_order_ends_it() -> None:
     assert stage.answers == [(0, ErrorCode.UNSUPPORTED_VERSION)] and stage.script.look() == []
 
 
-def test_pauses_double_until_nobody_is_waited_for_any_more() -> None:
+def test_pauses_double_until_the_timeout() -> None:
     stage = Stage(AdminConfigs(default_api_timeout_ms=1_000, retry_backoff_max_ms=300))
     stage.ask()
     at = []

@@ -103,7 +103,7 @@ class Talk:
         return {name: (sensor.count, sensor.total) for name, sensor in sensors.items() if sensor.count}
 
 
-def test_what_is_asked_waits_until_the_broker_knows_us() -> None:
+def test_requests_wait_until_the_link_is_authenticated() -> None:
     talk = Talk(PLAIN)
     talk.ask()
     talk.ask()
@@ -121,7 +121,7 @@ def test_what_is_asked_waits_until_the_broker_knows_us() -> None:
     assert len(talk.answers) == 1 and not talk.why()
 
 
-def test_what_secures_a_link_is_counted_as_that_and_not_as_requests() -> None:
+def test_authentication_requests_are_counted_separately() -> None:
     talk = Talk(PLAIN)
     talk.ask()
     assert talk.kinds() == [ApiVersionsRequest] and CountLink(LINK) in talk.effects
@@ -181,7 +181,7 @@ def test_tls_alone_is_opened_and_then_used() -> None:
     assert [type(effect) for effect in talk.effects[:3]] == [CountLink, OpenLink, Send]
 
 
-def test_a_lost_link_is_secured_anew() -> None:
+def test_a_lost_link_is_authenticated_again() -> None:
     talk = Talk(SCRAM)
     talk.ask()
     talk.shake()
@@ -262,7 +262,7 @@ def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
         ),
     ],
 )
-def test_a_refusal_ends_what_waits_and_is_told(replies: list[Message], words: str) -> None:
+def test_a_failed_authentication_fails_waiting_requests_with_a_reason(replies: list[Message], words: str) -> None:
     talk = Talk(SCRAM)
     talk.ask()
     talk.ask()
@@ -310,7 +310,7 @@ def test_an_answer_ends_the_trouble() -> None:
     assert talk.why() == "", "it has worked before"
 
 
-def test_other_credentials_begin_anew() -> None:
+def test_other_credentials_start_a_new_authentication() -> None:
     talk = Talk(PLAIN)
     talk.ask()
     talk.shake()

@@ -125,7 +125,7 @@ def test_the_first_round_finds_the_leader_and_the_position_before_it_fetches() -
     assert stage.consumer.positions[TP] == Position(3), "whoever takes the records moves the position"
 
 
-def test_the_next_round_goes_on_in_the_session() -> None:
+def test_the_next_round_continues_the_session() -> None:
     stage = Stage()
     stage.begin(3)
     stage.script.answer(fetch(data(batch(3, "a"))))
@@ -217,7 +217,7 @@ def test_a_position_out_of_range_is_reset_in_the_next_round() -> None:
     assert stage.script.next(ListOffsetsRequest).topics[0].partitions[0].timestamp == OffsetSpec.EARLIEST
 
 
-def test_a_leader_that_is_none_any_more_makes_the_next_round_ask_who_is() -> None:
+def test_a_moved_leader_makes_the_next_round_request_metadata() -> None:
     stage = Stage()
     stage.begin(0)
     stage.script.answer(fetch(data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)))
@@ -260,7 +260,7 @@ def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> No
 
 
 @pytest.mark.parametrize("moved", [0, 3])
-def test_a_round_costs_what_moved_since_the_last_one(moved: int) -> None:
+def test_the_cost_of_a_round_grows_with_changes_only(moved: int) -> None:
     """Independent of the number of partitions."""
 
     def cost(count: int) -> int:
@@ -291,7 +291,7 @@ def test_a_round_costs_what_moved_since_the_last_one(moved: int) -> None:
     assert cost(10) == cost(500)
 
 
-def test_a_round_ends_also_where_nobody_answers() -> None:
+def test_a_round_ends_even_without_any_response() -> None:
     stage = Stage()
     stage.poll()
     stage.script.break_link()

@@ -214,7 +214,7 @@ def offsets(offset: int, error: ErrorCode = ErrorCode.NONE) -> ListOffsetsRespon
     return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[found])])
 
 
-def test_one_fetch_is_in_flight_and_a_session_names_only_what_is_new() -> None:
+def test_one_fetch_is_in_flight_and_a_session_names_only_changes() -> None:
     log = Log()
     log.assign(State(TP))
     log.assign(State(OTHER))
@@ -225,7 +225,7 @@ def test_one_fetch_is_in_flight_and_a_session_names_only_what_is_new() -> None:
     assert log.named() == [(9, 2, [])]
 
 
-def test_a_fetch_looks_at_what_was_answered_and_what_the_owner_says_has_changed() -> None:
+def test_a_fetch_checks_answered_partitions_and_those_marked_changed() -> None:
     log, states = many(3)
     log.script.answer(answer(row(1)))
     assert log.looked() == [1]
@@ -288,7 +288,7 @@ def test_new_configs_are_a_reason_to_look_at_all() -> None:
 
 
 @pytest.mark.parametrize("news", [0, 3])
-def test_a_poll_costs_what_is_new_in_it(news: int) -> None:
+def test_the_cost_of_a_poll_grows_with_changes_only(news: int) -> None:
     """Independent of the other partitions in the session."""
 
     def cost(partitions: int) -> int:
@@ -344,7 +344,7 @@ def test_an_answer_that_throttles_is_none_without_news() -> None:
 
 @pytest.mark.kip("219", "throttled clients")
 @pytest.mark.parametrize("throttled_ms", [300, 2_000])
-def test_a_pause_that_begins_while_the_leader_throttles_ends_all_the_same(throttled_ms: int) -> None:
+def test_a_pause_during_a_throttle_still_ends(throttled_ms: int) -> None:
     log = Log()
     log.assign(State(TP))
     log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), session=9))
@@ -357,7 +357,7 @@ def test_a_pause_that_begins_while_the_leader_throttles_ends_all_the_same(thrott
     assert fired[-1] == max(BACKOFF, throttled_ms * MILLISECOND)
 
 
-def test_a_partition_that_a_quota_holds_leaves_the_fetch_until_then_and_others_go_on() -> None:
+def test_a_partition_held_by_a_quota_leaves_the_fetch() -> None:
     log, states = many(2)
     log.holds[states[0].tp] = 5 * BACKOFF
     log.loop.changed(states[0].tp)
@@ -447,7 +447,7 @@ def test_an_answer_from_before_a_partition_was_assigned_again_was_not_heard() ->
     assert log.told() == [("records", state.tp, 5)]
 
 
-def test_a_lost_session_begins_anew_at_once() -> None:
+def test_a_lost_session_is_reopened_immediately() -> None:
     log = Log()
     log.assign(State(TP))
     log.script.answer(answer(row()))
@@ -477,7 +477,7 @@ def test_an_owner_that_gives_up_is_not_woken() -> None:
     assert log.script.timers == {}
 
 
-def test_a_refused_partition_rests_while_the_others_go_on() -> None:
+def test_a_partition_with_an_error_pauses_while_others_continue() -> None:
     log, first, second = Log(), State(TP), State(OTHER)
     log.assign(first)
     log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)))
@@ -492,7 +492,7 @@ def test_a_refused_partition_rests_while_the_others_go_on() -> None:
     assert log.named() == [(9, 4, [0])]
 
 
-def test_a_code_that_nobody_knows_is_an_error_like_others() -> None:
+def test_an_unknown_error_code_is_treated_like_others() -> None:
     log = Log()
     log.assign(State(TP))
     data = row()
@@ -558,7 +558,7 @@ def test_out_of_range_is_resolved_by_where_the_leader_ends_and_begins(
     assert state.paused_until == (3 + BACKOFF if told == ("unknown epoch",) else 0)
 
 
-def test_a_leader_that_does_not_tell_its_offset_is_asked_later() -> None:
+def test_an_offset_that_the_leader_did_not_return_is_requested_later() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
     log.script.answer(answer(row(error=ErrorCode.OFFSET_OUT_OF_RANGE)))
@@ -566,7 +566,7 @@ def test_a_leader_that_does_not_tell_its_offset_is_asked_later() -> None:
     assert log.told() == [("no offset",)] and state.paused_until == 3 + BACKOFF
 
 
-def test_nobody_is_asked_while_there_is_nobody() -> None:
+def test_without_an_identity_no_request_is_sent() -> None:
     log = Log(identity_now=None)
     log.assign(State(TP))
     assert log.script.look() == []

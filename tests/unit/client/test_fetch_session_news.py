@@ -20,7 +20,7 @@ def topic(topic_id: Uuid = ID) -> FetchTopic:
     return FetchTopic(topic_id=topic_id, partitions=[FetchPartition(partition=0)])
 
 
-def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
+def test_a_high_watermark_not_applied_by_the_client_is_news_again() -> None:
     data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
     session = Session(1, epoch=1, topic_ids=True)
     session.name(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
@@ -65,7 +65,7 @@ def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
     assert len(request.topics) == 1
 
 
-def test_a_topic_that_was_made_anew_begins_a_session_anew() -> None:
+def test_a_recreated_topic_opens_a_new_session() -> None:
     """Up to Fetch v12 one request could not forget the old topic and name the new one: a broker forgets last."""
     session = FetchSession()
     session.want(TP, WANTED)

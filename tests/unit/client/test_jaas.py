@@ -54,7 +54,7 @@ def test_options(options: str, found: dict[str, str]) -> None:
         ('a.B required password="hush\n";', "Value not specified|not terminated"),
     ],
 )
-def test_what_is_no_config_is_told_without_its_text(text: str, words: str) -> None:
+def test_an_invalid_config_is_reported_without_its_text(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
         parse_jaas(text)
     assert "hush" not in str(caught.value)

@@ -127,7 +127,7 @@ def test_without_numbers_a_partition_has_one_batch_under_way() -> None:
     assert [name for _, name, _, _ in stage.batches()] == ["c", "b"]
 
 
-def test_numbers_go_on_for_each_partition_and_five_requests_are_under_way() -> None:
+def test_sequences_continue_per_partition_with_five_requests_in_flight() -> None:
     stage = Stage()
     for name in "abcdefg":
         stage.send(name, records=2)
@@ -138,7 +138,7 @@ def test_numbers_go_on_for_each_partition_and_five_requests_are_under_way() -> N
     assert stage.batches()[-1] == (TP, "f", 0, 10)
 
 
-def test_a_retry_keeps_its_number_and_goes_before_what_is_later() -> None:
+def test_a_retry_keeps_its_sequence_and_precedes_later_batches() -> None:
     stage = Stage()
     for name in "abc":
         stage.send(name)
@@ -182,7 +182,7 @@ def test_pauses_between_retries_double() -> None:
     assert at == [100, 200, 400, 800, 1000, 1000]
 
 
-def test_what_the_leader_has_already_is_acknowledged() -> None:
+def test_a_duplicate_sequence_number_counts_as_acknowledged() -> None:
     stage = Stage()
     stage.send("a")
     stage.script.break_link()

@@ -51,7 +51,7 @@ def test_of_three_batches_the_first_is_refused(error: ErrorCode, served: int, an
         assert site.told[first] in (NONE, OUT_OF_ORDER)
 
 
-def test_what_gets_a_number_after_a_refusal_is_no_duplicate_of_what_was_under_way() -> None:
+def test_a_batch_after_a_rejection_does_not_reuse_a_sequence_in_flight() -> None:
     """A leader that does not know the producer accepts "b" as number 1; "c" must not be number 1 as well."""
     site = Site()
     first, second = site.send(), site.send()
@@ -149,7 +149,7 @@ def at_the_last_epoch() -> Stage:
     return stage
 
 
-def test_a_new_producer_id_is_asked_for_until_somebody_answers() -> None:
+def test_a_new_producer_id_is_requested_until_there_is_a_response() -> None:
     stage = at_the_last_epoch()
     for _ in range(20):
         asked = stage.script.look()
@@ -171,7 +171,7 @@ def test_a_producer_that_is_refused_a_new_id_fails() -> None:
         stage.send("c")
 
 
-def test_a_callback_may_send_again_what_failed() -> None:
+def test_a_callback_may_resend_the_failed_batch() -> None:
     stage = Stage(ProducerConfigs(delivery_timeout_ms=1_000))
     stage.leaders = {TP: (9, 4)}
     failed: list[ErrorCode] = []

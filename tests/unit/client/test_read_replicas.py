@@ -87,7 +87,7 @@ class Racks(Stage):
         self.looked_up = 0
 
 
-def test_the_leader_is_told_the_rack_and_says_where_to_fetch() -> None:
+def test_the_leader_names_the_replica_for_the_rack() -> None:
     stage = Racks()
     assert (stage.peer(), stage.request().rack_id) == (ONE, "r2")
     stage.reply(prefers(2))
@@ -130,7 +130,7 @@ def test_a_replica_is_preferred_until_the_metadata_would_be_too_old() -> None:
 
 
 @pytest.mark.parametrize("error", RETURNS, ids=lambda error: error.name)
-def test_an_error_of_the_replica_leads_back_to_the_leader_and_asks_who_that_is(error: ErrorCode) -> None:
+def test_an_error_of_the_replica_leads_back_to_the_leader(error: ErrorCode) -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.reply(data(error=error))
@@ -214,7 +214,7 @@ def test_a_replica_that_is_not_in_the_metadata_makes_the_next_round_look_it_up(
 class TestPositionsThatTheLeaderHasToKnow:
     """A follower may lag, so only the leader can detect that the log was truncated."""
 
-    def test_the_leader_answers_for_a_position_with_an_epoch_before_it_is_told_the_rack(self) -> None:
+    def test_a_position_with_an_epoch_is_validated_before_the_rack_is_sent(self) -> None:
         stage = Racks(Position(10, 3))
         row = stage.request().topics[0].partitions[0]
         assert (stage.request().rack_id, row.last_fetched_epoch) == ("", 3)
@@ -225,7 +225,7 @@ class TestPositionsThatTheLeaderHasToKnow:
         assert (row.fetch_offset, row.last_fetched_epoch, stage.request().rack_id) == (10, -1, "r2")
 
     @pytest.mark.parametrize("diverges", [True, False])
-    def test_what_is_an_error_or_a_divergence_is_no_such_answer(self, diverges: bool) -> None:
+    def test_an_error_or_a_divergence_does_not_validate_a_position(self, diverges: bool) -> None:
         stage = Racks(Position(10, 3))
         row = data() if diverges else data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if diverges:
@@ -240,7 +240,7 @@ class TestPositionsThatTheLeaderHasToKnow:
         stage.reply(data())
         assert stage.request().rack_id == ""
 
-    def test_each_leader_epoch_has_to_answer_anew(self) -> None:
+    def test_each_leader_epoch_validates_the_position_again(self) -> None:
         stage = Racks(Position(10, 3))
         stage.reply()
         stage.go_to_follower()

@@ -74,7 +74,7 @@ def test_versions_are_asked_once_for_a_broker_and_the_newest_is_taken() -> None:
     assert stage.script.versions == [9, 9]
 
 
-def test_what_a_broker_does_not_serve_is_not_sent() -> None:
+def test_an_api_that_a_broker_does_not_serve_is_not_sent() -> None:
     stage = Stage()
     stage.send(MetadataRequest())
     stage.script.answer_versions(Fetch=(1, 0), ListOffsets=(1, 5))
@@ -87,7 +87,7 @@ def test_what_a_broker_does_not_serve_is_not_sent() -> None:
 
 
 @pytest.mark.decision("D76")
-def test_what_a_broker_did_not_serve_is_sent_once_it_does() -> None:
+def test_an_api_is_sent_once_the_broker_serves_it() -> None:
     stage = Stage()
     stage.send(DescribeMirrorsRequest())
     stage.script.answer_versions(DescribeMirrors=(1, 0))
@@ -128,7 +128,7 @@ def test_a_version_that_is_refused_is_replaced_by_the_one_that_is_served_now(bod
 
 @pytest.mark.parametrize("served", [True, False])
 @pytest.mark.decision("D76")
-def test_a_refusal_is_told_if_there_is_no_other_version(served: bool) -> None:
+def test_an_error_is_returned_if_no_other_version_exists(served: bool) -> None:
     stage = Stage()
     stage.send(DescribeMirrorsRequest())
     stage.script.answer_versions()
@@ -153,7 +153,7 @@ def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
 
 @pytest.mark.parametrize("by", ["a request", "a question of its own"])
 @pytest.mark.decision("D76")
-def test_a_broker_that_does_not_tell_its_versions_again_is_not_known_to_lack_any(by: str) -> None:
+def test_versions_are_unknown_if_the_broker_does_not_return_them_again(by: str) -> None:
     stage = Stage()
     stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
     if by == "a request":
@@ -185,7 +185,7 @@ def test_a_link_that_dies_takes_the_versions_with_it() -> None:
     assert isinstance(stage.script.look()[0].body, ApiVersionsRequest)
 
 
-def test_a_broker_that_tells_no_versions_is_asked_nothing_else() -> None:
+def test_a_broker_that_returns_no_versions_gets_no_other_requests() -> None:
     stage = Stage()
     stage.send(MetadataRequest())
     refused = versions()
@@ -194,14 +194,14 @@ def test_a_broker_that_tells_no_versions_is_asked_nothing_else() -> None:
     assert stage.script.look() == [] and stage.told == [None]
 
 
-def test_versions_that_are_told_are_not_asked_for() -> None:
+def test_known_versions_are_not_requested() -> None:
     stage = Stage()
     stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
     stage.send(MetadataRequest())
     assert stage.script.versions == [5]
 
 
-def test_what_no_version_carries_is_told_as_not_answered() -> None:
+def test_a_request_that_no_version_can_carry_counts_as_unanswered() -> None:
     stage = Stage()
     stage.send(MetadataRequest(topics=None))
     stage.script.answer_versions(Metadata=(0, 0))
@@ -217,7 +217,7 @@ def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
     assert len(stage.refreshed) == 1
 
 
-def test_a_refresh_says_what_it_changed_and_what_is_still_not_known() -> None:
+def test_a_refresh_returns_its_changes_and_the_unknown_topics() -> None:
     stage = Stage()
     assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (True, ["t"], [TP, OTHER])
     assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (False, [], [])
@@ -275,7 +275,7 @@ def test_a_leader_epoch_never_falls_while_the_topic_is_the_same() -> None:
     assert stage.cluster.leader(TP) == RemoteLeader(2, 0)
 
 
-def test_topics_that_are_missing_or_refused_are_told_apart() -> None:
+def test_missing_and_denied_topics_are_distinguished() -> None:
     stage = Stage()
     for times in (1, 2):
         stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -393,7 +393,7 @@ def test_a_broker_that_did_not_answer_is_left_out_until_none_did() -> None:
     assert asked == every - {ONE}
 
 
-def test_an_id_that_was_told_is_kept_when_an_older_answer_tells_none() -> None:
+def test_a_known_topic_id_is_kept_if_a_response_has_none() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     before = stage.cluster.topics["t"]

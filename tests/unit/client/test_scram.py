@@ -49,7 +49,7 @@ def test_the_exchange_of_rfc_7677() -> None:
         ("", "another exchange|base64"),
     ],
 )
-def test_what_a_server_may_not_begin_with(server_first: str, words: str) -> None:
+def test_invalid_first_messages_of_a_server_are_refused(server_first: str, words: str) -> None:
     with pytest.raises(SaslFailure, match=words):
         begun().respond(server_first.encode())
 

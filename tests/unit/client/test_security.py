@@ -150,7 +150,7 @@ def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: st
         (SSL | {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": "hush"}, "key is not set"),
     ],
 )
-def test_what_cannot_be_is_named_with_key_and_fix(configs: dict[str, Any], words: str) -> None:
+def test_invalid_configs_are_refused_with_key_and_fix(configs: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
         security_of(configs)
     assert "hush" not in str(caught.value)

@@ -139,7 +139,7 @@ def test_partitions_are_added_once_in_the_last_version_that_clients_send() -> No
     assert stage.told() == [NONE, NONE] and stage.asked() is None
 
 
-def test_an_empty_transaction_tells_nobody() -> None:
+def test_an_empty_transaction_sends_no_request() -> None:
     stage = Stage()
     stage.producer.begin()
     stage.end(commit=True)
@@ -170,7 +170,7 @@ def test_a_coordinator_that_cannot_yet_is_asked_again_where_it_is_by_then(error:
     assert stage.told() == [NONE]
 
 
-def test_nobody_is_asked_for_longer_than_max_block_ms() -> None:
+def test_requests_end_after_max_block_ms() -> None:
     stage = Stage(ready=False, max_block_ms=1_000)
     while not stage.done:
         if stage.asked() is None:
@@ -226,7 +226,7 @@ def test_an_id_below_zero_is_no_answer(producer_id: int, epoch: int) -> None:
     assert (stage.told(), stage.producer.transactions.producer_id) == ([NONE], 7)
 
 
-def test_after_a_batch_that_nobody_knows_of_an_abort_takes_the_next_epoch() -> None:
+def test_an_abort_after_a_batch_with_unknown_outcome_takes_the_next_epoch() -> None:
     stage = Stage()
     stage.begin()
     stage.answer(produced(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
@@ -259,7 +259,7 @@ def test_a_transaction_with_a_refused_batch_is_over_for_those_behind_it_and_the_
     assert (batch.producer_epoch, batch.base_sequence) == (4, 0)
 
 
-def test_an_abort_gives_up_what_was_never_sent() -> None:
+def test_an_abort_drops_unsent_batches() -> None:
     stage = Stage()
     stage.begin()
     stage.answer(produced(ErrorCode.NOT_LEADER_OR_FOLLOWER))

@@ -178,7 +178,7 @@ def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
     assert told == [()] and not witnesses.hold(stage.cluster)
 
 
-def test_nobody_is_asked_where_there_are_no_witnesses() -> None:
+def test_without_witnesses_no_request_is_sent() -> None:
     stage = Stage()
     assert asked(stage, Witnesses.of(stage.cluster, [])) == [()]
     assert stage.script.look() == []

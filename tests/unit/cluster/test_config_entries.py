@@ -34,7 +34,7 @@ def of_topic(topic: Mapping[str, str], layers: BrokerLayers, *, mirror: bool = F
     return by_name(topic_entries(topic, broker, layers, mirror=mirror))
 
 
-def test_what_is_altered_for_one_goes_before_what_is_for_all_and_the_file() -> None:
+def test_dynamic_broker_configs_precede_defaults_and_the_file() -> None:
     name = "min.insync.replicas"
     layers = BrokerLayers({name: "4"}, {name: "3"}, {name: "2"})
     entry = by_name(broker_entries(layers, mirror=False))[name]
@@ -47,7 +47,7 @@ def test_what_is_altered_for_one_goes_before_what_is_for_all_and_the_file() -> N
     assert (row.value, told(row)) == ("3", [(name, "3", 3)])
 
 
-def test_a_fallback_supplies_a_topics_value_and_is_told_behind_its_own_key_only() -> None:
+def test_a_fallback_of_a_topic_config_is_listed_after_its_key() -> None:
     hours = BrokerLayers(NONE, NONE, {"log.retention.hours": "2", "log.retention.minutes": "3"})
     entry = of_topic(NONE, hours)["retention.ms"]
     assert (entry.value, entry.config_source, told(entry)) == ("180000", Source.DEFAULT, [])
@@ -73,7 +73,7 @@ def test_a_secret_has_no_value_anywhere(name: str) -> None:
     assert entry.config_type == (ConfigType.PASSWORD if name.startswith("ssl") else ConfigType.UNKNOWN)
 
 
-def test_values_are_told_as_kafka_parses_them() -> None:
+def test_values_are_returned_as_parsed_by_kafka() -> None:
     rows = of_topic(
         {"retention.ms": " +5 ", "preallocate": "TRUE", "cleanup.policy": "compact, delete", "segment.ms": "07"},
         BrokerLayers(NONE, NONE, NONE),
@@ -86,7 +86,7 @@ def test_values_are_told_as_kafka_parses_them() -> None:
 
 @pytest.mark.decision("D1")
 @pytest.mark.decision("D7")
-def test_what_the_kip_adds_is_there_with_the_feature_and_mirror_name_never() -> None:
+def test_configs_of_the_kip_exist_only_with_the_feature() -> None:
     nothing = BrokerLayers(NONE, NONE, NONE)
     for mirror in (False, True):
         topic = of_topic({"mirror.name": "m"}, nothing, mirror=mirror)
@@ -95,7 +95,7 @@ def test_what_the_kip_adds_is_there_with_the_feature_and_mirror_name_never() -> 
         assert ("mirror.num.replica.fetchers" in by_name(broker_entries(nothing, mirror=mirror))) is mirror
 
 
-def test_a_key_for_tests_is_told_where_it_is_set() -> None:
+def test_a_test_only_key_is_returned_if_set() -> None:
     nothing, key = BrokerLayers(NONE, NONE, NONE), "internal.segment.bytes"
     assert key not in of_topic(NONE, nothing)
     assert of_topic({key: "+900"}, nothing)[key].value == "+900"
@@ -104,7 +104,7 @@ def test_a_key_for_tests_is_told_where_it_is_set() -> None:
     assert by_name(broker_entries(BrokerLayers(NONE, NONE, {key: "1"}), mirror=False))[key].value == "1"
 
 
-def test_a_mirror_tells_its_configs_and_no_secret() -> None:
+def test_a_mirrors_configs_are_returned_without_secrets() -> None:
     rows = by_name(mirror_entries({"bootstrap.servers": "a:1", "sasl.jaas.config": "secret", "source.cluster.id": "x"}))
     assert rows["bootstrap.servers"].value == "a:1"
     assert (rows["sasl.jaas.config"].value, rows["sasl.jaas.config"].is_sensitive) == (None, True)

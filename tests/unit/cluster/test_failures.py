@@ -100,7 +100,7 @@ def test_a_handler_that_fails_after_its_answer_answers_once() -> None:
     assert [type(effect) for effect in effects] == [Reply, Note] and failures.count == 1
 
 
-def test_whoever_wants_no_answer_loses_the_link() -> None:
+def test_a_failed_request_without_a_response_closes_its_link() -> None:
     s, _ = server(broken, OnFailure.GO_ON)
     assert CloseLink(CLIENT.link) in ask(s, ProduceRequest(acks=0, timeout_ms=1), 9)
     assert not any(isinstance(effect, Reply) for effect in s.outbox.drain())
@@ -147,7 +147,7 @@ def test_a_timer_whose_work_failed_fires_again() -> None:
     assert SetTimer(("tick",), 5 + SECOND) in outbox.drain()
 
 
-def test_what_follows_from_an_event_is_tried_although_the_event_or_other_work_failed() -> None:
+def test_follow_up_work_is_tried_although_the_event_failed() -> None:
     outbox = Outbox()
     failures = Failures(outbox, OnFailure.GO_ON)
     left = [fail, lambda _: True, lambda _: False]

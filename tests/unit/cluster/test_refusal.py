@@ -68,7 +68,7 @@ def test_any_request_can_be_refused_in_its_own_version(api: Api, data: st.DataOb
     refused(request, version, in_rows=False)
 
 
-def test_an_error_stands_at_the_top_or_in_the_rows_as_one_asks() -> None:
+def test_an_error_is_at_the_top_or_in_the_rows_as_requested() -> None:
     topics = [OffsetFetchRequestTopics(name="orders", partition_indexes=[1, 2])]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=topics)])
     (group,) = refused(request, 8).groups

@@ -88,7 +88,7 @@ def test_a_request_waits_until_the_node_is_ready() -> None:
     assert stage.timed() == [Timed("ListMirrors", 10, 50, 7)]
 
 
-def test_work_that_ends_with_the_answer_waits_for_nobody() -> None:
+def test_work_that_ends_with_the_response_waits_for_nothing() -> None:
     stage = Stage()
 
     def at_once(now: Instant, inbound: Inbound) -> None:
@@ -116,7 +116,7 @@ def test_a_handler_that_fails_is_timed_and_its_error_counted_once() -> None:
     assert stage.counted()["ErrorsPerSec", "ListMirrors", "UNKNOWN_SERVER_ERROR"] == 1
 
 
-def test_who_may_not_ask_and_what_is_off_is_counted_too() -> None:
+def test_denied_and_disabled_requests_are_counted_too() -> None:
     denied = Stage(DenyAll())
     denied.server.accept()
     denied.ask(10, BumpLeaderEpochsRequest())

@@ -67,7 +67,7 @@ def test_records_go_into_an_answer_uncopied() -> None:
     assert any(isinstance(chunk, memoryview) and chunk.obj is log for chunk in chunks)
 
 
-def test_a_request_knows_who_sent_it() -> None:
+def test_a_request_has_its_sender() -> None:
     kept = Waiting()
     s = server(kept)
     client = connect(s, "c")

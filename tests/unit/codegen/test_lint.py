@@ -66,7 +66,7 @@ def test_blocks_carry_their_lines() -> None:
     assert [b.line for b in blocks(PAGE)] == [4, 22, 31]
 
 
-def test_the_command_exits_by_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_exits_with_1_if_it_found_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.txt"
     page.write_text(PAGE, encoding="utf-8")
     good = tmp_path / "Good.json"
@@ -86,7 +86,7 @@ def test_a_file_beyond_repair_is_one_fault(tmp_path: Path) -> None:
     assert [f.text.partition(":")[0] for f in lint_file(path)] == ["this is not JSON"]
 
 
-def test_what_java_cannot_hold_is_a_fault_of_a_file_and_of_a_page(tmp_path: Path) -> None:
+def test_values_that_java_cannot_hold_are_faults(tmp_path: Path) -> None:
     schema = """{
       "apiKey": 40000, "type": "request", "name": "SampleRequest", "validVersions": "0-40000", "flexibleVersions": "0+",
       "fields": [

@@ -249,7 +249,7 @@ def test_illegal_schemas_are_refused(case: tuple[dict[str, Any], str, str]) -> N
 
 
 @pytest.mark.parametrize("value", [None, True, -1, 10**30, 0.5, "", "Foo", [], ["x"], [[]], {}, {"name": []}])
-def test_whatever_stands_for_a_value_is_taken_or_refused(value: Any) -> None:
+def test_every_value_is_accepted_or_refused(value: Any) -> None:
     """No other exception is raised."""
     raw = message(
         struct("A", taggedVersions="2+", tag=0, default="", ignorable=True, entityType="unknown"),

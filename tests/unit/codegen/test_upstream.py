@@ -28,7 +28,7 @@ def test_the_locked_release_has_no_difference() -> None:
     assert compare(release()) == []
 
 
-def test_what_is_no_fact_is_no_difference() -> None:
+def test_unimportant_attributes_are_no_difference() -> None:
     theirs = release()
     fetch = theirs["FetchRequest"]
     fetch["about"] = "Words."

@@ -24,7 +24,7 @@ def test_none_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "3-", "-3", "3-1", "1.0", "+", "40000", "1_0", "3 - 7", "\u0661"])
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_invalid_ranges_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="version"):
         Versions.parse(text)
 

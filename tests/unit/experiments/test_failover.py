@@ -110,7 +110,7 @@ def test_no_figure_comes_in_steps_of_the_script() -> None:
 TRANSACTIONS = {**QUICK, "failure_ms": 2500, "transaction_ms": 800}
 
 
-def test_an_open_transaction_holds_back_what_others_wrote() -> None:
+def test_an_open_transaction_holds_back_records_of_others() -> None:
     """One of four producers has transactions, and records of the others above them are lost."""
     for seed in range(4):
         found = outcome(**{**TRANSACTIONS, "seed": seed, "transactional_percent": 25})
@@ -152,7 +152,7 @@ def test_where_nothing_was_mirrored_the_failback_takes_nothing_away() -> None:
     assert (found.figures.mirrored_records, found.figures.failback_cut_records) == (0, 0)
 
 
-def test_a_dead_site_loses_what_was_not_mirrored_and_nothing_else() -> None:
+def test_a_dead_site_loses_only_unmirrored_records() -> None:
     found = outcome(seed=2, failure="site", latency_ms=60)
     assert found.broken == []
     assert found.figures.failback_lost_records == found.figures.rpo_records
@@ -163,7 +163,7 @@ def test_a_broker_that_dies_on_the_way_breaks_no_rule(fault: str) -> None:
     assert outcome(seed=5, brokers=3, fault=fault).broken == []
 
 
-def test_a_rule_that_does_not_hold_is_told_and_the_run_ends_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_is_reported_and_the_run_ends_normally(monkeypatch: pytest.MonkeyPatch) -> None:
     def blind(log: PartitionLog) -> Content:
         held = content(log)
         return replace(held, offsets={key: offset for key, offset in held.offsets.items() if offset != 20})

@@ -56,13 +56,13 @@ def test_a_committed_transaction_is_whole_in_a_partition_and_may_be_missing_from
     assert text == "a transaction is whole in a partition: orders-0 shows t without 10"
 
 
-def test_nobody_reads_what_was_not_committed() -> None:
+def test_uncommitted_records_are_not_read() -> None:
     assert list(is_committed([b"10"], one(holds([0, 10], hidden=(10,))))) == []
     (text,) = is_committed([b"10"], one(holds([0, 10])))
     assert text == "what is read was committed: orders-0 offset 10 was not"
 
 
-def test_what_was_acknowledged_stays() -> None:
+def test_acknowledged_records_stay() -> None:
     assert list(stays(WRITTEN, one(holds([0, 10, 20])), "a")) == []
     assert list(stays([acked(THERE, 7)], one(holds([])), "a")) == [], "a partition that was never mirrored"
     (text,) = stays(WRITTEN, one(holds([0, 10, 20], hidden=(20,))), "a")

@@ -51,7 +51,7 @@ def test_a_row_of_another_version_beside_ours_is_found(tmp_path: Path) -> None:
         Results(where).gather()
 
 
-def test_what_this_version_wrote_is_read(tmp_path: Path) -> None:
+def test_results_of_this_version_are_read(tmp_path: Path) -> None:
     where = folder(tmp_path, SCHEMA)
     Results(where).prepare()
     assert [row["run_id"] for row in read_rows(where)] == ["0" * 16]

@@ -73,7 +73,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
         read_sweep(tmp_path / "none.toml")
 
 
-def test_the_sweeps_of_the_documents_are_what_they_say(root: Path) -> None:
+def test_documented_sweeps_have_the_documented_runs(root: Path) -> None:
     for name, page, runs in (
         ("wan", "failover-over-a-wan", 720),
         ("phase", "failover-over-a-wan", 1000),

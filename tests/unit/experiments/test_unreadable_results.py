@@ -22,7 +22,7 @@ def one_line(error: KmirrorError) -> str:
 
 @pytest.mark.parametrize("name", [f"{ID}.parquet", "all-x.parquet"])
 @pytest.mark.parametrize("data", [b"", b"hello", b"PAR1" + b"a" * 40 + b"PAR1", b"PAR1" + b"\x00" * 8 + b"PAR1"])
-def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, name: str, data: bytes) -> None:
+def test_a_damaged_file_is_named_with_its_remedy(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / "runs").mkdir()
     file = tmp_path / "runs" / name
     file.write_bytes(data)
@@ -33,7 +33,7 @@ def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, name: str, data
     assert text.endswith("; delete it, and its runs are run again")
 
 
-def test_what_is_damaged_is_found_before_anything_is_run(tmp_path: Path) -> None:
+def test_damage_is_found_before_any_run(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "all-x.parquet").write_bytes(b"hello")
     with pytest.raises(ProtocolError, match="is damaged"):
@@ -53,7 +53,7 @@ def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path) -> Non
             Results(str(tmp_path)).prepare()
 
 
-def test_a_full_disk_is_told_when_a_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_of_a_run_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = Results(str(tmp_path))
     results.prepare()
     (staging,) = (tmp_path / "runs").iterdir()

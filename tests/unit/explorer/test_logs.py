@@ -55,7 +55,7 @@ def exchange(follower: PartitionLog, leader: PartitionLog, *, foreign: bool) -> 
 
 
 @pytest.mark.parametrize("foreign", [False, True])
-def test_a_fetch_does_to_a_model_log_what_it_does_to_a_log(foreign: bool) -> None:
+def test_a_fetch_changes_a_model_log_like_a_real_log(foreign: bool) -> None:
     logs = Logs()
     answers = dict.fromkeys(Answer, 0)
     for leader_shape in shapes():
@@ -73,7 +73,7 @@ def test_a_fetch_does_to_a_model_log_what_it_does_to_a_log(foreign: bool) -> Non
     assert all(answers.values()), answers
 
 
-def test_an_entry_keeps_what_it_was_made_of() -> None:
+def test_an_entry_keeps_its_components() -> None:
     number = entry(9, 1, 15, is_reset=True)
     assert (epoch_of(number), cluster_of(number), is_reset(number)) == (9, 1, True)
     assert not is_reset(entry(9, 1, 15))

@@ -43,7 +43,7 @@ def test_a_stop_always_takes_a_new_epoch() -> None:
 
 
 @pytest.mark.parametrize("decision", list(WITHOUT))
-def test_what_is_taken_away_is_gone(decision: str) -> None:
+def test_a_removed_rule_has_no_effect(decision: str) -> None:
     assert rules_named("decided", (decision,)) != DECIDED
 
 

@@ -151,7 +151,7 @@ def test_followers_that_differ_in_name_alone_are_one_state() -> None:
     assert len(leaving) == 1
 
 
-def test_names_that_nobody_knows_are_refused() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(UsageError, match="no scope is called"):
         scope_named("none")
     with pytest.raises(UsageError, match="no rules are called"):

@@ -33,7 +33,7 @@ def topic(name: str | None, number: int, *codes: int, code: int = 0) -> Metadata
     return MetadataResponseTopic(name=name, topic_id=Uuid.from_ints(0, number), error_code=code, partitions=rows)
 
 
-def test_rows_belong_together_by_what_they_name_and_not_by_their_place_or_id() -> None:
+def test_rows_are_matched_by_names_not_by_position_or_id() -> None:
     ours = MetadataResponse(topics=[topic("a", 1, 0, 3), topic("b", 2)])
     theirs = MetadataResponse(topics=[topic("b", 7), topic("a", 8, 0, 5)])
     (found,) = differences("Metadata", ours, theirs, MARK, [])
@@ -43,14 +43,14 @@ def test_rows_belong_together_by_what_they_name_and_not_by_their_place_or_id() -
     assert found.row == "a 1"
 
 
-def test_nothing_is_told_below_an_error_that_differs() -> None:
+def test_nothing_is_reported_below_a_differing_error() -> None:
     ours, theirs = MetadataResponse(topics=[topic("a", 1, code=3)]), MetadataResponse(topics=[topic("a", 1, 0, 0)])
     assert causes("Metadata", ours, theirs) == [
         "Metadata topics.errorCode: UNKNOWN_TOPIC_OR_PARTITION by ours, NONE by theirs"
     ]
 
 
-def test_a_row_that_only_one_has_is_told_unless_it_is_of_another_round() -> None:
+def test_a_row_of_one_side_only_is_reported() -> None:
     ours = MetadataResponse(topics=[topic("a.r00000", 1), topic("a.r00007", 2)])
     assert (
         causes("Metadata", ours, MetadataResponse(topics=[])) == ["Metadata topics: a row by ours, none by theirs"] * 2
@@ -74,7 +74,7 @@ def test_rows_without_names_of_their_own_are_counted() -> None:
     assert causes("DescribeGroups", two, one) == ["DescribeGroups groups: more rows by ours, fewer rows by theirs"]
 
 
-def test_in_how_many_parts_a_topic_is_told_does_not_count() -> None:
+def test_splitting_a_topic_into_rows_does_not_count() -> None:
     rows = [PartitionProduceResponse(index=0, error_code=0), PartitionProduceResponse(index=1, error_code=3)]
     whole = ProduceResponse(responses=[TopicProduceResponse("a", partition_responses=rows)])
     parts = ProduceResponse(responses=[TopicProduceResponse("a", partition_responses=[row]) for row in reversed(rows)])
@@ -108,7 +108,7 @@ def test_resource_types_that_kafka_does_not_know_are_one() -> None:
         assert holds(cause, AlterConfigsRequest(resources=rows), 2) is is_meant
 
 
-def test_configs_of_what_is_not_built_are_refused() -> None:
+def test_refused_configs_of_missing_features_are_expected() -> None:
     for kind, is_meant in ((8, True), (16, True), (32, True), (2, False)):
         asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=kind, resource_name="1")])
         cause = "DescribeConfigs results.errorCode: INVALID_REQUEST by ours, NONE by theirs"

@@ -49,7 +49,7 @@ def run(campaign: Campaign, frames: int) -> Campaign:
 
 
 @pytest.mark.parametrize("name", ["decoder", "request", "batch", "internal-topics"])
-def test_ours_do_only_what_they_may(name: str) -> None:
+def test_kmirrors_targets_have_no_findings(name: str) -> None:
     target, source = open_target(name, Wanted(seed=11))
     tally = run(Campaign(target, source), FRAMES).tally
     assert tally.frames == FRAMES
@@ -78,7 +78,7 @@ def test_a_cause_is_found_once_and_counted() -> None:
     assert finding.line == f"raised: {finding.message} v{finding.version}: IndexError: 255"
 
 
-def test_feedback_breaks_further_what_did_something_new() -> None:
+def test_feedback_mutates_frames_with_new_behaviour() -> None:
     plain = run(Campaign(DecoderTarget(), stream()), FRAMES).tally
     fed = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
     assert plain.frames == fed.frames
@@ -99,7 +99,7 @@ class WithoutAByte(HeartbeatRequest):
             raise IndexError("index out of range") from None
 
 
-def test_what_is_raised_by_a_reader_is_a_finding_with_the_place() -> None:
+def test_an_exception_of_a_reader_is_a_finding_with_its_place() -> None:
     messages: tuple[type[Message], ...] = (WithoutAByte,)
     tally = run(Campaign(DecoderTarget(), Stream(1, messages)), 200).tally
     (finding,) = tally.findings.values()
@@ -117,7 +117,7 @@ def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"kmirror_fuzz": 2}', '{"kmirror_fuzz": 1, "kind": "raised"}'])
-def test_what_is_no_finding_is_said_with_its_path(text: str, tmp_path: Path) -> None:
+def test_an_invalid_findings_file_is_refused_with_its_path(text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"x\.json: "):
@@ -129,7 +129,7 @@ def test_no_target_of_that_name() -> None:
         open_target("decodr", Wanted())
 
 
-def test_shrinking_keeps_what_shows_it_and_no_more() -> None:
+def test_shrinking_keeps_only_the_failing_part() -> None:
     data = bytes(range(100)) + b"needle" + bytes(range(100))
     assert shrink(data, lambda candidate: b"needle" in candidate) == b"needle"
     tried: list[bytes] = []
@@ -137,7 +137,7 @@ def test_shrinking_keeps_what_shows_it_and_no_more() -> None:
     assert len(tried) == 50
 
 
-def test_valid_batches_are_read_and_say_what_they_are() -> None:
+def test_drawn_batches_can_be_read() -> None:
     from random import Random
 
     for seed in range(300):
@@ -235,7 +235,7 @@ class Slow(Stumbling):
         return "taken"
 
 
-def test_what_is_found_is_shrunk_within_the_time_of_the_campaign() -> None:
+def test_findings_are_shrunk_within_the_time_of_the_campaign() -> None:
     campaign = Campaign(Slow(), stream())
     began = time.monotonic()
     for _ in campaign.run(seconds=0.5):

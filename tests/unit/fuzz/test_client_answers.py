@@ -62,7 +62,7 @@ def test_every_kind_of_break_is_drawn() -> None:
     assert {"one more", "broken UTF-8", "cut inside", "off by one", "another number", "very many tags"} <= set(words)
 
 
-def test_an_error_stands_where_an_answer_has_one() -> None:
+def test_an_error_is_put_in_the_error_field_of_a_response() -> None:
     random, seen = Random(1).random, set()
     whole = answer(HeartbeatResponse(), 4)
     for _ in range(2_000):
@@ -89,7 +89,7 @@ def test_other_records_begin_where_those_were_and_the_answer_can_be_read() -> No
 
 
 @pytest.mark.parametrize("data", [b"", b"\1\2\3", METADATA[:9], b"\0\0\0\5" + bytes(3)])
-def test_what_cannot_be_read_is_broken_too(data: bytes) -> None:
+def test_unreadable_responses_are_mutated_too(data: bytes) -> None:
     random = Random(1).random
     for of in (MetadataResponse, FetchResponse):
         for _ in range(50):
@@ -175,7 +175,7 @@ def test_a_session_is_drawn_from_its_seed_and_number() -> None:
     assert sum(len({key for key, _ in each}) == 1 for each in sessions) > 30
 
 
-def test_what_a_client_did_next_is_counted_by_link() -> None:
+def test_the_clients_next_action_is_counted_by_link() -> None:
     session = Session(0, Whole(), NO_NAMES)
     for link in (LINK, OTHER):
         session.asked(link)
@@ -217,7 +217,7 @@ def ask(client_id: str, number: int) -> bytes:
     return encode_request(HeartbeatRequest(), 4, correlation_id=number, client_id=client_id)
 
 
-def test_a_door_breaks_answers_to_clients_and_tells_when_a_link_ends() -> None:
+def test_responses_on_client_links_are_mutated_until_the_link_ends() -> None:
     door, ends = Door(), list[Session]()
     begun = Session(1, Script([Entry(key_of(HeartbeatResponse), 4, 1, b"\0\0\0\0no")], NO_NAMES), NO_NAMES)
     door.session, door.on_end = lambda: begun, ends.append

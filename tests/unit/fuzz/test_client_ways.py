@@ -52,7 +52,7 @@ def lengths(name: str) -> list[int]:
     return [number_of(each.data) for each in drawn(name)]
 
 
-def test_each_way_is_drawn_and_no_row_stands_twice() -> None:
+def test_every_delivery_fault_is_drawn() -> None:
     assert len(ROWS) == len(WAYS)
     random = Random(1).random
     found = [in_some_way(random, FRAME, HEAD, 700) for _ in range(500)]
@@ -95,7 +95,7 @@ def test_an_answer_is_written_in_another_version_than_was_asked_for() -> None:
     assert versions == set(range(MetadataResponse.MIN_VERSION, MetadataResponse.MAX_VERSION + 1)) - {9}
 
 
-def test_what_cannot_be_written_in_another_version_is_left() -> None:
+def test_delivery_faults_accept_unreadable_responses() -> None:
     random = Random(1).random
     for row in WAYS:
         row.make(random, b"", HEAD, 700)
@@ -165,7 +165,7 @@ def sized(*frames: bytes) -> bytes:
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
-def test_a_wrong_length_stands_before_the_answer_and_others_come_after_it() -> None:
+def test_a_wrong_length_precedes_the_response() -> None:
     links = Links()
     links.send(Way.LENGTH, numbered(Way.LENGTH, -7, "").data)
     links.whole()
@@ -215,7 +215,7 @@ def test_an_answer_that_waits_for_the_next_is_lost_with_its_link() -> None:
     assert links.run() == sized(FRAME)[:4]
 
 
-def test_what_follows_a_late_answer_waits_behind_it() -> None:
+def test_bytes_after_a_late_response_wait_for_it() -> None:
     links = Links()
     links.send(Way.LATE, numbered(Way.LATE, 700, "").data)
     links.whole()
@@ -299,7 +299,7 @@ def answered(number: int) -> bytes:
     return sized(number.to_bytes(4, "big") + b"body")
 
 
-def test_a_broker_is_told_of_a_link_that_the_door_closes() -> None:
+def test_a_broker_is_notified_of_a_link_closed_by_a_fault() -> None:
     doors = Doors(Entry(KEY, 4, 1, (6).to_bytes(4, "big"), Way.CUT))
     doors.ask(1)
     doors.ask(2)

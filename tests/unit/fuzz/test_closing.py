@@ -46,7 +46,7 @@ def test_a_link_is_closed_for_a_reason(one: Frame, may: bool) -> None:
     assert found.value.kind is Kind.REFUSED
 
 
-def test_what_a_broker_serves_is_what_it_tells() -> None:
+def test_served_versions_are_read_from_the_response() -> None:
     rows = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in TOLD.items()]
     answer = encode_response(ApiVersionsResponse(api_keys=rows), 0, correlation_id=0)
     assert versions_in(answer) == TOLD

@@ -62,7 +62,7 @@ def test_requests_of_the_grammar_have_their_header() -> None:
         assert (head.api_key, head.api_version, type(body)) == (frame.message.API_KEY, frame.version, frame.message)
 
 
-def test_how_far_the_reader_got_is_told() -> None:
+def test_the_outcome_shows_how_far_the_reader_got() -> None:
     target, _ = open_target("request", Wanted())
     topic = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition()])
     for body, more, outcome in (
@@ -75,6 +75,6 @@ def test_how_far_the_reader_got_is_told() -> None:
         assert target.judge(Frame(0, body.NAME, 0, data, ("made",), False)) == outcome
 
 
-def test_what_reads_no_messages_is_not_guided() -> None:
+def test_targets_without_messages_are_not_guided() -> None:
     with pytest.raises(UsageError, match="decoder, request"):
         inputs_of(*open_target("batch", Wanted()))

@@ -109,7 +109,7 @@ def test_another_value_is_one_cause_in_all_messages() -> None:
     assert tally.findings[cause].told.endswith(": '' by ours, None by other")
 
 
-def test_what_one_refuses_and_another_takes_is_told_with_the_field() -> None:
+def test_a_frame_that_only_one_reader_refuses_is_a_difference() -> None:
     tally = run(DifferentialTarget([OurReader(), Lenient()]), stream("HeartbeatRequest"), 400)
     finding = tally.findings["differs other takes what ours refuses: ProtocolError: N bytes wanted, N left"]
     assert finding.told.startswith("other takes what ours refuses (")
@@ -158,7 +158,7 @@ def read_by(peers: list[Reader], frame: Frame) -> dict[str, Verdict]:
     return {name: verdict for name, verdict in found.items() if verdict is not None}
 
 
-def test_each_reads_what_we_write(peers: list[Reader]) -> None:
+def test_each_reader_decodes_kmirrors_frames(peers: list[Reader]) -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=7, member_id="m")
     verdicts = read_by(peers, frame(beat, 0))
     assert set(verdicts) == {"ours", *PEERS}
@@ -175,7 +175,7 @@ def test_values_of_their_own_types_become_json(peers: list[Reader]) -> None:
         assert verdict.value["topics"][0]["topicId"] == "AAAAAAAAAAAAAAAAAAAAAA"
 
 
-def test_tagged_fields_of_aiokafka_are_not_told(peers: list[Reader]) -> None:
+def test_tagged_fields_of_aiokafka_are_not_reported(peers: list[Reader]) -> None:
     verdicts = read_by(peers, frame(AlterPartitionReassignmentsResponse(error_message="no"), 0))
     assert verdicts["aiokafka"].value["errorMessage"] == "no"
 
@@ -188,7 +188,7 @@ def test_each_reads_our_batches(peers: list[Reader]) -> None:
         assert parting(verdicts["ours"].value, verdict.value) is None, name
 
 
-def test_what_they_refuse_is_an_error_of_theirs(peers: list[Reader]) -> None:
+def test_a_refusal_by_another_reader_is_no_fault(peers: list[Reader]) -> None:
     verdicts = read_by(peers, Frame(0, "HeartbeatRequest", 0, b"\0", (), False, HeartbeatRequest))
     for name, verdict in verdicts.items():
         assert not verdict.is_taken, name
@@ -241,7 +241,7 @@ def given(data: bytes) -> Frame:
     return Frame(0, "HeartbeatRequest", 0, data, (), False, HeartbeatRequest)
 
 
-def test_what_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
+def test_a_reader_that_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
     assert deadly.version == "deadly"
     for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
         found = deadly.read(given(data))
@@ -250,11 +250,11 @@ def test_what_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
     assert deadly.read(given(b"print")) == Verdict("print")
 
 
-def test_what_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
+def test_a_reader_that_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
     assert deadly.read(given(b"grow")) == Verdict(error="MemoryError: ", fault=Kind.MEMORY)
 
 
-def test_what_does_not_come_back_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_never_returns_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "PATIENCE_S", 0.2)
     found = deadly.read(given(b"hang"))
     assert found is not None
@@ -287,7 +287,7 @@ def test_where_values_part(left: object, right: object, path: str) -> None:
     assert parting(left, left) is None
 
 
-def test_what_is_not_told_equals_anything() -> None:
+def test_an_unreported_value_equals_anything() -> None:
     assert parting({"a": UNTOLD}, {}) is None
 
 
@@ -316,7 +316,7 @@ def test_readers_that_cannot_be_had(names: tuple[str, ...], told: str, monkeypat
         open_readers(names)
 
 
-def test_the_command_tells_in_which_messages_a_cause_was_found() -> None:
+def test_the_command_lists_the_messages_of_a_cause() -> None:
     words = ["differential", "--readers", "ours,kafka-python", "--message", "HeartbeatRequest"]
     done = CliRunner().invoke(command, [*words, "--seed", "1", "--frames", "60", "--no-shrink", "-o", "json"])
     told = json.loads(done.stdout)
@@ -324,18 +324,18 @@ def test_the_command_tells_in_which_messages_a_cause_was_found() -> None:
     assert all(each["messages"] == ["HeartbeatRequest"] for each in told["findings"])
 
 
-def test_reasons_stand_in_the_manual() -> None:
+def test_every_expected_difference_is_in_the_manual() -> None:
     told = (Path(__file__).parents[3] / "docs" / "fuzzing-in-depth.md").read_text(encoding="utf-8")
     assert [row for row in REASONS if f"| {row.what} | {row.why} |" not in told] == []
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=[path.stem for path in FINDINGS])
-def test_a_finding_about_others_is_told_in_the_manual(path: Path) -> None:
+def test_findings_about_other_libraries_are_in_the_manual(path: Path) -> None:
     assert load(path).frame
     assert path.stem in (Path(__file__).parents[3] / "docs" / "findings.md").read_text(encoding="utf-8")
 
 
-def test_the_manual_has_what_is_meant_of_brokers(root: Path) -> None:
+def test_the_manual_lists_intended_differences_of_brokers(root: Path) -> None:
     page = (root / "docs/fuzzing-in-depth.md").read_text(encoding="utf-8")
     rows = {f"| {row.what} | {row.why} |" for row in BROKER_REASONS}
     table = page.partition("### Where our broker differs from Kafka's\n")[2].partition("\n## ")[0]

@@ -84,7 +84,9 @@ def answering(answer: Message) -> Callable[[Message, int], Any]:
 
 
 @pytest.mark.parametrize(("asked", "told", "done", "undone"), ROWS, ids=lambda body: type(body).__name__)
-def test_what_is_answered_has_to_be_seen(asked: Message, told: Message, done: Message, undone: Message) -> None:
+def test_effects_of_successful_responses_are_checked(
+    asked: Message, told: Message, done: Message, undone: Message
+) -> None:
     request, answer = frames(asked, told)
     assert without_effect(request, answer, answering(done)) == ""
     assert without_effect(request, answer, answering(undone))
@@ -100,7 +102,7 @@ def test_an_effect_may_come_a_little_later() -> None:
     assert found.value.kind is Kind.STATE
 
 
-def test_what_is_refused_has_none() -> None:
+def test_failed_requests_need_no_effect() -> None:
     request, answer = frames(CreateMirrorRequest(mirror_name="m"), CreateMirrorResponse(error_code=42))
     assert without_effect(request, answer, answering(mirrors())) == ""
 

@@ -19,7 +19,7 @@ TEMPLATES = 6
 
 
 @pytest.mark.parametrize("name", sorted(names()))
-def test_our_codec_takes_what_the_grammar_writes_and_writes_it_back(name: str) -> None:
+def test_the_codec_reads_the_grammars_frames_and_writes_them_back(name: str) -> None:
     cls = by_name(name)
     for version in range(cls.MIN_VERSION, cls.MAX_VERSION + 1):
         made = grammar(cls, version, ARBITRARY, (b"",))
@@ -36,7 +36,7 @@ def test_our_codec_takes_what_the_grammar_writes_and_writes_it_back(name: str) -
 
 
 @pytest.mark.parametrize("name", ["FetchResponse", "MetadataResponse", "ProduceRequest", "JoinGroupRequest"])
-def test_a_spot_holds_what_it_says(name: str) -> None:
+def test_a_spot_covers_the_part_that_it_describes(name: str) -> None:
     cls = by_name(name)
     random = Random(7).random
     for _ in range(50):
@@ -51,7 +51,7 @@ def test_a_spot_holds_what_it_says(name: str) -> None:
                 template.data[start:end].decode("utf-8")
 
 
-def test_a_vocabulary_is_what_a_message_is_about() -> None:
+def test_a_vocabulary_supplies_names_and_ids_of_a_message() -> None:
     here = Vocabulary(1.0, {"topicName": ("orders",)}, (Uuid.from_ints(1, 2),))
     random = Random(1).random
     for _ in range(40):

@@ -40,7 +40,7 @@ def test_a_damaged_entry_before_the_end_is_an_error() -> None:
         list(entries(DATA[:at] + bytes([DATA[at] ^ 1]) + DATA[at + 1 :]))
 
 
-def test_what_is_no_journal_is_refused() -> None:
+def test_invalid_journals_are_refused() -> None:
     with pytest.raises(UsageError, match="this is no journal"):
         list(entries(b"something else altogether"))
     with pytest.raises(UsageError, match=f"has version {VERSION + 1}, and only {VERSION} is known here"):

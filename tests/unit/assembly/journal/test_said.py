@@ -13,7 +13,7 @@ WRITTEN = (Reply(IN, (b"123", b"456789")), ReplyBytes(IN, b"123456789"), Send(OU
 
 
 @pytest.mark.parametrize("effect", WRITTEN, ids=lambda effect: type(effect).__name__)
-def test_what_is_written_is_told_by_its_checksum(effect: Reply | ReplyBytes | Send) -> None:
+def test_writes_are_recorded_by_their_checksum(effect: Reply | ReplyBytes | Send) -> None:
     name = type(effect).__name__
     assert said(effect)[0] == name
     assert shown(said(effect)) == f"{name} on {effect.link!r}: 9 bytes, CRC-32C e3069283"

@@ -68,7 +68,7 @@ def test_any_bytes_are_a_value_or_refused(data: bytes) -> None:
         b"t\x00\x00\x00\x01" * (DEPTH_MAX + 1) + b"N",
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_made_of_it(data: bytes) -> None:
+def test_invalid_values_are_refused_before_anything_is_allocated(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode(data)
 

@@ -127,7 +127,7 @@ NO_FORMATS = [said(layout.MAGIC_AT, "b", magic) for magic in (-1, 3)]
 
 @pytest.mark.parametrize("records", [*NO_SIZES, *NO_FORMATS, NO_SIZES[0][:12], NO_FORMATS[0][:17]])
 @pytest.mark.parametrize("indexes", [(0, 9), (9, 0)])
-def test_a_size_or_a_format_that_there_is_not_stands_for_all_partitions(
+def test_an_invalid_size_or_format_fails_all_partitions(
     cluster: Cluster, records: bytes, indexes: tuple[int, int]
 ) -> None:
     data = [PartitionProduceData(n, records if n == 0 else batch(b"a")) for n in indexes]
@@ -138,13 +138,13 @@ def test_a_size_or_a_format_that_there_is_not_stands_for_all_partitions(
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_format_of_old_is_told_where_it_stands(cluster: Cluster, magic: int) -> None:
+def test_an_old_format_is_reported_for_its_partition(cluster: Cluster, magic: int) -> None:
     data = [PartitionProduceData(0, said(layout.MAGIC_AT, "b", magic)), PartitionProduceData(9, batch(b"a"))]
     answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
     assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD, (TOPIC, 9): E.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_who_may_not_write_in_a_transaction_hears_it_before_what_stands_behind(cluster: Cluster) -> None:
+def test_a_denied_transactional_write_fails_before_later_checks(cluster: Cluster) -> None:
     in_transaction, corrupt = bytes(transactional(0, 1, 0, "a")), NO_SIZES[0]
     for first, second, code in (
         (in_transaction, corrupt, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
@@ -172,9 +172,7 @@ def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
         (batch(b"b"), E.INVALID_RECORD),
     ],
 )
-def test_what_follows_a_batch_is_left_out_unless_it_is_one_or_can_be_none(
-    cluster: Cluster, rest: bytes, code: E
-) -> None:
+def test_bytes_after_a_batch_are_ignored_unless_they_may_be_one(cluster: Cluster, rest: bytes, code: E) -> None:
     first = batch(b"a")
     answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, first + rest)])), 9)
     assert rows(answer) == {(TOPIC, 0): code}
@@ -249,7 +247,7 @@ def test_list_offsets_knows_two_isolation_levels(cluster: Cluster, level: int) -
 
 
 @pytest.mark.parametrize("verify_only", [True, False])
-def test_a_partition_that_there_is_not_is_told_by_a_verification_too(cluster: Cluster, verify_only: bool) -> None:
+def test_a_missing_partition_is_also_reported_by_a_verification(cluster: Cluster, verify_only: bool) -> None:
     named = AddPartitionsToTxnTopic(TOPIC, [0, 9])
     transaction = AddPartitionsToTxnTransaction("t", 7, 0, verify_only, [named])
     answer = asked(cluster, AddPartitionsToTxnRequest(transactions=[transaction]), 5)
@@ -332,7 +330,7 @@ def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
 
 
 @pytest.mark.parametrize("name", [TOPIC, INTERNAL])
-def test_a_marker_of_nobody_is_not_written(cluster: Cluster, name: str) -> None:
+def test_a_marker_without_a_producer_is_not_written(cluster: Cluster, name: str) -> None:
     topics = [WritableTxnMarkerTopic(name, [0])]
     for producer_id, epoch, code in ((-1, 0, E.INVALID_REQUEST), (7, -1, E.INVALID_REQUEST), (7, 0, E.NONE)):
         marker = WritableTxnMarker(producer_id, epoch, topics=topics, coordinator_epoch=3 if code else 0)
@@ -340,7 +338,7 @@ def test_a_marker_of_nobody_is_not_written(cluster: Cluster, name: str) -> None:
         assert [E(row.error_code) for row in result.topics[0].partitions] == [code]
 
 
-def test_who_is_refused_by_the_log_hears_where_it_starts(cluster: Cluster) -> None:
+def test_a_producer_rejected_by_the_log_gets_the_log_start(cluster: Cluster) -> None:
     for _ in range(3):
         cluster.produce(TOPIC, 0, [b"a"])
     topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 2)])]
@@ -443,7 +441,7 @@ def test_whether_a_verification_adds_the_partition_its_first_batch_says(cluster:
     assert E(sent(cluster, 12, producer_id, 5).error_code) == E.NONE
 
 
-def test_a_fetch_tells_the_aborted_transactions_of_what_it_gives(cluster: Cluster) -> None:
+def test_a_fetch_returns_the_aborted_transactions_of_its_records(cluster: Cluster) -> None:
     producer_id = begun(cluster)
     adds(cluster, producer_id)
     old = build_batch([RecordData(value=b"a")], timestamp_ms=T0_MS - 1000)

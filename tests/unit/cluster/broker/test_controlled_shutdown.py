@@ -164,7 +164,7 @@ def test_a_whole_cluster_ends_in_order_and_begins_again(cluster: Cluster) -> Non
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version":0,"brokerEpoch":"x"}'])
-def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, data: bytes) -> None:
+def test_an_unreadable_clean_shutdown_file_counts_as_one(cluster: Cluster, data: bytes) -> None:
     disk = cluster.log_dirs[1][0]
     disk.write_file(clean_shutdown.FILE, data)
     assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
@@ -193,6 +193,6 @@ def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster
     assert cluster.broker(1).parts.replicas.partitions[tp].log.log_end_offset == held + 1
 
 
-def test_what_is_told_of_the_heartbeat_no_longer_leaves_it_out() -> None:
+def test_a_heartbeat_leaves_out_only_cordoned_directories() -> None:
     (row,) = (row for row in ROWS if row.name == "BrokerHeartbeat")
     assert row.left_out == "cordoned directories"

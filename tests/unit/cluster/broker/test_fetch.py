@@ -181,7 +181,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 @pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
 @pytest.mark.parametrize("news", [False, True])
-def test_a_fetch_in_a_session_costs_what_changed(replica_id: int, news: bool) -> None:
+def test_the_cost_of_a_fetch_in_a_session_grows_with_changes_only(replica_id: int, news: bool) -> None:
     spent = []
     for partitions in (10, 10, 300):  # Objects that are made on first use are made before the second size.
         broker = LoneBroker({TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER else (1, replica_id))
@@ -210,7 +210,7 @@ def test_a_fetch_without_a_session_reads_each_partition_once(counted: Counted) -
     assert not any(broker.partition(TOPIC, index).watchers for index in range(3))
 
 
-def test_a_fetch_that_waits_looks_again_only_at_what_moves(counted: Counted) -> None:
+def test_a_waiting_fetch_checks_only_changed_partitions(counted: Counted) -> None:
     broker = LoneBroker({TOPIC: 5})
     fetcher = Fetcher(broker)
     fetcher.settle(5)
@@ -248,7 +248,7 @@ def test_nothing_is_read_beyond_the_limit(counted: Counted) -> None:
 
 
 @pytest.mark.parametrize("epoch", [0, -1], ids=["session", "no-session"])
-def test_a_broker_limits_what_a_request_may_ask_for(epoch: int) -> None:
+def test_a_broker_limits_the_size_of_a_request(epoch: int) -> None:
     broker = LoneBroker({TOPIC: 3}, configs={"fetch.max.bytes": "1024"})
     for index in range(3):
         append(broker, index, 50)
@@ -332,7 +332,7 @@ def test_a_session_hears_that_retention_raised_the_log_start() -> None:
     assert (row.partition_index, row.log_start_offset) == (1, 2)
 
 
-def test_a_topic_made_anew_is_not_the_one_that_was_fetched() -> None:
+def test_a_fetch_of_a_recreated_topic_fails() -> None:
     broker = LoneBroker({TOPIC: 1})
     settled, waiting = Fetcher(broker, name="settled"), Fetcher(broker, name="waiting")
     settled.settle(1)
@@ -347,7 +347,7 @@ def test_a_topic_made_anew_is_not_the_one_that_was_fetched() -> None:
         effects = waiting.ask()
 
 
-def test_a_fetch_that_waits_in_a_session_that_is_evicted_is_answered_all_the_same() -> None:
+def test_a_fetch_waiting_in_an_evicted_session_is_still_answered() -> None:
     broker = LoneBroker({TOPIC: 2})
     broker.broker.parts.sessions._slots = 1
     first, second = Fetcher(broker, name="first"), Fetcher(broker, name="second")
@@ -360,7 +360,7 @@ def test_a_fetch_that_waits_in_a_session_that_is_evicted_is_answered_all_the_sam
     assert len(broker.partition(TOPIC, 0).watchers) == 1, "the second session"
 
 
-def test_the_clock_of_an_evicted_session_stands_still() -> None:
+def test_the_clock_of_an_evicted_session_stops() -> None:
     broker = LoneBroker({TOPIC: 1}, replicas=(1, FOLLOWER))
     broker.broker.parts.sessions._slots = 1
     fetcher = Fetcher(broker, FOLLOWER)
@@ -376,7 +376,7 @@ def test_the_clock_of_an_evicted_session_stands_still() -> None:
     assert (follower.fetched_at, follower.caught_up_at) == (last, last)
 
 
-def test_a_right_that_is_withdrawn_within_a_session_ends_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_withdrawn_within_a_session_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = LoneBroker({TOPIC: 2})
     fetcher = Fetcher(broker)
     fetcher.settle(2)
@@ -397,7 +397,7 @@ def test_a_right_that_is_withdrawn_within_a_session_ends_what_is_given(monkeypat
 # -- sessions ------------------------------------------------------------------------------------
 
 
-def test_what_a_request_names_and_forgets_is_forgotten() -> None:
+def test_a_partition_both_named_and_forgotten_is_forgotten() -> None:
     broker = LoneBroker({TOPIC: 2})
     fetcher = Fetcher(broker)
     fetcher.settle(2)
@@ -448,7 +448,7 @@ def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> N
     assert [len(row.records or b"") for row in fetcher.fetch(range(2), max_bytes=0)] == [BATCH, 0]
 
 
-def test_a_divergence_that_the_version_cannot_tell_is_an_error_of_the_whole_answer() -> None:
+def test_a_divergence_that_the_version_lacks_fails_the_response() -> None:
     broker = LoneBroker({TOPIC: 2})
     append(broker, 0)
     link = opened("by name")

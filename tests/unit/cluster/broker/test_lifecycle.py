@@ -42,7 +42,7 @@ def stage() -> Stage:
 
 
 @pytest.mark.decision("D32")
-def test_a_session_goes_on_with_each_heartbeat(stage: Stage) -> None:
+def test_each_heartbeat_extends_the_session(stage: Stage) -> None:
     stage.hooks.on(FetchRequest, node=CONTROLLER_ID, from_nodes=True).hold()
     for _ in range(10):
         assert stage.is_in_session()
@@ -70,7 +70,7 @@ def test_answers_without_news_resume_a_session_as_well(stage: Stage) -> None:
 
 
 @pytest.mark.decision("D32")
-def test_a_session_that_ends_twice_is_resumed_by_what_was_asked_for_after_the_second_time(stage: Stage) -> None:
+def test_a_session_ended_twice_is_resumed_only_by_a_later_fetch(stage: Stage) -> None:
     stage.hooks.on(FetchRequest, node=CONTROLLER_ID, from_nodes=True).hold()
     stage.lose_controller(5)
     stage.simulation.run_for(span_s=2)

@@ -90,14 +90,14 @@ def test_no_timer_is_set_where_all_have_acknowledged() -> None:
     assert [type(effect) for effect in effects] == [Reply]
 
 
-def test_a_timer_is_set_where_somebody_is_waited_for() -> None:
+def test_a_timer_is_set_if_a_request_waits() -> None:
     asked = Asked(replicas=2)
     effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
     assert [effect for effect in effects if isinstance(effect, SetTimer)]
     assert not [effect for effect in effects if isinstance(effect, Reply) and effect.link == asked.client.link]
 
 
-def test_metadata_costs_what_changed_since_it_was_told() -> None:
+def test_the_cost_of_metadata_grows_with_changes_only() -> None:
     asked = Asked(partitions=5)
     for number in range(60):
         asked.cluster.create_topic(f"t{number}", 5)

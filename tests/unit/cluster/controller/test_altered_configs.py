@@ -71,7 +71,7 @@ BROKEN_MIRROR_VALUES = [
 
 
 @pytest.mark.parametrize(("name", "value"), BROKEN_MIRROR_VALUES)
-def test_what_create_mirror_refuses_altering_refuses_too(c: Controller, name: str, value: str) -> None:
+def test_altering_refuses_the_same_configs_as_create_mirror(c: Controller, name: str, value: str) -> None:
     offset = c.image.offset
     altered = one(c, MIRROR, "m", (name, SET, value))
     assert altered[0] is ErrorCode.INVALID_CONFIG
@@ -112,7 +112,7 @@ def test_a_null_is_no_value_of_a_mirror(c: Controller) -> None:
         (BROKER, "", "unclean.leader.election.enable", "true"),
     ],
 )
-def test_whatever_was_set_can_be_deleted(c: Controller, kind: int, name: str, key: str, value: str) -> None:
+def test_every_config_can_be_deleted(c: Controller, kind: int, name: str, key: str, value: str) -> None:
     before = {resource: dict(values) for resource, values in c.image.configs.items()}
     assert one(c, kind, name, (key, SET, value)) == (ErrorCode.NONE, "")
     assert c.image.configs[kind, name][key] == value
@@ -122,7 +122,7 @@ def test_whatever_was_set_can_be_deleted(c: Controller, kind: int, name: str, ke
     assert c.image.configs == before, "what is not there is deleted already"
 
 
-def test_what_a_mirror_needs_cannot_be_deleted(c: Controller) -> None:
+def test_required_configs_of_a_mirror_cannot_be_deleted(c: Controller) -> None:
     error, message = one(c, MIRROR, "m", ("bootstrap.servers", DELETE, None))
     assert (error, message) == (
         ErrorCode.INVALID_CONFIG,
@@ -222,7 +222,7 @@ def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
         (MIRROR, "x", [("request.timeout.ms", SET, "5")], ErrorCode.UNKNOWN_MIRROR, "Mirror 'x' does not exist."),
     ],
 )
-def test_what_is_refused_is_refused_in_kafkas_words(
+def test_errors_have_kafkas_messages(
     c: Controller, kind: int, name: str, rows: list[Row], error: ErrorCode, message: str
 ) -> None:
     offset = c.image.offset
@@ -230,7 +230,7 @@ def test_what_is_refused_is_refused_in_kafkas_words(
     assert c.image.offset == offset
 
 
-def test_resources_stand_or_fall_alone(c: Controller) -> None:
+def test_resources_succeed_or_fail_independently(c: Controller) -> None:
     good = resource(TOPIC, TP.topic, ("retention.ms", SET, "5"))
     bad = resource(BROKER, "", ("min.insync.replicas", SET, "2"), ("message.max.bytes", SET, "x"))
     errors = [error for error, _ in alter(c, bad, good, resource(MIRROR, "m", ("request.timeout.ms", SET, "9")))]

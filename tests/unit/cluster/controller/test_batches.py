@@ -162,7 +162,7 @@ def test_a_batch_of_the_metadata_log_is_bounded_in_records_and_bytes() -> None:
     assert all(b.size_in_bytes <= BATCH_BYTES_MAX for b in found)
 
 
-def test_what_must_stand_or_fall_together_is_never_parted() -> None:
+def test_records_of_one_decision_are_never_split() -> None:
     log = MetadataLog(PartitionLog.open(METADATA_PARTITION, MemoryStore(), CONFIG, now_ms=0), 0)
     changes = [PartitionChangeRecord(partition_id=n, topic_id=Uuid.from_ints(1, 1), leader=1) for n in range(10_001)]
     with pytest.raises(TooManyRecords):

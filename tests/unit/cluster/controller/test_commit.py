@@ -54,7 +54,7 @@ def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
     assert node.handle(2, RequestReceived(one.link, create("b", 2))) == []
 
 
-def test_a_controller_that_cannot_write_says_nothing_of_what_it_decided() -> None:
+def test_a_controller_that_cannot_write_returns_no_decision() -> None:
     node, one, other = controller(), opened("one"), opened("other")
     node.handle(0, one)
     node.handle(0, other)
@@ -68,7 +68,7 @@ def test_a_controller_that_cannot_write_says_nothing_of_what_it_decided() -> Non
     assert "b" not in node.image.topics
 
 
-def test_a_stop_waits_for_the_disk_and_says_what_was_decided() -> None:
+def test_a_stop_waits_for_the_disk_and_returns_the_decision() -> None:
     node, one = controller(), opened("one")
     node.handle(0, one)
     [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))

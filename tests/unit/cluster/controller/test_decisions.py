@@ -218,7 +218,7 @@ def bump(target: Controller, epoch: int, topic_id: Uuid = TOPIC_ID, partition: i
 
 @pytest.mark.decision("D14")
 @pytest.mark.decision("D15")
-def test_leader_epochs_are_raised_to_what_is_asked_and_never_lowered() -> None:
+def test_leader_epochs_are_raised_as_requested_and_never_lowered() -> None:
     c = controller(topic=(1, 2, 3))
     assert bump(c, 20) is ErrorCode.NONE
     found = c.image.topics.partition(TP)
@@ -245,7 +245,7 @@ def test_a_raised_epoch_leaves_the_rest_of_a_partition_as_it_is() -> None:
 
 
 @pytest.mark.decision("D3")
-def test_bumps_of_what_does_not_exist() -> None:
+def test_bumping_a_missing_partition_is_an_error() -> None:
     c = controller(topic=(1, 2, 3))
     assert bump(c, 20, SOURCE_ID) is ErrorCode.UNKNOWN_TOPIC_ID
     assert bump(c, 20, TOPIC_ID, 5) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -283,7 +283,7 @@ def test_an_envelope_carries_request_and_answer_of_the_client() -> None:
 @pytest.mark.kip("590", "Envelope")
 @pytest.mark.decision("D1")
 @pytest.mark.parametrize("mirror_version", [0, 1])
-def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> None:
+def test_an_envelope_of_an_unserved_api_is_refused(mirror_version: int) -> None:
     c = controller(mirror_version=mirror_version)
     frame = encode_request(create_mirror(), 0, correlation_id=1, client_id="c")
     expected = ErrorCode.UNSUPPORTED_VERSION if mirror_version == 0 else ErrorCode.NONE
@@ -350,7 +350,7 @@ def test_the_source_cluster_id_is_set_once() -> None:
     assert alter_config(c, 64, "x", "bootstrap.servers", "a:1") is ErrorCode.UNKNOWN_MIRROR
 
 
-def test_a_restarted_controller_replays_what_it_decided() -> None:
+def test_a_restarted_controller_replays_its_decisions() -> None:
     disk = MemoryDisk()
     bootstrap = controller(topic=(1, 2)).options.bootstrap
     options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),), {}, bootstrap)

@@ -119,7 +119,7 @@ def test_an_isr_that_its_leader_shrinks_leaves_eligible_replicas_and_one_that_it
     assert members(c) == (1, (1, 3), (), ())
 
 
-def test_an_isr_below_the_minimum_that_grows_keeps_who_is_eligible_still() -> None:
+def test_a_growing_isr_below_the_minimum_keeps_eligible_replicas() -> None:
     c = make(3)
     fence(c, 3)
     alter_isr(c, 1)

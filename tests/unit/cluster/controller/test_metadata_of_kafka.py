@@ -80,7 +80,7 @@ def test_records_of_an_aborted_transaction_never_count() -> None:
     assert list(node.image.topics) == ["kept"]
 
 
-def test_a_transaction_that_its_controller_did_not_end_is_aborted_for_all_who_read_the_log() -> None:
+def test_a_transaction_without_an_end_is_aborted_for_all_readers() -> None:
     node, _ = of(LEVEL, KEPT, BeginTransactionRecord(), LOST)
     assert list(node.image.topics) == ["kept"]
     assert node.image.offset == 4, "an abort was appended"
@@ -149,7 +149,7 @@ def test_eligible_leaders_lead_where_a_shutdown_has_emptied_the_isr_and_are_forg
     assert later.image.topics["kept"].partitions[0].eligible == (), "the log says so"
 
 
-def test_whoever_is_neither_in_the_isr_nor_eligible_does_not_lead() -> None:
+def test_a_replica_neither_in_the_isr_nor_eligible_does_not_lead() -> None:
     node, _ = of(*partition_with([], [1]), versions=[0, 0, 0, 0, 2])
     node.sessions.unfence(1, 2)
     assert node.image.topics["kept"].partitions[0].leader == -1
@@ -206,7 +206,7 @@ def test_a_metadata_version_that_is_not_supported_ends_the_controller(level: int
     assert f"of metadata.version {level}, and 7 to 30 are supported" in said(effects)
 
 
-def test_a_feature_level_that_is_not_supported_is_kept_and_no_client_is_told_of_it() -> None:
+def test_an_unsupported_feature_level_is_kept_and_not_returned() -> None:
     node, _ = of(LEVEL, FeatureLevelRecord(name="transaction.version", feature_level=99))
     assert node.image.features["transaction.version"] == 99
     request = ApiVersionsRequest(client_software_name="a", client_software_version="1")

@@ -91,7 +91,7 @@ def image_of(alive: Sequence[int], fenced: Sequence[int]) -> MetadataImage:
 
 
 @given(st.integers(1, 6), st.integers(0, 4), st.integers(1, 30), st.integers(1, 10), st.integers(0, 1000))
-def test_replicas_are_spread_and_brokers_that_are_fenced_take_what_the_others_cannot(
+def test_fenced_brokers_get_only_replicas_that_live_ones_cannot_take(
     alive: int, fenced: int, count: int, factor: int, seed: int
 ) -> None:
     living, dead = list(range(alive)), list(range(10, 10 + fenced))
@@ -109,7 +109,7 @@ def test_replicas_are_spread_and_brokers_that_are_fenced_take_what_the_others_ca
     assert max(map(leaders.count, living)) - min(map(leaders.count, living)) <= 1
 
 
-def test_nothing_is_placed_where_nobody_is_alive() -> None:
+def test_nothing_is_placed_without_a_live_broker() -> None:
     with pytest.raises(ApiError, match="All brokers are currently fenced") as caught:
         place(image_of([], [1, 2]), Rng(0), 1, 1)
     assert caught.value.error is E.INVALID_REPLICATION_FACTOR
@@ -155,7 +155,7 @@ def test_the_length_of_a_name_is_java_s() -> None:
     assert row.error_message is not None and "is longer than the max allowed length 249" in row.error_message
 
 
-def test_a_new_topic_is_told_with_its_configs_and_where_they_come_from() -> None:
+def test_a_created_topic_is_returned_with_its_configs_and_sources() -> None:
     [row] = create(controller(configs={"log.retention.ms": "7"}), topic("t"), validate=True)
     told = {entry.name: (entry.value, entry.config_source) for entry in row.configs or ()}
     assert told["retention.ms"] == ("7", 4) and told["cleanup.policy"] == ("delete", 5)
@@ -179,7 +179,7 @@ def test_partitions_are_numbered_on_and_have_as_many_replicas() -> None:
     assert all(len(one.replicas) == 2 for one in target.image.topics[TP.topic].partitions.values())
 
 
-def test_who_asks_for_too_many_partitions_gets_none_and_costs_nothing() -> None:
+def test_too_many_partitions_fail_without_affecting_other_rows() -> None:
     """A Kafka controller fails here and resigns; in kmirror the other rows of the request must not suffer."""
     target = controller(topic=(1, 2))
     create(target, topic("other"))

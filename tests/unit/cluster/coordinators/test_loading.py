@@ -67,7 +67,7 @@ def test_a_record_of_an_unknown_type_is_passed_over(make: type[ShardState], row:
         (MirrorShard, [STATE, (STATE[0], b"\0\0\0")]),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_offset(
+def test_an_unreadable_record_is_reported_with_its_offset(
     make: type[ShardState], rows: list[tuple[bytes | None, bytes | None]]
 ) -> None:
     told = loaded(make(), rows)
@@ -101,7 +101,7 @@ def test_a_transaction_of_a_version_that_is_not_known_is_passed_over() -> None:
     assert sorted(state.all_committed()) == ["a", "c"]
 
 
-def test_a_partition_counts_once_and_what_is_empty_has_none() -> None:
+def test_a_partition_counts_once_and_an_empty_log_has_none() -> None:
     for status, wanted in ((Status.ONGOING, (TopicPartition("t", 1), TopicPartition("t", 0))), (Status.EMPTY, ())):
         value = TransactionLogValue(transaction_status=status)
         value.transaction_partitions = [PartitionsSchema(topic="t", partition_ids=ids) for ids in ([1, 0], [1])]

@@ -165,7 +165,7 @@ def is_wait(effect: object) -> bool:
     return isinstance(effect, SetTimer) and effect.key[0] == purgatory.TIMER
 
 
-def test_what_is_wanted_in_one_event_is_one_batch_and_builds_on_what_comes_before() -> None:
+def test_writes_of_one_event_are_one_batch() -> None:
     bench = Bench()
     for number in range(50):
         bench.submit(str(number), add("a"))
@@ -179,7 +179,7 @@ def test_what_is_wanted_in_one_event_is_one_batch_and_builds_on_what_comes_befor
     assert bench.state().committed("a") == 50
 
 
-def test_nobody_waits_for_the_replication_of_an_earlier_write() -> None:
+def test_no_write_waits_for_the_replication_of_an_earlier_one() -> None:
     bench = Bench()
     for label in "xyz":
         bench.submit(label, add("a"))
@@ -201,7 +201,7 @@ def test_a_slow_follower_of_one_shard_stalls_no_other_shard() -> None:
     assert bench.take() == [("quick", ErrorCode.NONE)]
 
 
-def test_an_answer_without_records_waits_for_what_it_rests_on() -> None:
+def test_a_response_without_records_waits_for_the_state_it_uses() -> None:
     bench = Bench()
     seen: list[int | None] = []
 
@@ -221,7 +221,7 @@ def test_an_answer_without_records_waits_for_what_it_rests_on() -> None:
     assert bench.take() == [("again", ErrorCode.NONE)] and not any(map(is_wait, effects)), "nothing to wait for"
 
 
-def test_a_write_that_was_not_confirmed_in_time_stays_and_is_told_of_when_it_is_committed() -> None:
+def test_a_write_that_timed_out_counts_and_is_reported_once_committed() -> None:
     bench = Bench()
     bench.submit("x", add("a"))
     bench.settle()
@@ -238,7 +238,7 @@ def test_a_write_that_was_not_confirmed_in_time_stays_and_is_told_of_when_it_is_
     assert bench.state().committed("a") == 2 and bench.late and bench.take() == []
 
 
-def test_who_waits_for_a_shard_that_is_lost_is_told_to_look_elsewhere() -> None:
+def test_requests_waiting_for_a_lost_shard_get_not_coordinator() -> None:
     bench = Bench()
     bench.submit("x", add("a"))
     bench.settle()
@@ -252,7 +252,7 @@ def test_who_waits_for_a_shard_that_is_lost_is_told_to_look_elsewhere() -> None:
     assert bench.take() == [("z", lost)] and len(bench.batches()) == 1
 
 
-def test_a_new_leader_tells_nothing_before_all_that_it_loaded_is_committed() -> None:
+def test_a_new_leader_returns_nothing_before_its_state_is_committed() -> None:
     """The former leader's responses may be ahead of the new one's high watermark; or its log lacks some."""
     bench = Bench()
     bench.submit("x", add("a"))
@@ -321,7 +321,7 @@ def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
         (OSError("no space left"), ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_what_was_decided_on_a_refused_append_is_decided_again(
+def test_a_decision_on_a_rejected_append_is_made_again(
     failure: Exception, refused: ErrorCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(configs=[("max.message.bytes", "500")])

@@ -88,7 +88,7 @@ def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again
     assert markers(cluster, dying) == [ControlType.COMMIT]
 
 
-def test_a_decision_that_was_not_confirmed_in_time_is_carried_out_all_the_same() -> None:
+def test_a_decision_not_confirmed_in_time_is_still_carried_out() -> None:
     cluster, coordinator, one, other = start(IMPATIENT)
     producer = begin(cluster, one, other)
     others = [b for b in cluster.broker_ids if b != coordinator]

@@ -12,7 +12,7 @@ from kmirror.cluster.node.partition import FetchClock, Partition
 from tests.unit.cluster.stage import append, partition
 
 
-def test_high_watermark_is_held_by_a_follower_nobody_has_heard_of() -> None:
+def test_a_follower_that_has_not_fetched_holds_the_high_watermark() -> None:
     p = partition()
     append(p, 3)
     p.on_follower_fetch(1, 2, 3)
@@ -92,7 +92,7 @@ def test_a_follower_that_owes_a_cut_has_confirmed_nothing_and_is_not_admitted_be
     assert p.may_join(3)
 
 
-def test_who_joins_the_isr_has_the_high_watermark_and_the_start_of_the_epoch() -> None:
+def test_a_replica_may_join_the_isr_once_it_has_caught_up() -> None:
     p = partition(isr=(1, 2))
     append(p, 4)
     p.on_follower_fetch(1, 2, 4)
@@ -106,7 +106,7 @@ def test_who_joins_the_isr_has_the_high_watermark_and_the_start_of_the_epoch() -
     assert not p.may_join(3), "one change at a time"
 
 
-def test_a_new_leader_forgets_what_it_knew_of_followers_and_a_bumped_one_does_not() -> None:
+def test_a_new_leader_forgets_follower_state_and_a_bumped_one_does_not() -> None:
     p = partition()
     append(p, 2)
     p.on_follower_fetch(1, 2, 2)
@@ -166,9 +166,7 @@ def test_lagging_members_are_those_behind_for_longer_than_allowed() -> None:
     ],
     ids=["image", "older image", "high watermark", "same high watermark", "cut", "demanded cut"],
 )
-def test_whoever_watches_a_partition_hears_what_changes_an_answer(
-    change: Callable[[Partition], object], times: int
-) -> None:
+def test_watchers_of_a_partition_are_notified_of_changes(change: Callable[[Partition], object], times: int) -> None:
     p, watcher = partition(), Watching()
     append(p, 2)
     for replica in (2, 3):
@@ -193,7 +191,7 @@ class Watching:
         raise AssertionError("it is still there")
 
 
-def test_a_fetch_outside_the_session_that_stands_for_a_follower_begins_where_its_clock_is() -> None:
+def test_a_fetch_outside_the_followers_session_starts_at_its_clock() -> None:
     p = partition()
     append(p, 2)
     p.on_follower_fetch(10, 2, 2)

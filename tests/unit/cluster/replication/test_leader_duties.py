@@ -105,7 +105,7 @@ def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Clu
 @pytest.mark.parametrize(
     ("version", "error"), [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)]
 )
-def test_the_end_of_the_log_is_not_told_before_the_new_leader_knows_it(
+def test_the_log_end_is_not_returned_before_the_new_leader_knows_it(
     cluster: Cluster, version: int, error: ErrorCode
 ) -> None:
     broker, partition = led(cluster)
@@ -123,7 +123,7 @@ def test_the_end_of_the_log_is_not_told_before_the_new_leader_knows_it(
     assert ask(-2) == ErrorCode.NONE
 
 
-def test_the_high_watermark_stands_still_below_min_insync_replicas() -> None:
+def test_the_high_watermark_stops_below_min_insync_replicas() -> None:
     log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
     partition = Partition(1, TP, Uuid.ZERO, log)
     partition.min_insync_replicas = 2

@@ -30,7 +30,7 @@ def test_messages_without_epoch_count_as_epoch_0(runs: list[Run], epoch: int) ->
     assert last_epoch(log(*runs)) == epoch
 
 
-def test_the_last_batch_tells_the_epoch_that_the_cache_forgot() -> None:
+def test_the_last_batch_supplies_an_epoch_missing_in_the_cache() -> None:
     made = log((3, 4), (None, 8))
     made.truncate_to(4)
     assert made.epochs.entries == []
@@ -135,7 +135,7 @@ def test_logs_converge_to_where_they_part(
 
 @pytest.mark.parametrize("leader_runs", [[(None, 8)], [(5, 4), (None, 8)], [(5, 4), (None, 8), (6, 12)], [(2, 10)]])
 @pytest.mark.parametrize("end", [2, 4])
-def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run], end: int) -> None:
+def test_logs_without_common_records_are_copied_from_scratch(leader_runs: list[Run], end: int) -> None:
     """The follower's cache is empty, and so it cannot find the start of its last epoch."""
     leader, follower = log(*leader_runs), log((3, 4), (None, 8))
     follower.truncate_to(end)

@@ -26,7 +26,7 @@ def log(*batches: tuple[int, int, int]) -> PartitionLog:
 
 
 @pytest.mark.parametrize("replica", [2, -1])
-def test_a_replica_with_a_later_epoch_than_the_mirrored_log_is_told_where_to_cut(replica: int) -> None:
+def test_a_replica_with_a_later_epoch_gets_its_truncation_offset(replica: int) -> None:
     # The follower was offline while the leader truncated epoch 9 and continued mirroring in epoch 6.
     leader, away = log((0, 5, 40), (40, 6, 100)), log((0, 5, 50), (50, 9, 30))
     for _ in range(2):
@@ -65,7 +65,7 @@ def test_a_replica_as_long_as_a_mirrored_log_that_retention_and_a_restart_emptie
 
 
 @pytest.mark.parametrize("foreign", [False, True])
-def test_a_replica_with_more_of_the_latest_epoch_is_told_where_that_ends(foreign: bool) -> None:
+def test_a_replica_with_more_of_the_latest_epoch_gets_the_end_of_that_epoch(foreign: bool) -> None:
     leader = log((0, 5, 40), (40, 6, 10))
     data = fetch(leader, 60, 6, foreign=foreign)
     assert (data.error_code, data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (0, 6, 50)
@@ -91,7 +91,7 @@ def test_a_replica_that_is_cut_inside_a_batch_is_left_without_a_hole(count: int,
 
 @pytest.mark.decision("D47")
 @pytest.mark.parametrize("count", [3, 7])
-def test_what_ends_inside_a_batch_of_the_leader_is_no_common_history_and_is_refused(count: int) -> None:
+def test_a_log_that_ends_inside_a_batch_of_the_leader_is_refused(count: int) -> None:
     leader, away = two_histories(count)
     with pytest.raises(UnexpectedAppendOffset, match="batches start at offset"):
         converge(leader, away, foreign=True)

@@ -86,14 +86,14 @@ def test_a_new_group_is_written_before_it_has_members() -> None:
     assert len(stage.log) == 1
 
 
-def test_a_group_that_cannot_be_written_is_forgotten_and_its_members_are_told() -> None:
+def test_members_get_an_error_if_their_group_cannot_be_written() -> None:
     stage = Stage(Limits(3000))
     call = stage.enter()
     stage.commit(E.COORDINATOR_NOT_AVAILABLE)
     assert stage.is_forgotten and call.error is E.COORDINATOR_NOT_AVAILABLE and not stage.timers
 
 
-def test_a_member_id_that_nobody_takes_up_is_forgotten_with_its_session() -> None:
+def test_an_unused_member_id_expires_with_its_session() -> None:
     stage = Stage()
     member_id = stage.join(session_ms=500).answer.member_id
     stage.pass_time(499)
@@ -129,7 +129,7 @@ def test_a_full_group_takes_no_more_members() -> None:
     assert stage.join(second.answer.member_id).answer.generation_id == 1
 
 
-def test_a_group_above_its_size_keeps_who_joins_first() -> None:
+def test_a_full_group_keeps_the_first_members() -> None:
     before, ids = stable(3)
     stage = Stage(Limits(0, size_max=2), loaded=before.log[-1])
     assert stage.group.state is S.PREPARING_REBALANCE
@@ -176,7 +176,7 @@ def test_a_second_member_begins_a_rebalance_that_waits_for_the_first() -> None:
     assert len(again.answer.members) == 2 and not second.answer.members
 
 
-def test_who_does_not_join_within_the_rebalance_timeout_is_out() -> None:
+def test_a_member_that_misses_the_rebalance_timeout_is_removed() -> None:
     stage, [first] = stable(1)
     second = stage.enter()
     for _ in range(REBALANCE_MS // 5000):
@@ -186,7 +186,7 @@ def test_who_does_not_join_within_the_rebalance_timeout_is_out() -> None:
     assert stage.beat(first) is E.UNKNOWN_MEMBER_ID
 
 
-def test_members_of_whom_nothing_is_heard_are_out_after_their_session() -> None:
+def test_silent_members_are_removed_after_their_session() -> None:
     stage, [first, _] = stable(2)
     stage.pass_time(SESSION_MS - 1)
     stage.beat(first)
@@ -257,7 +257,7 @@ def test_among_equal_votes_the_order_of_a_java_map_decides(first: tuple[str, ...
 # -- assignments ----------------------------------------------------------------------------------
 
 
-def test_assignments_are_told_when_they_are_committed() -> None:
+def test_assignments_are_returned_when_they_are_committed() -> None:
     stage, [leader, follower] = stable(2)
     stage.join(leader)
     stage.join(follower)
@@ -285,7 +285,7 @@ def test_an_assignment_that_cannot_be_written_means_another_rebalance() -> None:
     assert stage.group.state is S.PREPARING_REBALANCE
 
 
-def test_an_assignment_that_a_rebalance_overtakes_reaches_nobody() -> None:
+def test_an_assignment_overtaken_by_a_rebalance_is_not_returned() -> None:
     stage, [leader] = stable(1)
     stage.join(leader)
     call = stage.sync(leader, {leader: b"late"})
@@ -296,7 +296,7 @@ def test_an_assignment_that_a_rebalance_overtakes_reaches_nobody() -> None:
     assert [member.assignment for member in stage.group.members.in_order()] == [b"", b""]
 
 
-def test_a_leader_that_syncs_twice_does_not_change_what_is_on_its_way() -> None:
+def test_a_second_sync_does_not_change_the_pending_assignment() -> None:
     stage, [leader, follower] = stable(2)
     stage.join(leader)
     stage.join(follower)
@@ -323,7 +323,7 @@ def test_a_sync_that_is_wrong_is_refused(wrong: dict[str, Any], error: E) -> Non
     assert stage.sync(**{"member_id": leader, **wrong}).error is error
 
 
-def test_a_zombie_of_an_old_generation_is_told() -> None:
+def test_a_request_of_an_old_generation_gets_an_error() -> None:
     stage, [first] = stable(1)
     second = stage.enter()
     stage.join(first)
@@ -333,7 +333,7 @@ def test_a_zombie_of_an_old_generation_is_told() -> None:
     assert joined(second)
 
 
-def test_an_assignment_of_an_earlier_generation_reaches_nobody_either() -> None:
+def test_an_assignment_of_an_earlier_generation_is_not_returned() -> None:
     stage, [leader] = stable(1)
     stage.join(leader)
     stage.sync(leader, {leader: b"late"})
@@ -356,7 +356,7 @@ def test_a_member_that_says_nothing_after_its_join_is_out_after_its_session() ->
     assert stage.group.state is S.EMPTY
 
 
-def test_a_session_begins_anew_when_an_assignment_took_longer() -> None:
+def test_a_session_starts_again_after_a_long_sync() -> None:
     stage, [leader] = stable(1)
     stage.join(leader)
     stage.sync(leader, {leader: b"1"})
@@ -393,7 +393,7 @@ def test_a_leave_that_cannot_be_written_says_so() -> None:
     assert call.error is E.NOT_COORDINATOR
 
 
-def test_whoever_is_removed_while_it_waits_is_answered() -> None:
+def test_a_member_removed_while_it_waits_gets_a_response() -> None:
     stage = Stage()
     calls = [stage.join(instance=name) for name in ("a", "b", "c")]
     stage.pass_time(0)
@@ -455,7 +455,7 @@ def test_a_static_leader_that_comes_back_does_not_assign(version: int, skips: bo
     assert stage.group.leader == answer.member_id
 
 
-def test_a_static_member_that_cannot_be_replaced_in_the_log_stays_who_it_was() -> None:
+def test_a_static_member_is_unchanged_if_its_replacement_is_not_written() -> None:
     stage, ids = statics("a", "b")
     call = stage.join(instance="b", protocols=("range", "new"))
     stage.commit(E.COORDINATOR_NOT_AVAILABLE)
@@ -465,7 +465,7 @@ def test_a_static_member_that_cannot_be_replaced_in_the_log_stays_who_it_was() -
     assert (Timer.SESSION, ids["b"]) in stage.timers and len(stage.timers) == 2
 
 
-def test_what_a_fenced_member_waits_for_is_answered() -> None:
+def test_pending_requests_of_a_fenced_member_are_answered() -> None:
     stage, ids = statics("a", "b")
     stage.join(ids["a"], instance="a")
     rejoin = stage.join(ids["b"], instance="b", metadata=b"new")
@@ -498,7 +498,7 @@ def test_a_rebalance_in_which_no_static_member_joins_waits_for_their_sessions() 
 # -- a shard that moves ---------------------------------------------------------------------------
 
 
-def test_a_group_is_loaded_as_it_was_persisted_and_goes_on() -> None:
+def test_a_group_is_loaded_as_persisted_and_continues() -> None:
     before, [leader, follower] = stable(2, protocols=("range", "sticky"), metadata=b"said")
     stage = Stage(loaded=before.log[-1])
     assert (stage.group.state, stage.group.generation, stage.group.leader) == (S.STABLE, 1, leader)
@@ -511,7 +511,7 @@ def test_a_group_is_loaded_as_it_was_persisted_and_goes_on() -> None:
     assert stage.group.state is S.EMPTY
 
 
-def test_when_the_shard_moves_whatever_waits_is_answered_and_no_timer_is_left() -> None:
+def test_pending_requests_are_answered_when_the_shard_moves() -> None:
     stage, [leader, follower] = stable(2)
     stage.join(follower, metadata=b"new")
     stage.join(leader)

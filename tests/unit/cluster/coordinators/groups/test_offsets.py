@@ -30,7 +30,7 @@ def test_a_transactional_commit_is_pending_until_its_marker() -> None:
     assert (log.value, log.offsets.producers(KEY), log.offsets.is_open("g")) == (20, [], False)
 
 
-def test_an_abort_drops_what_is_pending_and_nothing_else() -> None:
+def test_an_abort_drops_pending_offsets_and_nothing_else() -> None:
     log = LogOfOffsets()
     log.commit(10)
     log.commit(20, producer_id=7)
@@ -46,7 +46,7 @@ def test_a_plain_commit_behind_a_pending_one_stays_when_the_transaction_commits(
     assert log.value == 10
 
 
-def test_of_two_transactions_the_later_record_counts_whichever_ends_first() -> None:
+def test_the_later_record_of_two_transactions_counts() -> None:
     for first, second in ((7, 8), (8, 7)):
         log = LogOfOffsets()
         log.commit(20, producer_id=7)
@@ -79,7 +79,7 @@ def test_a_second_marker_changes_nothing() -> None:
     assert (log.value, log.offsets.producers(KEY)) == (21, [7])
 
 
-def test_a_tombstone_removes_what_is_pending_too() -> None:
+def test_a_tombstone_also_removes_pending_offsets() -> None:
     log = LogOfOffsets()
     log.commit(10)
     log.commit(20, producer_id=7)
@@ -89,7 +89,7 @@ def test_a_tombstone_removes_what_is_pending_too() -> None:
     assert log.value is None
 
 
-def test_what_is_pending_behind_a_tombstone_is_committed() -> None:
+def test_pending_offsets_after_a_tombstone_are_committed() -> None:
     log = LogOfOffsets()
     log.commit(20, producer_id=7)
     log.delete()
@@ -106,7 +106,7 @@ def test_the_last_commit_of_a_transaction_counts() -> None:
     assert log.value == 15
 
 
-def test_what_was_refused_is_taken_back_with_its_indexes() -> None:
+def test_rejected_offsets_are_removed_from_all_indexes() -> None:
     log = LogOfOffsets()
     log.commit(10)
     log.draft(committed(20), producer_id=7)

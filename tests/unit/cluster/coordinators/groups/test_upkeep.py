@@ -47,7 +47,7 @@ def test_a_record_that_does_not_say_since_when_the_group_is_empty_leaves_the_com
     assert expires_at(GroupState.EMPTY, "consumer", reads=left, since_ms=NO_TIME) == COMMITTED_MS + RETENTION_MS
 
 
-def test_offsets_of_a_stable_consumer_group_expire_for_topics_that_nobody_reads() -> None:
+def test_offsets_of_a_stable_consumer_group_expire_for_unsubscribed_topics() -> None:
     assert expires_at(GroupState.STABLE, "consumer", reads=frozenset(["other"])) == COMMITTED_MS + RETENTION_MS
     assert expires_at(GroupState.STABLE, "consumer", reads=frozenset([KEY.tp.topic])) is None
 
