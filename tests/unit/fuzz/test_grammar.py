@@ -108,7 +108,7 @@ def test_signed_varints_are_those_of_records() -> None:
         assert read_number(bytearray(signed_varint(value)), (Kind.SIGNED, 0, 9, None)) == value
 
 
-def test_steps_tell_what_was_done() -> None:
+def test_steps_describe_the_mutations() -> None:
     data = bytearray(b"\0\0\0\1a")
     spots: list[RawSpot] = [(Kind.COUNT, 0, 4, None)]
     random = Random(5).random

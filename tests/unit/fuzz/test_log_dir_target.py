@@ -14,7 +14,7 @@ from kmirror.fuzz.targets.rows import Wanted, open_target
 LOG = "txn-0/00000000000000000005.log"
 
 
-def test_what_is_broken_is_told_and_the_folder_is_as_before() -> None:
+def test_damage_is_reported_and_the_folder_is_restored() -> None:
     target, source = open_target("log-dir", Wanted(seed=3))
     assert isinstance(target, LogDirTarget)
     campaign = Campaign(target, source, shrinks=False)

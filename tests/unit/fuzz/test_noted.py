@@ -33,7 +33,7 @@ def places(spots: Iterable[RawSpot]) -> set[tuple[Kind, int, int]]:
         ("ProduceRequest", 9),
     ],
 )
-def test_what_the_grammar_notes_is_found(name: str, version: int) -> None:
+def test_parts_recorded_by_the_grammar_are_found(name: str, version: int) -> None:
     message = by_name(name)
     for seed in range(30):
         template = grammar(message, version, ARBITRARY, ()).draw(Random(seed).random)
@@ -42,7 +42,7 @@ def test_what_the_grammar_notes_is_found(name: str, version: int) -> None:
         assert wanted - found == set()
 
 
-def test_what_stands_before_a_fault_is_found() -> None:
+def test_the_parts_before_a_fault_are_found() -> None:
     message = by_name("FetchRequest")
     data = bytes(grammar(message, 17, ARBITRARY, ()).draw(Random(1).random).data)
     whole, part = spots_of(message, data, 17), spots_of(message, data[:9], 17)

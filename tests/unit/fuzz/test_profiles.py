@@ -35,7 +35,7 @@ def steps(of: list[Frame]) -> Counter[str]:
     return Counter(step.mutation.name for frame in of for step in frame.steps if isinstance(step, Step))
 
 
-def test_the_rows_name_what_there_is() -> None:
+def test_the_rows_name_existing_messages() -> None:
     known = {row.name for row in MUTATIONS}
     for row in PROFILES:
         assert set(row.mutations) <= known, row.name
@@ -85,7 +85,7 @@ def test_a_profile_keeps_to_its_apis_or_prefers_them() -> None:
     assert {message.TYPE for message in source.messages} == {"request", "response"}  # type: ignore[attr-defined]
 
 
-def test_a_kind_of_which_nothing_is_left_keeps_its_mutations() -> None:
+def test_a_kind_without_weights_keeps_its_mutations() -> None:
     none = table(dict.fromkeys((row.name for row in MUTATIONS), 0))
     assert none == BY_KIND
     only = table({row.name: row.name == "null" for row in MUTATIONS})
@@ -101,7 +101,7 @@ def test_a_kind_of_which_nothing_is_left_keeps_its_mutations() -> None:
         ("decoder", Wanted(profile="groups", messages=(RequestHeader.NAME,)), "none of the messages"),
     ],
 )
-def test_what_cannot_be_is_said(target: str, wanted: Wanted, told: str) -> None:
+def test_invalid_profiles_are_refused(target: str, wanted: Wanted, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_target(target, wanted)
 

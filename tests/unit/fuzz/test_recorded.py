@@ -53,7 +53,7 @@ def test_a_reader_of_bodies_is_given_bodies() -> None:
 
 
 @pytest.mark.parametrize("name", ["decoder", "request", "node"])
-def test_recorded_requests_are_broken_where_their_parts_stand(name: str) -> None:
+def test_recorded_requests_are_mutated_at_their_parts(name: str) -> None:
     target, source = open_target(name, Wanted(seed=4, recorded=FRAMES))
     campaign = Campaign(target, source, feedback=True)
     for _ in campaign.run(frames=2_000):
@@ -81,7 +81,7 @@ def test_frames_of_a_seed_are_the_same_in_any_order() -> None:
         ("batch", Wanted(recorded=FRAMES), "the target batch is given no messages"),
     ],
 )
-def test_what_cannot_be_taken_is_said(target: str, wanted: Wanted, told: str) -> None:
+def test_unusable_recordings_are_refused(target: str, wanted: Wanted, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_target(target, wanted)
 
@@ -91,7 +91,7 @@ def line(frame: bytes) -> str:
     return json.dumps({**said, "request_bytes": base64.b64encode(frame).decode("ascii")}) + "\n"
 
 
-def test_the_command_takes_what_the_proxy_wrote(tmp_path: Path) -> None:
+def test_the_command_reads_the_proxys_recordings(tmp_path: Path) -> None:
     path = tmp_path / "record"
     path.write_text("".join(map(line, FRAMES)))
     options = ["--seed", "1", "--frames", "500", "--recorded", str(path)]

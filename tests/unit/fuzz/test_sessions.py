@@ -130,7 +130,7 @@ def test_answers_in_order_are_right() -> None:
     assert held.story[-1] == "   3 is answered: sum 3"
 
 
-def test_a_wrong_answer_is_told_with_what_may_be() -> None:
+def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
     held = session(1, 3)
     follow(held, Disorder.NONE)
     with pytest.raises(Fault) as found:
@@ -160,7 +160,7 @@ def test_when_much_is_possible_requests_are_sent_one_by_one(monkeypatch: pytest.
     assert told == [f"   {number} is answered: sum {number}" for number in (1, 2, 3)]
 
 
-def test_what_was_cut_may_have_acted_or_not() -> None:
+def test_an_interrupted_request_may_have_acted_or_not() -> None:
     for sum_ in (1, 2):
         held = session(None, sum_)
         follow(held, Disorder.CUT)
@@ -171,7 +171,7 @@ def test_what_was_cut_may_have_acted_or_not() -> None:
         follow(held, Disorder.NONE)
 
 
-def test_what_was_cut_long_ago_acts_no_more() -> None:
+def test_a_request_interrupted_long_ago_no_longer_acts() -> None:
     possible: Possible[int] = Possible.of(Counter(), 0)
     possible.sent(Call(1, beat(0)))
     possible.lose(1)
@@ -224,12 +224,12 @@ NAMES = Known(frozenset({(Symbol(1), "m")}))
         (Bag((1, 1)), (1, 2), 0),
     ],
 )
-def test_what_is_expected_is_compared_place_by_place(wanted: object, observed: object, count: int) -> None:
+def test_expectations_are_compared_field_by_field(wanted: object, observed: object, count: int) -> None:
     assert len(set(unified(Expected((("here", wanted),)), {"here": observed}, NAMES))) == count
 
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES])
-def test_ours_does_only_what_the_model_allows(name: str) -> None:
+def test_kmirror_agrees_with_the_model(name: str) -> None:
     target, source = open_target("sessions", Wanted(seed=4, machines=(name,)))
     with closing(target):
         campaign = Campaign(target, source, shrinks=False)
@@ -249,7 +249,7 @@ def test_sessions_in_which_much_becomes_possible_are_judged_to_their_end(name: s
     assert outcomes == [TAKEN] * len(numbers)
 
 
-def test_two_that_join_in_either_order_are_one_state_but_for_who_leads() -> None:
+def test_the_order_of_two_joins_decides_only_the_leader() -> None:
     protocols = (("range", b"\0\0\0\0\0\0"),)
     joins = [Join(call, 3, None, True, None, "consumer", protocols) for call in (1, 2, 3)]
     (first,) = [group for group, _ in join(Group(), joins[0])]

@@ -44,7 +44,7 @@ def test_a_produce_waits_with_acks_0_and_with_acks_all_as_long_as_it_says(
     assert may_wait(frame + b"more", 15) is waits
 
 
-def test_what_waits_for_others_may_and_what_does_not_may_not() -> None:
+def test_only_requests_that_wait_for_others_may_have_no_response() -> None:
     assert may_wait(framed(FetchRequest(), 12), 15)
     assert not may_wait(framed(HeartbeatRequest(), 0), 15)
     assert may_wait(framed(ProduceRequest(acks=1))[:-3], 15), "others may read acks=0 in what we cannot read"

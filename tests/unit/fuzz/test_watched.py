@@ -45,7 +45,7 @@ def watched() -> Iterator[Watched]:
         yield made
 
 
-def test_each_reading_is_told_alone(watched: Watched) -> None:
+def test_each_reading_is_measured_separately(watched: Watched) -> None:
     for mib, data in ((3, b"\3"), (1, b"\1"), (1, b"\0"), (2, b"\2")):
         peak = watched.peak_bytes(Large, 4, data)
         assert peak is not None and mib * MIB <= peak < (mib + 1) * MIB
@@ -53,7 +53,7 @@ def test_each_reading_is_told_alone(watched: Watched) -> None:
     assert small is not None and small < 64 * 1_024
 
 
-def test_a_reading_that_ends_its_process_is_told_and_others_go_on(watched: Watched) -> None:
+def test_a_reading_that_ends_its_process_does_not_stop_others(watched: Watched) -> None:
     assert watched.peak_bytes(Ending, 4, b"") is None
     assert watched.peak_bytes(Large, 4, b"\1")
 

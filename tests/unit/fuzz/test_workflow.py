@@ -89,7 +89,7 @@ def test_a_request_that_does_not_fit_its_session(request_: FetchRequest, version
     assert answers([outcome]) == [{"error": error, "session": 0, "rows": ()}]
 
 
-def test_an_answer_has_what_was_not_told_and_nothing_else() -> None:
+def test_a_session_response_has_only_changed_partitions() -> None:
     log = Log().appended(1, 70, 5)
     (first,) = answers(outcomes(broker(log), going_on()))
     assert first["rows"] == ((KEY, 0, 1, 1, 0, None, ((0, 5),)),)
@@ -99,7 +99,7 @@ def test_an_answer_has_what_was_not_told_and_nothing_else() -> None:
     assert cut["rows"] == ((KEY, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, ()),)
 
 
-def test_what_is_named_and_forgotten_is_forgotten_and_the_session_ends_with_its_last_partition() -> None:
+def test_a_partition_named_and_forgotten_is_forgotten() -> None:
     row = FetchPartition(partition=0, partition_max_bytes=WIDE)
     request = going_on(
         topics=[FetchTopic(topic="t", partitions=[row])],
@@ -133,7 +133,7 @@ def test_a_fetch_of_a_session_may_be_overtaken_only_by_one_that_was_under_way_wi
     assert dict(both[1].answers[2].places)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
-def test_one_partition_is_given_a_batch_whatever_the_limits() -> None:
+def test_one_partition_gets_a_batch_despite_all_limits() -> None:
     log = Log().appended(1, 70, 5).appended(1, 70, 6)
     state = replace(broker(log), logs=Table({("t", 0): log, ("t", 1): log}), phases=Table({"t": Phase()}))
     asked: Table[Key, Asked] = Table({("t", 0): Asked(0, 0), ("t", 1): Asked(0, WIDE)})
@@ -173,7 +173,7 @@ def test_a_mirror_has_a_prefix_of_its_source_and_a_paused_one_no_more_than_it_ha
     assert logs(pair(Wish.PAUSE, "PAUSED", seen=1, is_still=True)) == {(FIRST,)}
 
 
-def test_a_stop_keeps_what_was_seen_and_ends_in_a_reset() -> None:
+def test_a_stop_keeps_the_observed_records_and_ends_in_a_reset() -> None:
     stopped = pair(Wish.REMOVE, "STOPPED", seen=1)
     assert logs(stopped) == {
         (FIRST,), (FIRST, SECOND), (FIRST, Batch(1, 1, RESET)), (FIRST, SECOND, Batch(2, 1, RESET))
@@ -189,7 +189,7 @@ def test_two_that_mirror_each_other_wait() -> None:
     assert "MIRRORING" in closed(both.put("b", removed)).a.states
 
 
-def test_a_mirror_that_was_there_first_goes_on_after_a_pause() -> None:
+def test_an_existing_mirror_continues_after_a_pause() -> None:
     state = pair(Wish.PAUSE, "PAUSED", seen=2, has_own=False)
     (both,) = added(closed(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
     both = both.put("a", replace(both.a, states=frozenset({"PREPARING"})))
@@ -198,7 +198,7 @@ def test_a_mirror_that_was_there_first_goes_on_after_a_pause() -> None:
     assert after.b.states == {"PAUSED", "MIRRORING"} and "MIRRORING" not in after.a.states
 
 
-def test_who_waits_for_the_other_one_is_still_preparing_after_a_long_time() -> None:
+def test_a_mirror_waiting_for_the_other_stays_in_preparing() -> None:
     waiting = pair(Wish.PAUSE, "PREPARING", "MIRRORING", "PAUSED", log=(FIRST,), has_own=True)
     other = Side(frozenset({"m"}), exists=True, wish=Wish.PAUSE, states=frozenset({"PAUSED"}), was_fed=True)
     (state,) = rested(waiting._replace(a=other))

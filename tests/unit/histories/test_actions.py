@@ -66,7 +66,7 @@ def test_a_broker_of_a_cluster_that_is_short_loses_power_while_another_one_is_in
         lose_power(made, "a", 1, 60_000, short=True)
 
 
-def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:
+def test_dead_nodes_are_started_after_the_faults() -> None:
     made = hands()
     made.kill("a", 1, 60_000)
     made.kill("b", 100, 0)

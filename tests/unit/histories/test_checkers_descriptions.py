@@ -93,7 +93,7 @@ def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: flo
         (lambda hand: hand.order("resume", "a", "b", at=45), "the source answers X", False),
     ],
 )
-def test_a_reason_where_nothing_fails_is_told(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
+def test_a_reason_without_a_failure_is_reported(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
     assert ("though nothing fails" in told(change, reason=reason)) is expected
 
 
@@ -144,7 +144,7 @@ def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expect
         (15, 10, 21, {}, False),  # A new leader may return a lower high watermark for a while.
     ],
 )
-def test_a_lag_counts_what_was_acknowledged_before_a_proof_could_expire(
+def test_a_lag_counts_records_acknowledged_before_a_proof_could_expire(
     acked_at: float, offset: int, elected_at: float, says: dict[str, Any], expected: bool
 ) -> None:
     def change(hand: Hand) -> None:
@@ -161,7 +161,7 @@ def test_preparing_for_long_has_a_reason(began: float, reason: str, expected: bo
 
 
 @pytest.mark.parametrize(("elected_at", "expected"), [(39, True), (41, False)])
-def test_a_mirror_is_not_ahead_of_what_it_knows_of_its_source(elected_at: float, expected: bool) -> None:
+def test_a_mirror_ahead_of_its_known_source_offset_is_reported(elected_at: float, expected: bool) -> None:
     """A new leader at the source may return a lower high watermark for a while."""
     found = told(lambda hand: hand.elected(2, 3, at=elected_at), source_offset=9)
     assert ("below the destination's own 10" in found) is expected
@@ -176,9 +176,7 @@ def test_a_mirror_is_not_ahead_of_what_it_knows_of_its_source(elected_at: float,
         (30, 10, False),  # Before the time at which the account is known to be calm.
     ],
 )
-def test_the_source_offset_is_not_behind_what_was_acknowledged_before(
-    sent_at: float, offset: int, expected: bool
-) -> None:
+def test_a_source_offset_behind_acknowledged_records_is_reported(sent_at: float, offset: int, expected: bool) -> None:
     found = told(lambda hand: hand.wrote("v", offset, at=sent_at))
     assert ("a had acknowledged up to 11 long before" in found) is expected
 

@@ -51,7 +51,7 @@ def test_a_segment_below_the_log_start_goes_when_the_broker_looks(
     assert ["segment 5 is still there" in text for text in told] == [True] * expected
 
 
-def test_files_of_segments_that_are_gone_are_told() -> None:
+def test_files_of_deleted_segments_are_reported() -> None:
     assert seen(files_below=("00000000000000000003.snapshot",))
 
 
@@ -69,7 +69,7 @@ def test_files_of_segments_that_are_gone_are_told() -> None:
         ({"retention_bytes": 0, "segments": ((30, 0),), "log_start_offset": 30}, False),  # It is empty, and active.
     ],
 )
-def test_what_retention_lets_go_is_told_once_the_broker_has_looked(changes: dict[str, Any], expected: bool) -> None:
+def test_expired_segments_are_reported_after_the_brokers_check(changes: dict[str, Any], expected: bool) -> None:
     assert bool(seen(**changes)) is expected
 
 
@@ -127,7 +127,7 @@ def mirrored(**changes: Any) -> list[str]:
         ({"segments": ((0, 900), (25, 50))}, ""),  # It rolls its segments independently: the first one is longer.
     ],
 )
-def test_a_mirror_keeps_what_its_source_keeps(changes: dict[str, Any], told: str) -> None:
+def test_a_mirror_keeps_the_records_of_its_source(changes: dict[str, Any], told: str) -> None:
     texts = mirrored(**changes)
     assert len(texts) == bool(told) and all(told in text for text in texts)
 
@@ -141,7 +141,7 @@ def test_a_cleaner_that_wrote_batches_again_leaves_other_bytes_once_the_topic_is
 
 @pytest.mark.decision("D53")
 @pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
-def test_a_mirror_may_have_kept_what_another_topic_of_its_source_had(release: str, expected: bool) -> None:
+def test_a_mirror_may_keep_records_of_another_topic_of_its_source(release: str, expected: bool) -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2).plays("a", release)
     hand.topic("a", "one", at=0).topic("a", "one", at=30, exists=False).topic("a", "one", at=31)
     told = found(LEADER, replace(LEADER, cluster="b", mirror_state="MIRRORING", size=181), hand=hand)
@@ -155,7 +155,7 @@ def test_a_mirror_that_has_not_come_to_rest_is_not_held_against_its_source() -> 
     assert found(LEADER, late, hand=hand) == []
 
 
-def test_partitions_that_are_left_over_are_told() -> None:
+def test_leftover_partitions_are_reported() -> None:
     hand = Hand()
     hand.account.disks.leftovers = [("a", 2, TP, "the cluster has no such partition")]
     assert found(hand=hand) == [f"broker 2 of a keeps {TP} on its disk: the cluster has no such partition"]

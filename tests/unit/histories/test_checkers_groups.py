@@ -89,7 +89,7 @@ def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_wa
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(4.0, []), (-3.0, ["offset-lost"])])
-def test_what_a_partition_had_before_its_topic_was_deleted_says_nothing(deleted_at: float, expected: list[str]) -> None:
+def test_offsets_from_before_the_topic_was_deleted_do_not_count(deleted_at: float, expected: list[str]) -> None:
     hand = committed(transaction="x/1").topic("a", "id", at=deleted_at, exists=False)
     hand.account.groups.sent["old"] = OffsetSent("old", "g", "a", TP, 3, "m", "", 1, "", SECOND, SECOND + 1, "NONE")
     look(hand, 3, token="old", lasts=0)

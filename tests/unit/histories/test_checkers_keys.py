@@ -58,7 +58,7 @@ def test_the_only_value_of_another_key_is_no_reason() -> None:
     assert hand.found() == ["acked-lost", "key-lost"]
 
 
-def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
+def test_a_superseded_record_is_missed_if_its_successor_was_truncated() -> None:
     """Each loss has a reason: the old value was cleaned, and the source did not have the new one."""
     hand = compacted(OLD, NEW).stay("b", "a", began=20, mirroring=22).look("a", [OLD, NEW], at=10)
     hand.look("a", [NEW], at=19.9).look("b", [OLD], at=10).look("b", [OLD], at=19.9).look("b", [OLD], at=22)
@@ -110,7 +110,7 @@ def test_a_deleted_key_may_not_come_back() -> None:
     [(3, 11, []), (-1, 0, []), (3, 9, ["acked-lost", "key-lost"]), (0, 11, ["acked-lost", "key-lost"])],
     ids=["above", "perhaps", "before the look that shows it once", "once"],
 )
-def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
+def test_a_rewritten_tombstone_supersedes_the_records_in_between(
     offset: int, acked_at: float, expected: list[str]
 ) -> None:
     """A producer without idempotence got no response to the first one."""
@@ -126,9 +126,7 @@ def test_a_tombstone_that_was_written_again_supersedes_what_came_between(
 @pytest.mark.parametrize(
     ("both", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])], ids=["both there", "the first alone"]
 )
-def test_a_record_written_again_supersedes_what_came_between_though_it_is_not_stable_yet(
-    both: bool, expected: list[str]
-) -> None:
+def test_a_rewritten_record_supersedes_others_before_it_is_stable(both: bool, expected: list[str]) -> None:
     """That observation follows the acknowledgement of the second, and a transaction below the second is still open."""
     gone, back = keyed(0, "gone", "k", tombstone=True), keyed(1, "back", "k")
     again = replace(gone, offset=3, visible=False)
@@ -154,7 +152,7 @@ def test_a_record_written_again_supersedes_its_first_copy(end: int, expected: li
 
 @pytest.mark.decision("D29")
 @pytest.mark.parametrize(("hidden", "expected"), [(True, False), (False, True)])
-def test_what_a_record_superseded_that_a_stop_aborted_is_missed_by_right(hidden: bool, expected: bool) -> None:
+def test_records_superseded_by_an_aborted_one_may_be_missing(hidden: bool, expected: bool) -> None:
     """Its transaction was committed at the source, and the stop truncated some of its records and its marker."""
     ours, aborted = (
         [replace(NEW, producer_id=7), replace(OTHER, producer_id=7)],
@@ -210,9 +208,7 @@ def test_a_leader_that_was_outside_the_isr_may_have_missed_a_deletion(
 
 
 @pytest.mark.parametrize(("leader", "found"), [(2, False), (3, True)])
-def test_a_mirror_keeps_what_it_got_from_a_leader_of_its_source_that_missed_a_deletion(
-    leader: int, found: bool
-) -> None:
+def test_a_mirror_keeps_records_from_a_leader_that_missed_a_deletion(leader: int, found: bool) -> None:
     """At the end another replica leads there, which has the tombstone, or had it."""
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=30, mirroring=31).away("broker", "a-2", 1.5, 22)
     hand.elected(leader, 1, at=25).elected(1, 2, at=50).look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=40)
@@ -222,7 +218,7 @@ def test_a_mirror_keeps_what_it_got_from_a_leader_of_its_source_that_missed_a_de
 
 @pytest.mark.parametrize(("unclean", "found"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lacking", ["a", "b"])
-def test_what_a_lost_record_superseded_may_be_gone_in_some_replicas(unclean: bool, lacking: str, found: bool) -> None:
+def test_records_superseded_by_a_lost_one_may_be_missing(unclean: bool, lacking: str, found: bool) -> None:
     """The source's election lost "new", for which the cleaner of a replica, or of the mirror, had removed "old"."""
     hand = compacted(OLD, OTHER).stay("a", "b", began=3, mirroring=4)
     hand.elected(2, 1, at=20, unclean=unclean).heir("a", [OLD, OTHER], at=21)
@@ -240,7 +236,7 @@ def test_a_mirror_whose_leader_was_away_may_have_missed_a_deletion(broker: int, 
 
 @pytest.mark.decision("D53")
 @pytest.mark.parametrize(("release", "found"), [("2.1", False), ("", True)])
-def test_a_source_that_tells_no_ids_may_have_another_topic_which_deleted_nothing(release: str, found: bool) -> None:
+def test_a_source_without_topic_ids_may_have_another_topic(release: str, found: bool) -> None:
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, GONE, OTHER], at=10)
     hand.look("b", [OLD], at=3).topic("a", "one", at=0)
     hand.topic("a", "one", at=30, exists=False).topic("a", "one", at=31)
@@ -304,7 +300,7 @@ def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirr
 
 @pytest.mark.decision("D49")
 @pytest.mark.parametrize("deleted", [False, True])
-def test_what_was_copied_again_may_go_when_the_topic_of_the_source_is_deleted_and_comes_back(deleted: bool) -> None:
+def test_records_copied_again_may_go_with_the_sources_deleted_topic(deleted: bool) -> None:
     hand = compacted(OLD, OTHER).stay("b", "a", began=10, mirroring=11).topic("b", "one", at=0)
     hand.look("a", [OLD, OTHER, keyed(5, "later", "z")], at=9.9)
     for at in (9.9, 12):
@@ -354,9 +350,7 @@ def test_it_may_not_have_a_later_tombstone_that_the_source_has_not_decided_eithe
     [(False, 24, ["b"]), (True, 24, []), (False, -1, [])],
     ids=["copied", "the topic of the source is deleted before", "it waits"],
 )
-def test_what_was_cut_from_scratch_comes_back_with_the_copy(
-    deleted: bool, mirroring: float, expected: list[str]
-) -> None:
+def test_records_truncated_for_a_copy_come_back_with_it(deleted: bool, mirroring: float, expected: list[str]) -> None:
     hand = compacted(OLD, OTHER).topic("a", "one", at=0).topic("b", "one", at=0)
     for cluster in "ab":
         hand.look(cluster, [OLD, OTHER], at=10).look(cluster, [OLD, OTHER], at=20)
@@ -415,7 +409,7 @@ def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
 
 
 @pytest.mark.decision("D63")
-def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
+def test_a_leader_that_missed_a_truncation_loses_records_seen_before_it_led() -> None:
     """No observation since its election shows the records that it must truncate; the source lacks some of them."""
     ours = [OLD, keyed(1, "new", "y"), OTHER]
     hand = compacted(*ours).stay("b", "a", began=5, mirroring=6).look("a", ours, at=29, leader_epoch=1)
@@ -429,9 +423,7 @@ def test_a_leader_that_missed_a_cut_loses_what_was_seen_before_it_led() -> None:
 
 
 @pytest.mark.parametrize(("mirroring", "expected"), [(-1, []), (50, ["key-lost"])])
-def test_what_was_cut_from_scratch_comes_back_with_a_mirror_that_runs_and_not_with_one_that_prepares(
-    mirroring: float, expected: list[str]
-) -> None:
+def test_truncated_records_return_only_with_a_running_mirror(mirroring: float, expected: list[str]) -> None:
     """The copy for which it was truncated was stopped early; at the end another mirror waits, or copies."""
     ours = [OLD, keyed(1, "new", "y"), OTHER]
     hand = compacted(*ours).stay("b", "a", began=5, mirroring=6, removed=32, stopped=33)

@@ -20,7 +20,7 @@ def at_rest() -> Hand:
     return Hand().stay("a", "b", began=5, mirroring=6).final("a", [X0, X1])
 
 
-def test_a_replica_in_the_isr_that_differs_is_told() -> None:
+def test_a_differing_replica_in_the_isr_is_reported() -> None:
     hand = Hand()
     hand.account.replicas.append(("a", TP, 2, "offset 5: other bytes"))
     assert hand.found() == ["divergence"]
@@ -37,7 +37,7 @@ def test_a_replica_in_the_isr_that_differs_is_told() -> None:
         ([row(0, "x0", pid=3), X1], 0),
     ],
 )
-def test_a_mirror_at_rest_that_differs_is_told_with_the_offset(content: list, offset: int) -> None:  # type: ignore[type-arg]
+def test_a_differing_mirror_at_rest_is_reported_with_the_offset(content: list, offset: int) -> None:  # type: ignore[type-arg]
     anomalies = [row for row in at_rest().final("b", content).judged()[0] if row.checker == "divergence"]
     assert anomalies and min(anomaly.offset for anomaly in anomalies) == offset
 
@@ -46,7 +46,7 @@ def test_a_mirror_at_rest_that_is_equal_is_left_alone() -> None:
     assert at_rest().final("b", [X0, X1]).found() == []
 
 
-def test_what_the_source_has_not_decided_is_not_asked_for() -> None:
+def test_undecided_records_of_the_source_are_not_expected() -> None:
     hand = Hand().stay("a", "b", began=5, mirroring=6).final("a", [X0, X1], stable=1).final("b", [X0])
     assert "divergence" not in hand.found()
 
@@ -64,7 +64,7 @@ def test_a_mirror_that_begins_after_the_last_look_is_not_compared(mirroring: flo
 
 
 @pytest.mark.parametrize(("mirroring", "expected"), [(False, []), (True, ["divergence"])])
-def test_a_topic_that_was_created_anew_is_compared_once_it_is_mirrored(mirroring: bool, expected: list[str]) -> None:
+def test_a_recreated_topic_is_compared_once_it_is_mirrored(mirroring: bool, expected: list[str]) -> None:
     hand = Hand().topic("b", "id", at=1).stay("a", "b", began=5, mirroring=6)
     hand.topic("b", "id", at=10, exists=False).topic("b", "another", at=11)
     hand.order("add", "a", "b", at=12, error="")
@@ -74,7 +74,7 @@ def test_a_topic_that_was_created_anew_is_compared_once_it_is_mirrored(mirroring
     assert [name for name in hand.found() if name == "divergence"] == expected
 
 
-def test_a_mirror_may_not_have_what_its_source_has_not_decided() -> None:
+def test_a_mirror_must_not_have_undecided_records_of_its_source() -> None:
     t0 = row(1, "t0", pid=7, visible=False)
     hand = Hand().stay("a", "b", began=5, mirroring=6).look("a", [X0, t0], at=10, stable=1)
     assert hand.look("b", [X0], at=10).found() == []
@@ -87,16 +87,16 @@ def stopped(*content: object, epoch: int = 0) -> Hand:
     return hand.look("b", content, at=22).final("b", content)  # type: ignore[arg-type]
 
 
-def test_what_a_stop_left_is_a_beginning_of_the_sources_log() -> None:
+def test_a_stopped_log_is_a_prefix_of_the_sources_log() -> None:
     assert stopped(X0, row(1, "<MIRROR_PID_RESET -1>", epoch=1), row(2, "z", epoch=1)).found() == []
 
 
-def test_another_record_below_the_last_mirrored_epoch_is_told() -> None:
+def test_another_record_below_the_last_mirrored_epoch_is_reported() -> None:
     assert stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).found() == ["divergence"]
     assert stopped(X0, row(2, "x1"), row(3, "<MIRROR_PID_RESET -1>", epoch=1)).found() == ["divergence"]
 
 
-def test_either_may_go_on_in_an_epoch_where_the_other_ends() -> None:
+def test_either_log_may_continue_an_epoch_in_which_the_other_ends() -> None:
     own = row(2, "<MIRROR_PID_RESET -1>", epoch=1)
     assert stopped(X0, X1, own).found() == []
     longer = Hand().stay("b", "a", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
@@ -112,7 +112,7 @@ def test_an_unclean_election_at_the_source_explains_no_other_record_in_an_epoch_
 # -- duplicate-at-offset --------------------------------------------------------------------------
 
 
-def test_an_idempotent_value_may_not_stand_twice_in_a_log() -> None:
+def test_an_idempotent_value_must_not_occur_twice_in_a_log() -> None:
     assert Hand().final("a", [row(0, "x", pid=4), row(1, "x", pid=4)]).found() == ["duplicate-at-offset"]
 
 
@@ -120,7 +120,7 @@ def test_a_plain_producer_may_write_a_value_twice() -> None:
     assert Hand().final("a", [row(0, "x"), row(1, "x")]).found() == []
 
 
-def test_a_producer_reset_forgets_who_wrote_what() -> None:
+def test_a_producer_reset_clears_the_producer_state() -> None:
     hand = Hand().final("a", [row(0, "x", pid=4), row(1, "<MIRROR_PID_RESET -1>"), row(2, "x", pid=4)])
     assert hand.found() == []
 
@@ -159,12 +159,12 @@ def test_a_first_leader_that_no_look_shows_may_have_had_the_clock_of_any_broker(
     assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=7).found() == expected
 
 
-def test_two_values_read_at_one_offset_are_told() -> None:
+def test_two_values_read_at_one_offset_are_reported() -> None:
     hand = Hand().read("x0", 0, at=5).read("y0", 0, at=6).final("a", [row(0, "y0")])
     assert hand.found() == ["duplicate-at-offset"]
 
 
-def test_two_values_acknowledged_for_one_offset_are_told() -> None:
+def test_two_values_acknowledged_for_one_offset_are_reported() -> None:
     hand = Hand().wrote("x0", 0, at=5).wrote("y0", 0, at=6).final("a", [row(0, "y0")])
     assert hand.found() == ["acked-lost", "duplicate-at-offset"]
 
@@ -177,7 +177,7 @@ def test_a_mirror_in_between_may_have_cut_the_first() -> None:
 
 @pytest.mark.decision("D46")
 @pytest.mark.parametrize(("retention", "expected"), [(3_000, []), (30_000, ["acked-lost"])])
-def test_a_log_whose_records_all_expired_begins_anew_as_a_mirror(retention: int, expected: list[str]) -> None:
+def test_a_log_of_expired_records_restarts_as_a_mirror(retention: int, expected: list[str]) -> None:
     """The source's mirror of it has settled nothing, so it must not be truncated (D25); but no records are left."""
     hand = Hand().wrote("x0", 0, at=2).look("a", [X0], at=3).wrote("y0", 0, at=12, cluster="b")
     hand.stay("a", "b", began=5, removed=6, stopped=7, epoch=-2)
@@ -187,7 +187,7 @@ def test_a_log_whose_records_all_expired_begins_anew_as_a_mirror(retention: int,
     assert hand.found() == expected
 
 
-def test_what_is_read_and_what_is_in_the_log_are_compared() -> None:
+def test_reads_and_log_contents_are_compared() -> None:
     assert Hand().read("x0", 0, at=5).final("a", [row(0, "y0")]).found() == ["duplicate-at-offset"]
     assert Hand().read("x0", 0, at=5).final("a", [X0]).found() == []
 
@@ -205,7 +205,7 @@ def test_a_value_that_was_cut_may_not_be_read_any_more() -> None:
     assert cut_by_a_failback().read("y0", 0, at=8.1).found() == []
 
 
-def test_a_broker_that_knows_nothing_of_the_cut_may_still_answer_with_what_was_cut() -> None:
+def test_a_broker_may_serve_truncated_records_until_it_learns_of_the_truncation() -> None:
     for kind, subject in (("line", "a-2|a-100"), ("slow", "a-100|a-1"), ("controller", "a-100")):
         assert cut_by_a_failback().away(kind, subject, 4, 4.5).read("x0", 0, at=8.1).found() == [], kind
     for kind, subject in (("line", "a-1|a-2"), ("line", "a|b"), ("controller", "b-100")):
@@ -265,18 +265,18 @@ def test_an_epoch_that_a_coordinator_gave_twice_has_two_values_of_one_sequence(
 # -- epoch-regression -----------------------------------------------------------------------------
 
 
-def test_epochs_that_fall_inside_a_log_are_told() -> None:
+def test_decreasing_epochs_in_a_log_are_reported() -> None:
     assert Hand().final("a", [row(0, "x0", epoch=2), row(1, "x1", epoch=1)]).found() == ["epoch-regression"]
     assert Hand().final("a", [row(0, "x0", epoch=1), row(1, "x1", epoch=2)]).found() == []
 
 
 @pytest.mark.decision("D14")
-def test_a_batch_above_its_leaders_epoch_is_told() -> None:
+def test_a_batch_above_its_leaders_epoch_is_reported() -> None:
     assert Hand().final("a", [row(0, "x0", epoch=6)], leader_epoch=5).found() == ["epoch-regression"]
     assert Hand().final("a", [row(0, "x0", epoch=5)], leader_epoch=5).found() == []
 
 
-def test_leader_epochs_that_fall_at_the_controller_are_told() -> None:
+def test_decreasing_leader_epochs_at_the_controller_are_reported() -> None:
     assert Hand().elected(1, 5, at=1).elected(2, 4, at=2).found() == ["epoch-regression"]
     assert Hand().elected(1, 4, at=1).elected(2, 5, at=2).found() == []
 
@@ -285,7 +285,7 @@ def test_leader_epochs_that_fall_at_the_controller_are_told() -> None:
 @pytest.mark.parametrize(("again", "epoch", "expected"), [
     ("id", 6, []), ("id", 5, ["epoch-regression"]), ("another", 0, []),
 ])  # fmt: skip
-def test_the_epochs_of_a_topic_that_comes_back_with_its_id_go_on(again: str, epoch: int, expected: list[str]) -> None:
+def test_leader_epochs_of_a_topic_recreated_with_its_id_continue(again: str, epoch: int, expected: list[str]) -> None:
     hand = Hand().topic("a", "id", at=0).elected(1, 5, at=1).topic("a", "id", at=2, exists=False)
     assert hand.topic("a", again, at=3).elected(1, epoch, at=3).found() == expected
 
@@ -293,7 +293,7 @@ def test_the_epochs_of_a_topic_that_comes_back_with_its_id_go_on(again: str, epo
 # -- hw-regression --------------------------------------------------------------------------------
 
 
-def test_a_high_watermark_that_falls_in_one_reign_is_told() -> None:
+def test_a_high_watermark_that_falls_in_one_leader_epoch_is_reported() -> None:
     assert Hand().marks(10, at=1).marks(9, at=2).found() == ["hw-regression"]
     assert Hand().marks(9, at=1).marks(10, at=2).found() == []
 
@@ -318,12 +318,12 @@ def test_a_stay_in_a_mirror_may_shorten_the_log() -> None:
     assert hand.final("a", rows("x0", "x1", "x2", "x3")).final("b", rows("x0", "x1", "x2", "x3")).found() == []
 
 
-def test_a_high_watermark_that_is_lower_at_the_end_is_told() -> None:
+def test_a_high_watermark_that_is_lower_at_the_end_is_reported() -> None:
     assert Hand().marks(2, at=1, broker=2).final("a", [X0]).found() == ["hw-regression"]
     assert Hand().marks(1, at=1, broker=2).final("a", [X0]).found() == []
 
 
-def test_a_committed_record_that_nobody_acknowledged_may_not_go_either() -> None:
+def test_a_committed_unacknowledged_record_must_not_be_lost() -> None:
     hand = Hand().wrote("x0", 0, acked=False).look("a", [X0], at=5).final("a", [])
     assert hand.found() == ["hw-regression"]
     assert Hand().wrote("x0", 0, acked=False).final("a", []).found() == []

@@ -39,7 +39,7 @@ def test_acknowledged_records_that_are_there_are_no_loss() -> None:
     assert two_written().final("a", [X0, X1]).found() == []
 
 
-def test_what_a_leader_has_above_its_high_watermark_is_not_called_gone() -> None:
+def test_records_above_a_leaders_high_watermark_are_not_called_lost() -> None:
     assert two_written().final("a", [X0], high=1, end=2).found() == []
 
 
@@ -68,7 +68,7 @@ def test_an_unclean_election_after_the_loss_excuses_nothing() -> None:
         (7, 5, 8, False),  # It is another producer's.
     ],
 )
-def test_what_a_leader_takes_for_an_earlier_record_is_lost_by_an_epoch_that_was_given_twice(
+def test_a_record_taken_for_a_duplicate_is_lost_by_a_reused_epoch(
     lost: int | None, first_at: int, first_pid: int, excused: bool
 ) -> None:
     """An unclean election lost the newest epoch of a producer, which begins again with its first sequence number."""
@@ -79,7 +79,7 @@ def test_what_a_leader_takes_for_an_earlier_record_is_lost_by_an_epoch_that_was_
     assert ("acked-lost" in hand.found()) is not excused
 
 
-def test_a_mirror_may_take_what_its_source_lacks() -> None:
+def test_a_mirror_may_remove_records_that_its_source_lacks() -> None:
     hand = two_written().stay("b", "a", began=10, mirroring=12).final("a", [X0]).final("b", [X0])
     assert hand.found() == []
     assert hand.accepted() == {"KIP: asynchronous": 1}
@@ -106,7 +106,7 @@ def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
     assert hand.found() == []
 
 
-def test_what_the_source_said_before_it_was_cut_off_may_be_done_after_it() -> None:
+def test_a_response_of_the_source_may_take_effect_after_it_was_disconnected() -> None:
     """The list of replicas that must truncate is persisted first (D30), and a coordinator may be down."""
     hand = two_written().stay("b", "a", began=10, mirroring=20, removed=20, stopped=21)
     hand.away("line", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
@@ -138,9 +138,7 @@ def test_deleting_that_mirror_is_how_an_operator_insists() -> None:
     ],
     ids=["before it", "sent while it stops", "while it prepares", "the same mirror", "before that mirror", "too late"],
 )
-def test_a_topic_that_went_into_another_mirror_over_there_is_told_of_no_more(
-    name: str, at: float, found: list[str]
-) -> None:
+def test_a_topic_in_another_mirror_at_the_source_no_longer_counts(name: str, at: float, found: list[str]) -> None:
     hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1)
     hand.stay("c", "b", began=at, removed=at + 0.3, stopped=at + 0.5, epoch=-1, mirror=name)
     hand.stay("b", "a", began=10, mirroring=12)
@@ -154,7 +152,7 @@ def test_a_failback_before_the_failover_may_take_nothing() -> None:
 
 
 @pytest.mark.decision("D32")
-def test_a_cut_from_scratch_may_not_take_what_the_source_settled_an_epoch_for() -> None:
+def test_a_copy_from_scratch_must_not_remove_records_with_a_settled_epoch() -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
     hand.look("a", [X0, X1], at=9.5).look("b", [X0, X1], at=9.5).stay("b", "a", began=10, removed=11, stopped=12)
     hand.look("a", [], at=12).final("a", []).final("b", [X0, X1])
@@ -162,7 +160,7 @@ def test_a_cut_from_scratch_may_not_take_what_the_source_settled_an_epoch_for() 
 
 
 @pytest.mark.decision("D32")
-def test_a_cut_at_the_settled_epoch_takes_what_lies_above_it() -> None:
+def test_a_truncation_to_the_settled_epoch_removes_records_above_it() -> None:
     newer = row(1, "x1", epoch=2)
     hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
     hand.look("a", [X0, newer], at=9.5).look("b", [X0], at=9.5).stay("b", "a", began=10, mirroring=11)
@@ -198,13 +196,13 @@ def test_a_log_that_retention_has_emptied_is_no_only_copy(end: int, expected: bo
 
 
 @pytest.mark.decision("D58")
-def test_a_link_that_has_failed_feeds_nobody() -> None:
+def test_a_failed_link_feeds_no_cluster() -> None:
     hand = through_b_to_c().state("b", "FAILED", at=12, mirror="m1")
     assert "acked-lost" not in hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found()
 
 
 @pytest.mark.decision("D58")
-def test_a_mirror_that_has_pointed_elsewhere_may_feed_nobody() -> None:
+def test_a_mirror_that_pointed_elsewhere_may_feed_no_cluster() -> None:
     hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
     assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == ["acked-lost"]
     hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
@@ -252,7 +250,7 @@ def test_so_does_a_stop_of_a_new_leader_that_goes_through_its_states_in_one_inst
 
 
 @pytest.mark.parametrize(("lacks", "expected"), [(True, []), (False, ["mirrored-lost"])])
-def test_what_an_unclean_election_took_another_one_may_bring_back(lacks: bool, expected: list[str]) -> None:
+def test_an_unclean_election_may_bring_back_records_that_another_one_lost(lacks: bool, expected: list[str]) -> None:
     """The mirror follows both; observations of the source before the first and after the second show the record."""
     hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", [X0, X1], at=9).look("b", [X0, X1], at=9)
     hand.elected(2, 1, at=10, unclean=True).heir("a", [X0] if lacks else [X0, X1], at=10.1, leader_epoch=1)
@@ -265,17 +263,17 @@ def mirrored_and_stopped() -> Hand:
     return two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).final("a", [X0, X1])
 
 
-def test_a_stop_keeps_what_was_decided_before_it() -> None:
+def test_a_stop_keeps_records_decided_before_it() -> None:
     hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0, X1], at=22).final("b", [X0, X1])
     assert hand.found() == []
 
 
-def test_a_stop_that_drops_what_was_decided_is_a_loss() -> None:
+def test_a_stop_that_drops_decided_records_is_a_loss() -> None:
     hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0], at=22).final("b", [X0])
     assert hand.found() == ["mirrored-lost"]
 
 
-def test_a_stop_may_drop_what_was_not_decided() -> None:
+def test_a_stop_may_drop_undecided_records() -> None:
     hand = mirrored_and_stopped().look("b", [X0, X1], at=20, stable=1).look("b", [X0], at=22).final("b", [X0])
     assert hand.found() == []
 
@@ -294,7 +292,7 @@ def test_a_mirror_follows_a_source_that_lost_it_in_an_unclean_election() -> None
     assert hand.accepted()["unclean election"] == 2
 
 
-def test_a_link_of_a_chain_may_drop_what_it_fetches_again() -> None:
+def test_a_link_of_a_chain_may_drop_records_that_it_fetches_again() -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6, mirror="ab").stay("b", "c", began=7, mirroring=8)
     hand.look("b", [X0, X1], at=10).look("c", [X0, X1], at=10)
     hand.order("remove", "a", "b", at=11, mirror="ab").state("b", "STOPPED", at=12, mirror="ab")
@@ -348,7 +346,7 @@ def reopened() -> Hand:
 
 
 @pytest.mark.parametrize(("stop", "expected"), [(True, []), (False, ["mirrored-lost"])])
-def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: list[str]) -> None:
+def test_a_stop_truncates_a_transaction_left_open_by_an_unclean_election(stop: bool, expected: list[str]) -> None:
     """The election loses the marker of a transaction, and the stop truncates its record, above the LSO."""
     before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7)]
     hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).look("b", before, at=20)
@@ -360,9 +358,7 @@ def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: li
 
 
 @pytest.mark.parametrize(("ended", "expected"), [(False, []), (True, ["acked-lost"])])
-def test_a_stop_cuts_what_is_above_a_transaction_that_an_unclean_election_left_open(
-    ended: bool, expected: list[str]
-) -> None:
+def test_a_stop_truncates_records_above_a_reopened_transaction(ended: bool, expected: list[str]) -> None:
     """The record above it was acknowledged, and was never stable here."""
     log, end = [row(0, "t0", pid=7, visible=False), row(1, "x1", visible=False)], row(2, "<COMMIT 7>", pid=7)
     whole = [row(0, "t0", pid=7), X1, end]
@@ -375,14 +371,14 @@ def test_a_stop_cuts_what_is_above_a_transaction_that_an_unclean_election_left_o
 
 
 @pytest.mark.decision("D42")
-def test_a_leader_that_does_not_know_what_a_cut_reopened_stops_below_it() -> None:
+def test_a_leader_that_does_not_know_a_reopened_transaction_stops_below_it() -> None:
     hand = reopened().elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
     assert hand.found() == []
     assert hand.accepted() == {"D42": 2}
 
 
 @pytest.mark.decision("D42")
-def test_a_leader_that_made_the_cut_itself_may_not_stop_below_what_it_reopened() -> None:
+def test_a_leader_that_truncated_must_not_stop_below_a_reopened_transaction() -> None:
     assert reopened().found() == ["mirrored-lost"]
 
 
@@ -416,7 +412,7 @@ def begins_later(name: str) -> Hand:
 
 
 @pytest.mark.decision("D46")
-def test_what_lies_below_the_log_start_may_go_by_its_age_where_an_operator_says_so() -> None:
+def test_records_below_the_log_start_may_be_gone_by_configured_retention() -> None:
     assert begins_later("retention.ms").found() == [] and begins_later("retention.ms").accepted() == {"retention": 1}
     assert begins_later("segment.ms").found() == ["acked-lost"]
     assert two_written().look("a", [X0, X1], at=10).final("a", [X1], start=1).found() == ["acked-lost"]
@@ -435,7 +431,7 @@ def emptied(retention_ms: int) -> Hand:
     return hand.stay("b", "a", began=11, mirroring=13).final("a", [row(0, "b0")]).final("b", [row(0, "b0")])
 
 
-def test_a_log_that_has_lost_all_by_age_may_begin_anew() -> None:
+def test_a_log_emptied_by_retention_may_start_from_scratch() -> None:
     hand = emptied(5_000)
     hand.away("line", "a|b", 5, -1)
     assert "acked-lost" not in hand.found()
@@ -467,13 +463,13 @@ def test_a_log_that_began_later_before_its_failback_stays_as_it_is() -> None:
 # -- deleted topics -------------------------------------------------------------------------------
 
 
-def test_what_is_in_a_topic_goes_when_it_is_deleted() -> None:
+def test_records_are_deleted_with_their_topic() -> None:
     hand = two_written().look("a", [X0, X1], at=10).topic("a", "old", at=11, exists=False)
     hand.topic("a", "new", at=12).final("a", [])
     assert hand.found() == [] and hand.accepted() == {"topic deleted": 2}
 
 
-def test_what_was_gone_before_the_topic_was_deleted_is_a_loss() -> None:
+def test_records_lost_before_the_topics_deletion_are_a_loss() -> None:
     hand = two_written().look("a", [X0, X1], at=8).look("a", [X0], at=10)
     hand.topic("a", "old", at=11, exists=False).topic("a", "new", at=12)
     assert hand.final("a", []).found() == ["acked-lost"]
@@ -486,20 +482,20 @@ def mirrored_and_deleted_there() -> Hand:
 
 
 @pytest.mark.decision("D16")
-def test_a_mirror_keeps_what_it_has_of_a_topic_that_its_source_deleted() -> None:
+def test_a_mirror_keeps_its_records_of_a_topic_that_its_source_deleted() -> None:
     assert mirrored_and_deleted_there().final("b", [X0, X1]).found() == []
     assert mirrored_and_deleted_there().final("b", [X0]).found() == ["mirrored-lost"]
 
 
 @pytest.mark.decision("D16")
-def test_a_mirror_may_not_follow_what_comes_after_that_topic() -> None:
+def test_a_mirror_must_not_follow_a_recreated_topic() -> None:
     hand = mirrored_and_deleted_there().topic("a", "new", at=12)
     hand.look("a", [], at=15).look("b", [X0, X1], at=15)
     assert "mirrored-lost" in hand.final("a", []).final("b", []).found()
 
 
 @pytest.mark.decision("D16")
-def test_what_the_deleted_topic_lacked_may_be_cut_after_its_end() -> None:
+def test_records_missing_in_a_deleted_topic_may_be_truncated_after_its_deletion() -> None:
     hand = two_written().topic("a", "old", at=0).topic("b", "old", at=0).stay("a", "b", began=5, mirroring=14)
     hand.look("a", [X0], at=8).look("b", [X0, X1], at=8).topic("a", "old", at=9, exists=False)
     hand.look("b", [X0, X1], at=12)
@@ -534,14 +530,14 @@ def test_a_copy_that_an_operator_deletes_is_given_up() -> None:
 
 
 @pytest.mark.decision("D29")
-def test_a_stop_and_a_failback_that_leave_no_copy_are_told_as_such() -> None:
+def test_a_stop_and_a_failback_that_leave_no_copy_are_reported() -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=-1)
     hand.look("a", [X0, X1], at=20).look("b", [X0, X1], at=20).look("b", [], at=22)
     hand.stay("b", "a", began=30, mirroring=32, mirror="n").look("a", [X0, X1], at=30).look("b", [], at=30)
     assert hand.final("a", []).final("b", []).found() == ["mirrored-lost", "last-copy-lost"]
 
 
-def test_two_clusters_that_each_cut_what_only_the_other_had_leave_no_copy() -> None:
+def test_two_clusters_that_each_truncate_the_others_only_copy_leave_none() -> None:
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
     assert "last-copy-lost" in hand.final("a", []).final("b", []).found()
@@ -557,7 +553,7 @@ def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss
 
 
 @pytest.mark.parametrize(("removed", "given_up"), [(13.5, True), (12.5, False), (-1, False)])
-def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(removed: float, given_up: bool) -> None:
+def test_stopping_a_cluster_that_has_dropped_a_copy_gives_it_up(removed: float, given_up: bool) -> None:
     """Cluster b drops its log for a's, and stops before it has fetched that; c follows b, and a has to follow c."""
     both = [X0, X1]
     hand = two_written().look("a", both, at=10).look("b", both, at=10).look("c", both, at=10)
@@ -570,7 +566,7 @@ def test_a_copy_is_given_up_by_whoever_stops_a_cluster_that_has_dropped_it(remov
 
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize(("stable", "found"), [(1, False), (2, True)], ids=["undecided", "decided"])
-def test_who_stops_a_cluster_before_it_has_decided_a_record_gives_that_up(stable: int, found: bool) -> None:
+def test_stopping_a_cluster_before_it_decided_a_record_gives_it_up(stable: int, found: bool) -> None:
     """Cluster a was ordered to follow c, which it feeds through b, and waited for the stop of c."""
     both = [X0, X1]
     hand = two_written().stay("a", "b", began=2, mirroring=3).look("a", both, at=10).look("b", both, at=10)

@@ -28,7 +28,7 @@ def test_a_settled_epoch_stays(then: int, expected: list[str]) -> None:
     assert hand.found() == expected
 
 
-def test_nothing_mirrored_is_told_in_two_ways() -> None:
+def test_two_values_for_nothing_mirrored_are_equal() -> None:
     assert stopped(-2).state("b", "STOPPED", at=21, epoch=-1).found() == []
 
 
@@ -43,7 +43,7 @@ def test_a_session_that_never_mirrored_settles_nothing() -> None:
     assert hand.found() == ["lme-loss"]
 
 
-def test_a_leader_that_was_deposed_may_tell_of_an_earlier_session() -> None:
+def test_a_deposed_leader_may_report_an_earlier_session() -> None:
     hand = stopped().elected(2, 9, at=20, cluster="b").state("b", "STOPPED", at=21, epoch=3, broker=1)
     assert hand.found() == []
 
@@ -53,7 +53,7 @@ def test_another_mirrors_epoch_is_another_matter() -> None:
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(20, []), (11, []), (8, ["lme-loss"])])
-def test_what_was_settled_goes_with_the_topic(deleted_at: float, expected: list[str]) -> None:
+def test_settled_epochs_go_with_the_topic(deleted_at: float, expected: list[str]) -> None:
     """Its leader reports STOPPED at 12 s, and may not have received the deletion before."""
     hand = stopped().topic("b", "id", at=deleted_at, exists=False).state("b", "STOPPED", at=21, epoch=-1)
     assert hand.found() == expected
@@ -61,7 +61,7 @@ def test_what_was_settled_goes_with_the_topic(deleted_at: float, expected: list[
 
 @pytest.mark.decision("D51")
 @pytest.mark.parametrize(("answered_at", "expected"), [(20, []), (9, ["lme-loss"])])
-def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: list[str]) -> None:
+def test_settled_epochs_go_with_the_mirror(answered_at: float, expected: list[str]) -> None:
     """The controller was down, so the mirror was deleted later than ordered: after the partition had stopped."""
     hand = stopped().order("delete_mirror", "", "b", at=8, answered_at=answered_at)
     assert hand.state("b", "STOPPED", at=21, epoch=-2).found() == expected
@@ -69,7 +69,7 @@ def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: lis
 
 @pytest.mark.decision("D8")
 @pytest.mark.parametrize(("cluster", "expected"), [("b", []), ("a", ["lme-loss"])])
-def test_what_was_settled_goes_with_the_topic_of_the_states(cluster: str, expected: list[str]) -> None:
+def test_settled_epochs_go_with_the_topic_of_the_states(cluster: str, expected: list[str]) -> None:
     hand = stopped().state("b", "STOPPED", at=21, epoch=-1)
     deleted = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 20 * SECOND)
     hand.account.groups.logs_lost.append(deleted)
@@ -87,7 +87,7 @@ def written(at: float, *, seen: bool = True, removed: float = 50) -> Hand:
     return hand.wrote("x", 0, at=at, cluster="b").look("b", rows("x"), at=at + 0.5)
 
 
-def test_a_write_into_a_mirrored_topic_is_told() -> None:
+def test_a_write_into_a_mirrored_topic_is_reported() -> None:
     assert written(at=8).found() == ["read-only-breach"]
 
 
@@ -106,7 +106,7 @@ def test_a_leader_without_its_controller_need_not_hear_of_it() -> None:
     assert written(at=20, seen=False).away("controller", "a-100", 4, 30).found() == ["read-only-breach"]
 
 
-def test_a_session_ends_with_the_topic_and_so_does_what_it_forbids() -> None:
+def test_a_session_ends_with_its_topic() -> None:
     hand = Hand().stay("a", "b", began=5, mirroring=6, removed=10).topic("b", "id", at=11, exists=False)
     hand.topic("b", "other", at=12).wrote("x", 0, at=13, cluster="b").stay("a", "b", began=20)
     assert hand.final("b", rows("x")).found() == []
@@ -122,14 +122,14 @@ def paused(*, end: int = 1) -> Hand:
 
 
 @pytest.mark.decision("D50")
-def test_a_log_that_grows_while_it_is_paused_is_told() -> None:
+def test_a_log_that_grows_while_paused_is_reported() -> None:
     assert paused().look("b", rows("x", "y"), at=9).found() == ["pause-breach"]
     assert paused(end=2).look("b", rows("x", "y"), at=9).found() == []
 
 
 @pytest.mark.parametrize("error", ["NONE", ""])
 @pytest.mark.parametrize("action", ["resume", "remove"])
-def test_what_ends_a_pause_may_have_been_carried_out(action: str, error: str) -> None:
+def test_a_failed_request_that_ends_a_pause_may_have_taken_effect(action: str, error: str) -> None:
     hand = paused().order(action, "a", "b", at=8.5, error=error)
     assert hand.look("b", rows("x", "y"), at=9).found() == []
     refused = paused().order(action, "a", "b", at=8.5, error="MIRROR_TOPIC_NOT_PAUSED")
@@ -141,7 +141,7 @@ def test_an_unclean_election_may_bring_a_longer_log() -> None:
     assert hand.look("b", rows("x", "y"), at=9, leader_epoch=9).found() == []
 
 
-def test_a_log_that_grows_after_an_unclean_election_is_told_all_the_same() -> None:
+def test_a_log_that_grows_after_an_unclean_election_is_still_reported() -> None:
     hand = paused().elected(2, 9, at=8, cluster="b", unclean=True).heir("b", rows("x"), at=8, leader_epoch=9)
     assert hand.look("b", rows("x", "y"), at=9, leader_epoch=9).found() == ["pause-breach"]
 
@@ -149,7 +149,7 @@ def test_a_log_that_grows_after_an_unclean_election_is_told_all_the_same() -> No
 # -- stuck-state, topic-id-mismatch ---------------------------------------------------------------
 
 
-def test_what_still_waits_is_told_with_its_reason() -> None:
+def test_waiting_partitions_are_reported_with_their_reason() -> None:
     hand = Hand()
     hand.account.unsettled.append(("b", TP, "PREPARING: the source did not answer"))
     (anomaly,) = hand.judged()[0]
@@ -183,14 +183,14 @@ def test_a_topic_that_a_mirror_created_may_not() -> None:
     assert hand.found() == ["topic-id-mismatch"]
 
 
-def test_an_order_that_nobody_answered_or_saw_mirrors_nothing() -> None:
+def test_an_unanswered_and_unobserved_order_mirrors_nothing() -> None:
     hand = stopped().topic("a", "1", at=15, exists=False).topic("a", "3", at=16)
     hand.order("add", "a", "b", at=20, error="")
     hand.account.topic_ids.extend([("a", "orders", "3"), ("b", "orders", "1")])
     assert hand.found() == []
 
 
-def test_a_topic_that_was_created_anew_may_have_another_id() -> None:
+def test_a_recreated_topic_may_have_another_id() -> None:
     hand = stopped().topic("a", "1", at=15, exists=False).topic("a", "3", at=16)
     hand.account.topic_ids.extend([("a", "orders", "3"), ("b", "orders", "1")])
     assert hand.found() == []
@@ -199,7 +199,7 @@ def test_a_topic_that_was_created_anew_may_have_another_id() -> None:
 # -- the table ------------------------------------------------------------------------------------
 
 
-def test_every_checker_says_what_it_finds() -> None:
+def test_every_checker_describes_its_findings() -> None:
     for name, checker in CHECKERS.items():
         assert checker.find.__name__ == name.replace("-", "_")
         assert checker.doc.endswith("."), name
@@ -230,11 +230,11 @@ def added_while_it_stops() -> Hand:
     return hand.state("b", "STOPPING", at=23).state("b", "STOPPING", at=24).state("b", "STOPPED", at=25)
 
 
-def test_a_stop_goes_on_although_the_topic_was_added_again() -> None:
+def test_a_stop_continues_although_the_topic_was_added_again() -> None:
     assert "unordered-stop" not in added_while_it_stops().found()
 
 
-def test_a_stop_after_it_mirrored_again_is_one_that_nobody_ordered() -> None:
+def test_a_stop_after_mirroring_resumed_is_unordered() -> None:
     hand = added_while_it_stops().state("b", "PREPARING", at=26).state("b", "MIRRORING", at=27)
     assert "unordered-stop" in hand.state("b", "STOPPING", at=30).found()
 

@@ -51,7 +51,7 @@ def test_a_replica_that_was_away_for_too_long_keeps_a_transaction_open_whose_mar
 @pytest.mark.parametrize(
     ("what", "end", "found"), [("log end 4", 4, []), ("log end 1", 1, CHANGED), ("ISR [2]", 4, CHANGED)]
 )
-def test_its_mirror_has_what_lies_behind_that_transaction(what: str, end: int, found: list[str]) -> None:
+def test_a_mirror_has_the_records_after_an_unfinished_transaction(what: str, end: int, found: list[str]) -> None:
     hand = without_a_marker(compacted().away("broker", "a-2", 10, 40)).stay("a", "b", began=2, mirroring=3)
     hand.account.unsettled_again.append(("b", TP, f"{what}, the source's last stable offset is 1"))
     log = hand.account.after_restart.logs["a", TP]
@@ -127,14 +127,14 @@ def test_a_replica_that_was_away_for_too_long_brings_back_a_key_whose_tombstone_
 
 
 @pytest.mark.parametrize(("unclean", "expected"), [(True, []), (False, CHANGED)])
-def test_another_replica_may_have_what_a_lost_record_superseded(unclean: bool, expected: list[str]) -> None:
+def test_another_replica_may_have_records_superseded_by_a_lost_one(unclean: bool, expected: list[str]) -> None:
     hand = compacted().elected(1, 1, at=20, unclean=unclean).heir("a", KEYED, at=21).wrote("back", 1, acked=False)
     hand.account.writes["back"] = replace(hand.account.writes["back"], key="k2")
     again = [KEYED[0], replace(row(1, "back"), key="k2"), KEYED[1]]
     assert [name for name in hand.restarted(KEYED, again).found() if name in CHANGED] == expected
 
 
-def test_another_replica_has_what_its_own_cleaner_left_and_wrote_also_of_a_topic_that_is_compacted_no_more() -> None:
+def test_another_replica_has_the_records_left_by_its_own_cleaner() -> None:
     older = [replace(row(1, "v1"), key="k3"), *KEYED]
     cleaned = [replace(each, crc=9) for each in KEYED]
     hand = compacted()
@@ -190,7 +190,7 @@ def expiring(retention_ms: int) -> Hand:
     return hand
 
 
-def test_another_replica_may_still_have_what_its_leader_had_deleted() -> None:
+def test_another_replica_may_still_have_records_deleted_by_its_leader() -> None:
     assert expiring(1_000).restarted(LAST, ALL, starts=(3, 0)).found() == []
     assert deleted().restarted(LAST, ALL, starts=(3, 0)).found() == []
     assert deleted().restarted(LAST, ALL, starts=(3, 0), brokers=(1, 1)).found() == [], "a crash takes a log start back"
@@ -230,7 +230,7 @@ def test_a_member_that_waited_for_an_answer_may_commit_after_the_first_look() ->
     [committed(NEW, sent_at=109), committed(NEW, cluster="b"), committed(None), committed(Committed(4, 0, "g-0#2"))],
     ids=["sent before", "to another cluster", "gone", "nobody's"],
 )
-def test_an_offset_that_nobody_has_committed_since_stays(hand: Hand) -> None:
+def test_an_offset_without_later_commits_must_stay(hand: Hand) -> None:
     assert hand.found() == CHANGED
 
 
@@ -314,7 +314,7 @@ NEWER = [row(1, "n1"), row(2, "n2")]
     ],
     ids=["copied", "cut where they part", "its id tells", "deleted before", "the source has less", "has others"],
 )
-def test_a_mirror_of_an_old_source_may_go_on_with_a_topic_that_was_created_again(
+def test_a_mirror_of_an_old_source_may_continue_with_a_recreated_topic(
     release: str, deleted_at: float, theirs: list[LogRow], ours: list[LogRow], expected: list[str]
 ) -> None:
     """A restart raises that topic's leader epochs, by which the two were distinguished."""

@@ -26,7 +26,7 @@ def test_a_whole_transaction_is_left_alone() -> None:
     assert transaction().final("a", [T0, T1, COMMIT]).found() == []
 
 
-def test_a_half_that_can_be_read_in_a_mirror_is_told() -> None:
+def test_a_half_transaction_readable_in_a_mirror_is_reported() -> None:
     hand = transaction().final("a", [T0, T1, COMMIT]).look("b", [T0, row(1, "<MIRROR_PID_RESET -1>", epoch=1)], at=20)
     assert hand.found() == ["half-transaction"]
 
@@ -37,12 +37,12 @@ def test_a_half_that_was_aborted_is_left_alone() -> None:
     assert hand.found() == []
 
 
-def test_a_hidden_and_a_readable_half_are_told() -> None:
+def test_a_partly_hidden_transaction_is_reported() -> None:
     hand = transaction(answered=False).final("a", [T0, row(1, "t1", pid=7, visible=False), COMMIT])
     assert hand.found() == ["half-transaction"]
 
 
-def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
+def test_records_above_the_high_watermark_are_not_missing() -> None:
     assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
 
 
@@ -79,7 +79,7 @@ def test_a_transaction_that_spans_a_session_may_be_half() -> None:
 
 
 @pytest.mark.decision("D44")
-def test_a_half_that_went_after_the_session_is_told() -> None:
+def test_a_half_transaction_after_the_session_is_reported() -> None:
     hand = spanning().look("a", [T0], at=22).final("a", [row(0, "else"), T1, COMMIT])
     assert "half-transaction" in hand.found()
 
@@ -94,7 +94,7 @@ def test_an_unclean_election_may_leave_a_half() -> None:
 
 
 @pytest.mark.parametrize("asked", ["abort", ""])
-def test_a_consumer_that_was_given_what_nobody_committed_is_told(asked: str) -> None:
+def test_a_consumer_that_reads_uncommitted_records_is_reported(asked: str) -> None:
     hand = transaction(asked).read("t0", 0, at=5)
     hidden = [row(0, "t0", pid=7, visible=False), row(1, "t1", pid=7, visible=False), ABORT]
     assert hand.final("a", hidden).found() == ["aborted-read"]
@@ -105,7 +105,7 @@ def test_a_read_uncommitted_consumer_may_see_it() -> None:
     assert transaction("abort").read("t0", 0, at=5, committed=False).final("a", hidden).found() == []
 
 
-def test_a_log_that_shows_it_as_committed_is_told() -> None:
+def test_a_log_that_shows_an_aborted_transaction_as_committed_is_reported() -> None:
     assert transaction("abort").final("a", [T0, T1, ABORT]).found() == ["aborted-read"]
 
 
@@ -134,11 +134,11 @@ def test_a_transaction_whose_commit_was_not_answered_may_be_seen() -> None:
 # -- hanging-transaction --------------------------------------------------------------------------
 
 
-def test_a_last_stable_offset_that_stands_still_is_told() -> None:
+def test_a_stalled_last_stable_offset_is_reported() -> None:
     assert transaction("abort").final("a", [T0, T1], stable=0).found() == ["hanging-transaction"]
 
 
-def test_a_mirror_is_not_blamed_for_what_its_source_leaves_open() -> None:
+def test_a_mirror_is_not_blamed_for_open_transactions_of_its_source() -> None:
     hand = transaction("abort").stay("a", "b", began=5, mirroring=6)
     hidden = [row(0, "t0", pid=7, visible=False), row(1, "t1", pid=7, visible=False), ABORT]
     assert hand.final("a", hidden).final("b", hidden, stable=0).found() == []
@@ -206,7 +206,7 @@ def test_between_foreign_and_own_producers_there_is_a_reset(log: list[str], expe
     assert hand.final("b", [row(n, value, pid=ids.get(value, -1)) for n, value in enumerate(log)]).found() == expected
 
 
-def test_an_ack_for_what_another_producer_wrote_is_told() -> None:
+def test_an_ack_for_another_producers_record_is_reported() -> None:
     hand = Hand().look("a", [row(0, "foreign", pid=7)], at=2).wrote("mine", 0, at=5, pid=7)
     assert hand.final("a", [row(0, "foreign", pid=7)]).found() == ["acked-lost", "pid-collision", "duplicate-at-offset"]
 

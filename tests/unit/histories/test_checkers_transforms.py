@@ -54,7 +54,7 @@ def test_a_coordinator_may_take_the_end_of_a_transaction_before_it_hears_that_th
 
 
 @pytest.mark.parametrize(("end", "expected"), [(7, []), (2, ["exactly-once"])], ids=["shorter", "as long as before"])
-def test_a_group_begins_elsewhere_where_the_site_lost_what_it_had_read(end: int, expected: list[str]) -> None:
+def test_a_group_begins_elsewhere_if_the_site_lost_its_position(end: int, expected: list[str]) -> None:
     hand = Transforming().took(0, 7, sent=1, at=2).took(2, 4, sent=8, at=9)
     assert hand.power_lost(2, rows("x0", "x1"), at=5, end=end).found() == expected
 

@@ -51,7 +51,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_a_run_takes_what_is_superseded_aborted_or_gone_for_long(stage: Stage) -> None:
+def test_a_cleaner_run_removes_superseded_aborted_and_expired_records(stage: Stage) -> None:
     put(stage.log, ("a", "1"), ("b", "1"), ("a", "2"))
     txn(stage.log, 7, 0, ("a", "aborted"))
     end(stage.log, 7, commit=False)
@@ -82,7 +82,7 @@ def test_records_without_a_key_go_with_the_first_run(stage: Stage) -> None:
     assert [record.key for one in stage.log.batches() for record in one.records()] == [b"active"]
 
 
-def test_what_an_open_transaction_supersedes_stays(stage: Stage) -> None:
+def test_records_superseded_by_an_open_transaction_must_stay(stage: Stage) -> None:
     put(stage.log, ("a", "1"))
     txn(stage.log, 7, 0, ("a", "2"))
     assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-latest"]

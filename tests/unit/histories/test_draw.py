@@ -86,7 +86,7 @@ def test_full_draws_compacted_mirrors_rings_and_stale_sources_and_leaves_other_s
     assert len(SEEDS) // 4 < differ < len(SEEDS) // 2
 
 
-def test_what_is_done_with_topics_is_frequent_in_full_histories_and_so_is_the_rest() -> None:
+def test_full_histories_have_operations_on_topics_and_all_others() -> None:
     found: Counter[str] = Counter()
     for seed in SEEDS:
         found.update({step.action for step in draw(seed).steps})

@@ -47,7 +47,7 @@ def committed(*partitions: int) -> OffsetCommitResponse:
     return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=rows)])
 
 
-def test_an_answer_names_what_was_asked_about() -> None:
+def test_a_response_names_the_requested_resources() -> None:
     rows = [OffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in (0, 1)]
     request = OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
     assert wrong(request, committed(1, 0)) == {}
@@ -75,7 +75,7 @@ def test_a_topic_has_a_number_of_partitions_or_the_default(count: int, error: Er
 
 @pytest.mark.parametrize("asks", [True, False])
 @pytest.mark.parametrize("has", [True, False])
-def test_synonyms_are_told_to_those_who_ask(asks: bool, has: bool) -> None:
+def test_synonyms_are_returned_on_request(asks: bool, has: bool) -> None:
     resource = DescribeConfigsResource(ResourceType.TOPIC, "t", configuration_keys=None)
     request = DescribeConfigsRequest(resources=[resource], include_synonyms=asks)
     synonyms = [DescribeConfigsSynonym(name="retention.ms", value="1", source=1)] if has else []

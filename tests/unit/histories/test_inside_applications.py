@@ -71,7 +71,7 @@ class Reading:
             self.look.round_ended("a", [TP], {TP: Position(offset)}, refused)
 
 
-def test_a_consumer_that_stands_is_told(scene: FakeScene) -> None:
+def test_a_stalled_consumer_is_reported(scene: FakeScene) -> None:
     reading = Reading(scene)
     reading.rounds(ROUNDS - 1, 3)
     assert broken(scene) == []
@@ -79,7 +79,7 @@ def test_a_consumer_that_stands_is_told(scene: FakeScene) -> None:
     assert broken(scene) == ["reader-stands"]
 
 
-def test_a_consumer_may_stand_at_the_end_after_a_refusal_or_amid_faults(scene: FakeScene) -> None:
+def test_a_consumer_may_stall_at_the_end_or_during_faults(scene: FakeScene) -> None:
     reading = Reading(scene)
     reading.rounds(ROUNDS, 9)
     reading.rounds(ROUNDS - 1, 3)

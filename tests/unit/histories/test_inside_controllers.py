@@ -60,7 +60,7 @@ def test_an_image_that_has_not_changed_breaks_nothing(stage: Stage) -> None:
     assert stage.broken() == set()
 
 
-def test_who_leads_is_in_the_isr_and_active(stage: Stage) -> None:
+def test_the_leader_is_in_the_isr_and_active(stage: Stage) -> None:
     first, second, third = stage.partition.replicas
     stage.fence(first)
     stage.put(leader=second, leader_epoch=1, isr=(second, third))
@@ -74,7 +74,7 @@ def test_a_broker_that_is_fenced_leads_nothing(stage: Stage) -> None:
     assert stage.broken() == {"leader-inactive"}
 
 
-def test_nobody_leads_only_where_nobody_of_the_isr_may(stage: Stage) -> None:
+def test_a_partition_has_no_leader_only_if_no_isr_member_may_lead(stage: Stage) -> None:
     first, second, third = stage.partition.replicas
     stage.fence(first, second, third)
     stage.put(leader=NO_LEADER, leader_epoch=1, isr=(first, second))
@@ -93,7 +93,7 @@ def test_epochs_rise(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
-def test_who_was_not_in_the_isr_leads_where_that_is_allowed(stage: Stage, is_allowed: bool) -> None:
+def test_a_replica_outside_the_isr_leads_if_allowed(stage: Stage, is_allowed: bool) -> None:
     first, second, _ = stage.partition.replicas
     stage.before.topics["t"].partitions[0] = replace(stage.partition, isr=(first,))
     stage.fence(first)
@@ -103,7 +103,7 @@ def test_who_was_not_in_the_isr_leads_where_that_is_allowed(stage: Stage, is_all
     assert stage.broken() == (set() if is_allowed else {"unclean-refused"})
 
 
-def test_who_was_not_in_the_isr_does_not_lead_while_a_member_may(stage: Stage) -> None:
+def test_a_replica_outside_the_isr_does_not_lead_while_a_member_may(stage: Stage) -> None:
     first, second, third = stage.partition.replicas
     stage.before.topics["t"].partitions[0] = replace(stage.partition, isr=(first, third))
     stage.fence(first)

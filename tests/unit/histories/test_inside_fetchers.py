@@ -81,7 +81,7 @@ def test_mirrors_and_library_consumers_are_looked_at(stage: Stage) -> None:
     assert not stage.look.wants(Link("a-2", "a-1"))  # type: ignore[arg-type]
 
 
-def test_a_session_that_goes_on_breaks_no_rule(stage: Stage) -> None:
+def test_a_continuing_session_breaks_no_rule(stage: Stage) -> None:
     stage.answer(stage.fetch(0, {0: 0, 1: 0}), records(0, 3))
     stage.answer(stage.fetch(1, {0: 3}), records(2, 3))
     stage.answer(stage.fetch(2, {0: 5}, [1]), error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -90,14 +90,14 @@ def test_a_session_that_goes_on_breaks_no_rule(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH])
-def test_after_an_error_a_session_begins_anew(stage: Stage, error: ErrorCode) -> None:
+def test_a_session_is_reopened_after_an_error(stage: Stage, error: ErrorCode) -> None:
     stage.answer(stage.fetch(0, {0: 0}))
     stage.answer(stage.fetch(1), error=error)
     stage.fetch(2)
     assert stage.broken == ["session-left"]
 
 
-def test_after_a_lost_answer_a_session_begins_anew(stage: Stage) -> None:
+def test_a_session_is_reopened_after_a_lost_response(stage: Stage) -> None:
     stage.answer(stage.fetch(0, {0: 0}))
     stage.answer(stage.fetch(1), arrives=False)
     stage.fetch(2)
@@ -168,7 +168,7 @@ def test_in_another_cluster_it_reads_from_elsewhere(stage: Stage) -> None:
         (records(4, 3, stable=6), "answer-above"),
     ],
 )
-def test_an_answer_holds_what_was_asked_for(stage: Stage, row: PartitionData, rule: str) -> None:
+def test_a_response_has_the_requested_partitions(stage: Stage, row: PartitionData, rule: str) -> None:
     stage.answer(stage.fetch(0, {0: 4}))
     stage.answer(stage.fetch(1), row)
     assert stage.broken == [rule]

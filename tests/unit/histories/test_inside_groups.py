@@ -126,7 +126,7 @@ def test_every_member_supports_the_protocol() -> None:
     assert stage.broken == ["group-protocol"]
 
 
-def test_a_generation_has_what_its_leader_has_sent() -> None:
+def test_a_generation_has_its_leaders_assignment() -> None:
     stage = Stage()
     stage.rebalance()
     stage.sync("x", x=b"0", y=b"1")
@@ -137,7 +137,7 @@ def test_a_generation_has_what_its_leader_has_sent() -> None:
     assert stage.broken == ["assignment"]
 
 
-def test_a_member_is_told_what_was_assigned_to_it() -> None:
+def test_a_member_gets_its_own_assignment() -> None:
     stage = Stage()
     stage.rebalance()
     stage.sync("x", x=b"0", y=b"1")
@@ -283,7 +283,7 @@ def test_only_members_of_this_generation_commit(
 @pytest.mark.parametrize(
     ("plain", "empty", "is_right"), [(True, False, False), (True, True, True), (False, False, True)]
 )
-def test_who_names_no_member_commits_for_an_empty_group_or_in_a_transaction(
+def test_a_commit_without_a_member_needs_an_empty_group_or_a_transaction(
     plain: bool, empty: bool, is_right: bool
 ) -> None:
     stage = Stage()

@@ -85,27 +85,27 @@ def prepare(stage: Stage, cut_at: int, settled: int = 5) -> list[str]:
     return stage.look(stage.cuts.judge, PREPARING, cut_at=cut_at)
 
 
-def test_a_cut_to_what_was_settled_breaks_no_rule(stage: Stage) -> None:
+def test_a_truncation_to_the_settled_epoch_breaks_no_rule(stage: Stage) -> None:
     assert prepare(stage, 4) == []
     assert stage.look(stage.cuts.judge, MIRRORING) == []
 
 
-def test_a_cut_spares_what_both_logs_have_and_a_stop_settled(stage: Stage) -> None:
+def test_a_truncation_keeps_common_records_settled_by_a_stop(stage: Stage) -> None:
     assert prepare(stage, 2) == ["cut-too-deep"]
 
 
-def test_what_no_stop_settled_may_go(stage: Stage) -> None:
+def test_records_not_settled_by_a_stop_may_go(stage: Stage) -> None:
     assert prepare(stage, 2, settled=4) == []
 
 
-def test_what_the_first_answers_do_not_cut_may_not_be_left(stage: Stage) -> None:
+def test_records_not_truncated_by_the_first_responses_must_not_be_left(stage: Stage) -> None:
     stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 5))
     stage.fill(stage.leader.log, batch(0, 4), batch(2, 5, b"ours"))
     stage.look(stage.cuts.judge, PREPARING, cut_at=4)
     assert stage.look(stage.cuts.judge, MIRRORING) == ["mirrors-foreign"]
 
 
-def test_what_the_first_answers_cut_may_be_left(stage: Stage) -> None:
+def test_records_truncated_by_the_first_responses_may_be_left(stage: Stage) -> None:
     stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 5))
     stage.fill(stage.leader.log, batch(0, 4), batch(2, 4, b"ours"))
     stage.look(stage.cuts.judge, PREPARING, cut_at=4)
@@ -113,7 +113,7 @@ def test_what_the_first_answers_cut_may_be_left(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("start", [0, 2])
-def test_a_log_of_which_nothing_is_left_begins_at_0(stage: Stage, start: int) -> None:
+def test_an_empty_log_begins_at_0(stage: Stage, start: int) -> None:
     stage.fill(stage.leader.log, batch(0, 4))
     stage.look(stage.cuts.judge, PREPARING)
     stage.leader.log.truncate_fully_and_start_at(start)
@@ -122,7 +122,7 @@ def test_a_log_of_which_nothing_is_left_begins_at_0(stage: Stage, start: int) ->
 
 
 @pytest.mark.parametrize(("value", "rules"), [(b"v", []), (b"other", ["unlike-source"])])
-def test_what_was_fetched_is_what_the_source_has(stage: Stage, value: bytes, rules: list[str]) -> None:
+def test_fetched_records_equal_the_sources(stage: Stage, value: bytes, rules: list[str]) -> None:
     stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 4))
     stage.look(stage.cuts.judge, MIRRORING)
     stage.fill(stage.leader.log, batch(0, 4, value), batch(2, 4))
@@ -183,7 +183,7 @@ def test_no_transaction_is_left_open(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("same_event", "expected"), [(True, []), (False, ["stop-reset", "stop-producers"])])
-def test_what_waited_for_a_stop_may_be_written_in_the_event_that_ends_it(
+def test_a_write_that_waits_for_a_stop_may_come_in_its_last_event(
     stage: Stage, same_event: bool, expected: list[str]
 ) -> None:
     log = stage.leader.log
@@ -207,7 +207,7 @@ def test_a_transaction_whose_marker_was_cut_ends_as_it_had_ended(stage: Stage, c
     assert stage.stop(2, commit=True) == ([] if commit else ["stop-commits-aborted"])
 
 
-def test_a_transaction_of_which_a_part_was_cut_is_not_committed(stage: Stage) -> None:
+def test_a_partly_truncated_transaction_is_not_committed(stage: Stage) -> None:
     stage.fill(stage.leader.log, batch(0, 4, producer_id=1), batch(2, 4, producer_id=1))
     stage.fill(stage.leader.log, stage.marker(1, commit=True, epoch=4))
     assert stage.stop(2, commit=True) == ["stop-commits-half"]
@@ -273,7 +273,7 @@ def test_no_more_is_known_of_the_source_than_it_has(
     assert stage.look(stage.lineages.judge, MIRRORING) == rules
 
 
-def test_a_log_that_begins_anew_where_the_source_begins_was_answered_with_nothing(stage: Stage) -> None:
+def test_a_log_restarted_at_the_sources_start_had_an_empty_response(stage: Stage) -> None:
     """The source has another leader, with a lower high watermark, which has returned only its log start."""
     stage.leaders["b"].log.truncate_fully_and_start_at(5)
     stage.look(stage.lineages.judge, MIRRORING)
@@ -289,7 +289,7 @@ def test_a_log_that_begins_anew_where_the_source_begins_was_answered_with_nothin
     [(2, False, []), (0, False, ["source-start"]), (0, True, [])],
     ids=["right", "too low", "the source has begun again"],
 )
-def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, cut: bool, rules: list[str]) -> None:
+def test_a_divergence_contains_the_sources_log_start(stage: Stage, known: int, cut: bool, rules: list[str]) -> None:
     source = stage.leaders["b"]
     stage.fill(source.log, batch(0, 1), batch(2, 1))
     source.log.advance_log_start(2)
@@ -385,7 +385,7 @@ def test_a_log_is_copied_again_if_tombstones_may_have_come_and_gone(
     ],
     ids=["tombstones may be gone", "they are not due", "no offset is missing", "all is copied", "not known yet"],
 )
-def test_a_log_does_not_go_on_where_tombstones_may_have_come_and_gone(
+def test_a_log_does_not_continue_where_tombstones_may_have_expired(
     stage: Stage, above: int, behind: int, in_step_ms: int, rules: list[str]
 ) -> None:
     stage.fill(stage.leader.log, batch(0, 0))
@@ -430,7 +430,7 @@ def test_a_mirror_follows_when_its_source_copies_again(stage: Stage, lineage: Li
     assert copied_again(stage, batch(2, 0), lineage=lineage) == []
 
 
-def test_what_a_source_of_an_earlier_release_says_is_not_judged(stage: Stage) -> None:
+def test_responses_of_earlier_releases_are_not_judged(stage: Stage) -> None:
     stage.scene.release = lambda name: "3.6" if name == "b" else ""
     assert copied_again(stage, batch(2, 0)) == []
 

@@ -105,7 +105,7 @@ class Stage:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_what_a_shard_takes_from_its_log_breaks_no_rule(commit: bool) -> None:
+def test_a_shard_loaded_from_its_log_breaks_no_rule(commit: bool) -> None:
     stage = Stage()
     stage.commit(1)
     stage.commit(2, producer_id=PRODUCER)

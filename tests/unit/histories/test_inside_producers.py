@@ -91,7 +91,7 @@ def test_numbers_do_not_overlap(stage: Stage) -> None:
     assert stage.broken == ["producer-overlap"]
 
 
-def test_what_was_acknowledged_is_not_sent_again(stage: Stage) -> None:
+def test_acknowledged_batches_are_not_sent_again(stage: Stage) -> None:
     stage.answer(stage.send("ab", 0))
     stage.send("ab", 0)
     assert stage.broken == ["producer-acked"]

@@ -30,7 +30,7 @@ AGAIN = Uuid(b"a second process")
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("ended", ["in its last epoch", "before", "uncleanly"])
 @pytest.mark.parametrize("place", ["isr", "eligible", ""])
-def test_who_ended_uncleanly_is_neither_in_sync_nor_eligible(level: int, ended: str, place: str) -> None:
+def test_an_unclean_shutdown_ends_isr_membership_and_eligibility(level: int, ended: str, place: str) -> None:
     simulation = Simulation(1)
     scene = Scene(Plan(1, "by hand", (ClusterPlan("a", 3, 3),), {}, (), (), 1, 1, {}), simulation)
     cluster = scene.clusters["a"] = Cluster(simulation, "a", brokers=3)

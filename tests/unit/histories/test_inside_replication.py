@@ -126,7 +126,7 @@ def test_a_leader_counts_the_members_that_the_controller_has_decided(stage: Stag
     assert stage.look() == {"isr-uncounted"}
 
 
-def test_a_leader_proposes_nobody_who_lacks_what_was_before_its_epoch(stage: Stage) -> None:
+def test_a_leader_proposes_only_replicas_that_reached_its_epoch_start(stage: Stage) -> None:
     leader, late = stage.leader, stage.followers[0]
     leader.image = with_image(leader, isr=(leader.broker_id, stage.followers[1]))
     leader.epoch_start_offset = leader.followers[late].log_end
@@ -173,7 +173,7 @@ def with_isr(image: PartitionImage, without: int) -> PartitionImage:
     return replace(image, isr=isr, partition_epoch=image.partition_epoch - 1)
 
 
-def test_members_are_admitted_by_what_is_decided_now(stage: Stage) -> None:
+def test_members_are_admitted_by_the_current_state(stage: Stage) -> None:
     assert admitted(stage) == set()
     assert admitted(stage, behind=1) == {"isr-overtaken"}
 
@@ -189,7 +189,7 @@ def test_members_are_admitted_while_they_are_active(stage: Stage) -> None:
 # -- appends of followers ------------------------------------------------------------------------
 
 
-def test_a_follower_appends_behind_what_its_leader_has(stage: Stage) -> None:
+def test_a_follower_appends_after_its_leaders_records(stage: Stage) -> None:
     follower = stage.broker(stage.followers[0]).parts.replicas.partitions[T]
     stage.cluster.produce("t", 0, [b"z"])
     assert stage.look() == set()

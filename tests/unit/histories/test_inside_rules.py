@@ -43,7 +43,7 @@ def test_each_rule_of_the_sources_is_in_the_table_and_no_other() -> None:
     assert found == set(RULES)
 
 
-def test_no_name_stands_for_two_rules() -> None:
+def test_rule_names_are_unique() -> None:
     assert sum(map(len, BY_SUBJECT.values())) == len(RULES)
     assert len(set(RULES.values())) == len(RULES)
 

@@ -86,7 +86,7 @@ COMMITTING = prepared(ONGOING, commit=True, now_ms=5, client_version=0)
 COMMITTED = completed(COMMITTING, now_ms=6)
 
 
-def test_a_life_as_kafka_tells_it_breaks_no_rule(stage: Stage) -> None:
+def test_a_transaction_like_kafkas_breaks_no_rule(stage: Stage) -> None:
     more = with_partitions(ONGOING, (TopicPartition("t", 1),), client_version=0, now_ms=4)
     ended = prepared(more, commit=False, now_ms=5, client_version=2)
     done = completed(ended, now_ms=6)
@@ -95,7 +95,7 @@ def test_a_life_as_kafka_tells_it_breaks_no_rule(stage: Stage) -> None:
     assert not stage.write(EMPTY, ONGOING, more, ended, done, nothing_in_it, completed(nothing_in_it, now_ms=8), again)
 
 
-def test_an_end_that_fences_nobody_has_been_asked_for(stage: Stage) -> None:
+def test_an_end_without_fencing_must_be_requested(stage: Stage) -> None:
     stage.write(EMPTY, ONGOING)
     stage.end(ONGOING, commit=True)
     assert not stage.write(COMMITTING)
@@ -103,11 +103,11 @@ def test_an_end_that_fences_nobody_has_been_asked_for(stage: Stage) -> None:
     assert not stage.write(COMMITTED)
 
 
-def test_an_end_that_nobody_asked_for_fences_the_producer(stage: Stage) -> None:
+def test_an_unrequested_end_fences_the_producer(stage: Stage) -> None:
     assert not stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
 
 
-def test_an_end_that_nobody_asked_for_and_that_fences_nobody_is_told_of(stage: Stage) -> None:
+def test_an_unrequested_end_without_fencing_is_reported(stage: Stage) -> None:
     assert stage.write(EMPTY, ONGOING, COMMITTING) == ["transaction-fence"]
 
 
@@ -124,7 +124,7 @@ def test_an_end_that_nobody_asked_for_and_that_fences_nobody_is_told_of(stage: S
         ([EMPTY, replace(ONGOING, producer_id=8)], "transaction-producer"),
     ],
 )
-def test_what_kafka_does_not_write_is_told_of(stage: Stage, states: list[Transaction], rule: str) -> None:
+def test_records_that_kafka_never_writes_are_reported(stage: Stage, states: list[Transaction], rule: str) -> None:
     assert stage.write(*states) == [rule]
 
 
@@ -133,7 +133,7 @@ def test_what_kafka_does_not_write_is_told_of(stage: Stage, states: list[Transac
     (False, ErrorCode.PRODUCER_FENCED, False),
     (True, ErrorCode.CONCURRENT_TRANSACTIONS, False),
 ])  # fmt: skip
-def test_who_asks_once_more_for_the_same_end_is_not_fenced(
+def test_a_repeated_request_for_the_same_end_is_not_fenced(
     stage: Stage, commit: bool, error: ErrorCode, is_wrong: bool
 ) -> None:
     ended = prepared(ONGOING, commit=True, now_ms=5, client_version=2)
@@ -153,7 +153,7 @@ def test_who_asks_once_more_for_the_same_end_is_not_fenced(
         (2, None, True),
     ],
 )
-def test_what_a_producer_wrote_in_an_epoch_that_an_election_took_stays_open(
+def test_a_transaction_in_an_epoch_lost_by_an_election_stays_open(
     stage: Stage, epoch: int, elected: int | None, is_wrong: bool
 ) -> None:
     """Its partition rejects the marker with INVALID_PRODUCER_EPOCH, and the transaction completes without it."""

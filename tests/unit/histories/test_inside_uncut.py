@@ -43,12 +43,12 @@ def test_a_list_that_is_demanded_breaks_no_rule(stage: Stage) -> None:
     assert stage.look(stage.judge.judge, MIRRORING, uncut={3: 5}) == []
 
 
-def test_what_a_replica_owes_never_rises(stage: Stage) -> None:
+def test_a_pending_truncation_epoch_never_rises(stage: Stage) -> None:
     stage.list_({2: 4})
     assert stage.list_({2: 5}) == ["list-rises"]
 
 
-def test_what_it_owes_may_rise_after_it_was_struck_off(stage: Stage) -> None:
+def test_a_pending_truncation_epoch_may_rise_after_its_removal_from_the_list(stage: Stage) -> None:
     stage.list_({2: 4})
     stage.leader.confirm_cut(2)
     stage.look(stage.judge.judge, MIRRORING, uncut={})
@@ -56,7 +56,7 @@ def test_what_it_owes_may_rise_after_it_was_struck_off(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("confirms", [True, False])
-def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
+def test_a_confirmed_truncation_epoch_may_rise_in_mirroring(stage: Stage, confirms: bool) -> None:
     for replica in (2, 3):
         stage.leader.demand_cut(replica, -1)
     stage.leader.not_admitted = frozenset({2, 3})
@@ -68,7 +68,7 @@ def test_what_it_owes_may_rise_with_mirroring_after_it_has_confirmed(stage: Stag
 
 
 @pytest.mark.parametrize("confirms", [True, False])
-def test_what_it_owes_may_rise_with_a_cut_in_mirroring_after_it_has_confirmed(stage: Stage, confirms: bool) -> None:
+def test_a_confirmed_truncation_epoch_may_rise_with_a_truncation_in_mirroring(stage: Stage, confirms: bool) -> None:
     stage.leader.demand_cut(2, 3)
     assert stage.list_({2: 3}) == []
     if confirms:
@@ -77,7 +77,7 @@ def test_what_it_owes_may_rise_with_a_cut_in_mirroring_after_it_has_confirmed(st
     assert ("list-rises" in stage.list_({2: 5})) is not confirms
 
 
-def test_what_it_owes_does_not_rise_while_a_leader_prepares(stage: Stage) -> None:
+def test_a_confirmed_truncation_epoch_must_not_rise_in_preparing(stage: Stage) -> None:
     stage.leader.demand_cut(2, -1)
     stage.leader.not_admitted = frozenset({2})
     stage.look(stage.judge.judge, PREPARING, uncut={2: -1})
@@ -106,26 +106,26 @@ def test_a_topic_that_was_deleted_has_a_list_of_its_own(stage: Stage) -> None:
     assert stage.list_({2: 5}) == []
 
 
-def test_a_leader_demands_what_is_listed(stage: Stage) -> None:
+def test_a_leader_demands_the_listed_truncations(stage: Stage) -> None:
     assert stage.list_({2: 4}, demands={}) == ["not-demanded"]
 
 
-def test_a_leader_demands_no_less_than_what_is_listed(stage: Stage) -> None:
+def test_a_leader_demands_no_less_than_the_list(stage: Stage) -> None:
     stage.list_({2: 5})
     assert stage.list_({2: 4}, demands={}) == ["demanded-less"]
 
 
-def test_nobody_is_struck_off_who_has_not_confirmed(stage: Stage) -> None:
+def test_unconfirmed_replicas_are_not_removed_from_the_list(stage: Stage) -> None:
     stage.list_({2: 5})
     assert stage.look(stage.judge.judge, MIRRORING, uncut={}) == ["struck-off"]
 
 
-def test_nobody_on_the_list_may_join_the_isr(stage: Stage) -> None:
+def test_listed_replicas_must_not_join_the_isr(stage: Stage) -> None:
     stage.leader.demand_cut(2, 5)
     assert stage.look(stage.judge.judge, MIRRORING, uncut={2: 5}) == ["admitted"]
 
 
-def test_who_has_confirmed_has_no_later_epoch(stage: Stage) -> None:
+def test_a_confirmed_replica_must_have_no_later_epoch(stage: Stage) -> None:
     stage.fill(stage.log("a", 2), batch(0, 5))
     stage.fill(stage.log("a", 3), batch(0, 5), batch(2, 6))
     stage.list_({2: 5, 3: 5})
@@ -135,7 +135,7 @@ def test_who_has_confirmed_has_no_later_epoch(stage: Stage) -> None:
     assert stage.look(stage.judge.judge, MIRRORING) == ["confirmed-early"]
 
 
-def test_what_lies_below_the_log_start_needs_no_cut(stage: Stage) -> None:
+def test_records_below_the_log_start_need_no_truncation(stage: Stage) -> None:
     stage.fill(stage.leader.log, batch(0, 5), batch(2, 5))
     stage.leader.log.advance_log_start(4)
     stage.fill(stage.log("a", 3), batch(0, 5), batch(2, 6))
@@ -159,7 +159,7 @@ def test_a_leader_that_believes_such_a_fetch_breaks_a_rule(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_whoever_differs_when_mirroring_begins_is_listed(stage: Stage, listed: bool) -> None:
+def test_replicas_that_differ_when_mirroring_begins_are_listed(stage: Stage, listed: bool) -> None:
     stage.fill(stage.leader.log, batch(0, 5))
     for node in (2, 3):
         stage.fill(stage.log("a", node), batch(0, 5))
@@ -172,13 +172,13 @@ def test_whoever_differs_when_mirroring_begins_is_listed(stage: Stage, listed: b
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_whoever_has_not_confirmed_when_mirroring_begins_is_listed(stage: Stage, listed: bool) -> None:
+def test_unconfirmed_replicas_are_listed_when_mirroring_begins(stage: Stage, listed: bool) -> None:
     stage.look(stage.judge.judge, PREPARING, cut_at=0)
     stage.leader.on_follower_fetch(0, 2, 0)
     assert stage.list_({3: 5} if listed else {}) == ([] if listed else ["late-not-listed"])
 
 
-def test_a_replica_that_is_away_is_to_come_back_with_what_its_leader_has(stage: Stage) -> None:
+def test_a_returning_replica_must_truncate_records_that_its_leader_lacks(stage: Stage) -> None:
     stage.fill(stage.leader.log, batch(0, 5))
     stage.fill(stage.log("a", 3), batch(0, 5, b"other"))
     stage.lead_in(1)
@@ -191,7 +191,7 @@ def test_a_replica_that_is_away_is_to_come_back_with_what_its_leader_has(stage: 
 
 
 @pytest.mark.parametrize(("row", "rules"), [(4, []), (5, ["cut-unlisted"])])
-def test_a_cut_that_removes_something_was_listed_for_everybody(stage: Stage, row: int, rules: list[str]) -> None:
+def test_a_truncation_must_be_listed_for_all_replicas(stage: Stage, row: int, rules: list[str]) -> None:
     stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
     stage.mp.cut_epoch = 4
     stage.leader.not_admitted = frozenset({2, 3})

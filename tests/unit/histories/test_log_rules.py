@@ -39,7 +39,7 @@ def judged(log: PartitionLog) -> LogJudge:
     return judge
 
 
-def test_a_log_remembers_what_its_batches_say() -> None:
+def test_a_logs_state_equals_that_of_its_batches() -> None:
     log = written()
     judge = judged(log)
     lead(log, marker(commit=True, pid=3), coordinator=True)
@@ -51,7 +51,7 @@ def test_a_log_remembers_what_its_batches_say() -> None:
     assert not broken(judge)
 
 
-def test_what_a_snapshot_says_is_believed() -> None:
+def test_a_snapshot_is_trusted() -> None:
     store = MemoryStore()
     log = open_log(store)
     for sequence in range(3):
@@ -140,7 +140,7 @@ def begin_another(log: PartitionLog) -> None:
         (begin_another, "epochs"),
     ],
 )
-def test_a_log_that_remembers_wrongly_is_told_of(goes_wrong: Callable[[PartitionLog], None], rule: str) -> None:
+def test_a_log_with_wrong_state_is_reported(goes_wrong: Callable[[PartitionLog], None], rule: str) -> None:
     log = written()
     judge = judged(log)
     goes_wrong(log)

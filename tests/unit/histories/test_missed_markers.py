@@ -54,14 +54,14 @@ def test_a_leader_that_missed_an_abort_takes_the_next_commit_of_the_producer_for
     assert hand.accepted().get(MARKERS_CLEANED, 0) == (not expected)
 
 
-def test_it_cannot_have_missed_the_end_of_what_was_written_after_it_was_back() -> None:
+def test_a_leader_cannot_have_missed_ends_written_after_its_return() -> None:
     hand = two_transactions("abort", "commit", key="k1").away("broker", "a-2", 10, 40).elected(2, 1, at=50)
     hand.account.writes["one"] = replace(hand.account.writes["one"], sent_at=hand.account.writes["two"].sent_at)
     assert hand.read("one", 1, at=60).found() == ["aborted-read"]
 
 
 @pytest.mark.parametrize(("key", "expected"), [("k0", []), ("k1", ["acked-lost"])])
-def test_a_leader_that_missed_a_commit_may_hide_what_was_superseded_alone(key: str, expected: list[str]) -> None:
+def test_a_leader_that_missed_a_commit_may_hide_superseded_records_only(key: str, expected: list[str]) -> None:
     """A marker is removed once no record of its transaction is left."""
     hand = two_transactions("commit", "abort").away("broker", "a-2", 10, 40).wrote("later", 2, at=30)
     hand.account.writes["later"] = replace(hand.account.writes["later"], key=key)
@@ -98,7 +98,7 @@ ONE, COMMIT = keyed(1, "one", "k0"), row(2, f"<COMMIT {PRODUCER}>", pid=PRODUCER
 
 
 @pytest.mark.parametrize("power", [False, True])
-def test_what_a_lost_marker_had_committed_is_cleaned_once_the_next_marker_aborts_it(power: bool) -> None:
+def test_records_committed_by_a_lost_marker_are_cleaned_after_the_next_abort(power: bool) -> None:
     hand = left_open([ONE], END["abort"], power=power)
     assert hand.final("a", [END["abort"]]).found() == []
     assert hand.accepted() == {POWER if power else UNCLEAN: 1}
@@ -115,14 +115,14 @@ def test_what_a_lost_marker_had_committed_is_cleaned_once_the_next_marker_aborts
     ],
     ids=["marker kept", "committed again", "shorter", "not compacted", "overwritten"],
 )
-def test_no_lost_marker_explains_what_no_cleaner_may_take(
+def test_a_lost_marker_does_not_explain_records_that_no_cleaner_may_remove(
     heir: list[LogRow], after: list[LogRow], policy: str, expected: list[str]
 ) -> None:
     hand = left_open(heir, *after, policy=policy).final("a", [END["abort"]])
     assert hand.found() == expected
 
 
-def test_nor_does_it_explain_what_was_cut() -> None:
+def test_a_lost_marker_does_not_explain_truncated_records() -> None:
     hand = left_open([ONE], END["abort"])
     hand.account.cuts.append(CutSeen("a", TP, 2, 1, 3, "", hand.account.logs[0].at - 1))
     assert hand.final("a", [END["abort"]]).found() == ["acked-lost", "key-lost"]
@@ -136,6 +136,6 @@ def test_a_marker_that_aborted_it_may_have_been_cleaned_too(marker_due: bool, ex
     assert hand.final("a", [END["commit"]]).found() == expected
 
 
-def test_nor_what_could_be_read_again_since() -> None:
+def test_a_lost_marker_does_not_explain_records_that_were_readable_since() -> None:
     hand = left_open([ONE], END["abort"]).look("a", [ONE, COMMIT], at=32)
     assert hand.final("a", [END["abort"]]).found() == ["acked-lost", "key-lost"]

@@ -28,14 +28,14 @@ def replica(*batches: bytes, high_watermark: int = 3) -> Partition:
     return cast(Partition, SimpleNamespace(log=log, leader_epoch=3, epoch_start_offset=0))
 
 
-def test_what_is_above_the_high_watermark_may_be_missing_but_not_be_more() -> None:
+def test_records_above_the_high_watermark_may_be_missing_but_not_added() -> None:
     assert difference(replica(*LOG), replica(*LOG)) == ""
     assert difference(replica(*LOG, high_watermark=2), replica(*LOG[:2])) == ""
     assert difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, the leader's is 3"
     assert difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, the leader's is 2"
 
 
-def test_another_batch_is_told_by_epoch_and_checksum() -> None:
+def test_another_batch_is_reported_by_epoch_and_checksum() -> None:
     other = plain(1, 0, "x1")
     assert difference(replica(*LOG), replica(LOG[0], other, LOG[2])) == (
         f"offset 1: epoch 0, checksum {Batch(other).crc:08x}, the leader's is of epoch 1, "
@@ -43,7 +43,7 @@ def test_another_batch_is_told_by_epoch_and_checksum() -> None:
     )
 
 
-def test_a_batch_that_only_one_of_them_has_is_told() -> None:
+def test_a_batch_of_one_side_only_is_reported() -> None:
     """Both logs end at 3; the last offsets of one are a gap, as left by the cleaner."""
     gap = replica(*LOG[:2])
     gap.log.segments.end_offset = 3

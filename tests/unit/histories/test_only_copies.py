@@ -16,7 +16,7 @@ from tests.unit.histories.hand import TP, Hand, rows
     [(0, -1, "m", True), (0, 9, "m", False), (-1, -1, "m", False), (0, -1, "n", False)],
     ids=["nothing of its own", "a record of its own", "nothing was mirrored", "by another mirror"],
 )
-def test_what_was_mirrored_from_there_alone_is_no_only_copy(
+def test_records_that_came_from_the_source_are_no_only_copy(
     epoch: int, written_at: float, mirror: str, expected: bool
 ) -> None:
     hand = Hand().wrote("x0", 0, cluster="b").stay("a", "b", began=1, removed=2, stopped=3, epoch=-1)

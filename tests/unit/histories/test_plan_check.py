@@ -49,7 +49,7 @@ def test_a_drawn_plan_is_right_and_survives_json() -> None:
         ("topics", ["orders"], "the plan: topics must be an object of strings, not ['orders']"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(path: str, value: Any, said: str) -> None:
+def test_faults_are_reported_with_their_place(path: str, value: Any, said: str) -> None:
     found = problem(changed(path, value))
     assert found is not None and found.startswith(said)
     assert "\n" not in found

@@ -58,14 +58,14 @@ def mirrored(error: str = "NONE") -> Told:
     return Told().order("create_mirror", "a", "b").order("add", "a", "b", error=error)
 
 
-def test_what_was_added_owes_mirroring_and_what_was_removed_owes_stopped() -> None:
+def test_added_topics_expect_mirroring_and_removed_ones_stopped() -> None:
     assert mirrored().owed()["b"] == Owed("b", "t", "m", "a", ("MIRRORING",), "")
     assert mirrored().order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
     assert mirrored().order("remove", "a", "b").order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
 
 
 @pytest.mark.decision("D50")
-def test_what_was_paused_owes_paused_and_what_was_resumed_mirroring() -> None:
+def test_paused_topics_expect_paused_and_resumed_ones_mirroring() -> None:
     assert mirrored().order("pause", "a", "b").owed()["b"] == Owed("b", "t", "m", "a", ("PAUSED",), "")
     assert mirrored().order("pause", "a", "b", error="").owed()["b"].states == ("MIRRORING", "PAUSED")
     assert mirrored().order("pause", "a", "b").order("resume", "a", "b").owed()["b"].states == ("MIRRORING",)
@@ -73,7 +73,7 @@ def test_what_was_paused_owes_paused_and_what_was_resumed_mirroring() -> None:
 
 
 @pytest.mark.decision("D51")
-def test_what_was_in_a_mirror_that_was_deleted_is_in_none_until_it_is_added_again() -> None:
+def test_topics_of_a_deleted_mirror_are_in_none_until_added_again() -> None:
     told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
     assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
     told.order("create_mirror", "c", "b").order("add", "c", "b")
@@ -91,7 +91,7 @@ def test_a_paused_topic_waits_with_its_open_transactions() -> None:
     assert waiting_topics(list(mirrored().order("pause", "a", "b").owed().values())) == {("b", "t"): None}
 
 
-def test_what_was_refused_owes_nothing_and_what_was_not_answered_may_be_either() -> None:
+def test_failed_orders_expect_nothing_and_unanswered_ones_either_state() -> None:
     assert mirrored(error="UNKNOWN_MIRROR").owed() == {}
     assert mirrored(error="").owed() == {}
     assert mirrored().order("remove", "a", "b", error="UNKNOWN_MIRROR").owed()["b"].states == ("MIRRORING",)
@@ -105,7 +105,7 @@ def test_of_two_orders_at_the_same_time_either_may_have_come_last() -> None:
     assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
 
 
-def test_servers_that_are_nobody_are_an_excuse_until_they_are_put_right() -> None:
+def test_invalid_servers_are_an_excuse_until_they_are_corrected() -> None:
     told = Told().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
     assert told.owed()["b"].excuse == "the mirror points to nobody"
     assert told.order("point_mirror", "a", "b", servers="a").owed()["b"].excuse == ""
@@ -159,7 +159,7 @@ def test_a_topic_that_the_source_did_not_have_at_first_may_have_been_stopped() -
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_the_source_created_anew_owes_failed_or_stopped() -> None:
+def test_a_topic_recreated_at_the_source_expects_failed_or_stopped() -> None:
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
     told.account.topic_ids = [("a", "t", "another"), ("b", "t", "id")]
     assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
@@ -180,7 +180,7 @@ def had_another_between(topic_id: str = "another") -> Told:
 
 @pytest.mark.decision("D16")
 @pytest.mark.decision("D49")
-def test_what_failed_while_the_source_had_another_topic_stays_failed_when_the_former_id_is_back() -> None:
+def test_a_failure_by_another_source_topic_stays_when_the_former_id_returns() -> None:
     told = had_another_between()
     assert told.owed()["b"].states == ("MIRRORING", "STOPPED"), "it may have been too short to be noticed"
     assert told.state("b", "FAILED", -1, at=13).owed()["b"].states == ("MIRRORING", "STOPPED", "FAILED")
@@ -189,7 +189,7 @@ def test_what_failed_while_the_source_had_another_topic_stays_failed_when_the_fo
 
 
 @pytest.mark.decision("D16")
-def test_what_failed_at_another_time_is_not_excused_by_another_topic_at_the_source() -> None:
+def test_a_failure_at_another_time_is_not_excused_by_another_topic() -> None:
     late = 20 + UNAWARE + 1
     before = had_another_between().state("b", "FAILED", -1, at=11).state("b", "UNKNOWN", -1, at=13)
     assert "FAILED" not in before.state("b", "FAILED", -1, at=14).owed()["b"].states, "a new leader says it again"
@@ -201,7 +201,7 @@ def test_what_failed_at_another_time_is_not_excused_by_another_topic_at_the_sour
 
 
 @pytest.mark.decision("D53")
-def test_a_topic_without_an_id_that_was_created_anew_is_an_excuse() -> None:
+def test_a_recreated_topic_without_an_id_is_an_excuse() -> None:
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
     old = replace(CLUSTERS[0], release="2.1")
     assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created anew, and tells no id")
@@ -250,7 +250,7 @@ def test_a_source_that_cannot_ask_its_own_is_an_excuse() -> None:
 
 
 @pytest.mark.decision("D25")
-def test_what_was_deleted_with_its_topic_excuses_nobody() -> None:
+def test_state_deleted_with_its_topic_excuses_nothing() -> None:
     told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").state("b", "STOPPED", -2)
     told.deleted("b", at=20).order("add", "b", "a")
     assert told.owed()["a"].excuse == ""
@@ -291,7 +291,7 @@ def test_a_chain_is_no_excuse() -> None:
 
 @pytest.mark.decision("D25")
 @pytest.mark.parametrize("came_at", [None, 9], ids=["never", "later"])
-def test_a_mirror_that_found_no_topic_at_its_source_may_have_been_of_anybody(came_at: int | None) -> None:
+def test_a_mirror_that_found_no_topic_may_belong_to_any_source(came_at: int | None) -> None:
     """b was ordered to follow a, which had no such topic, and c is ordered to follow b."""
     told = mirrored().state("b", "STOPPED", -2).order("create_mirror", "b", "c").order("add", "b", "c")
     assert told.owed()["c"].excuse == ""
@@ -300,7 +300,7 @@ def test_a_mirror_that_found_no_topic_at_its_source_may_have_been_of_anybody(cam
 
 
 @pytest.mark.decision("D25")
-def test_a_mirror_that_never_reached_its_source_may_have_been_of_anybody() -> None:
+def test_a_mirror_that_never_reached_its_source_may_belong_to_any() -> None:
     told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2).order("create_mirror", "b", "c")
     told.account.topic_ids.append(("c", "t", "id"))
     assert told.order("add", "b", "c").owed()["c"].excuse.startswith("the source's mirror of that name stopped")

@@ -51,7 +51,7 @@ def test_the_same_failure_shrinks_to_the_same_plan_and_no_plan_runs_twice() -> N
     assert shrink(run_history(seed=7), run_history).plan == first.plan
 
 
-def test_the_number_of_runs_is_bounded_and_told() -> None:
+def test_the_number_of_runs_is_limited_and_reported() -> None:
     told: list[tuple[int, int]] = []
     shrinker = Shrinker(
         run_history(), run_history, runs_max=9, on_progress=lambda runs, plan: told.append((runs, len(plan.steps)))
@@ -63,7 +63,7 @@ def test_the_number_of_runs_is_bounded_and_told() -> None:
     assert Target.of(run_history()).is_hit(best)
 
 
-def test_whoever_interrupts_has_the_smallest_so_far() -> None:
+def test_an_interrupt_returns_the_smallest_plan_so_far() -> None:
     runs = 0
 
     def run(plan: Plan) -> Outcome:
@@ -80,7 +80,7 @@ def test_whoever_interrupts_has_the_smallest_so_far() -> None:
     assert shrinker.target.is_hit(shrinker.best)
 
 
-def test_steps_of_which_neither_goes_alone_go_together() -> None:
+def test_steps_that_cannot_be_removed_alone_are_removed_together() -> None:
     pair = (Step(10, "line_down", {"link": "a|b"}), Step(20, "line_up", {"link": "a|b"}))
     needed = Step(15, "remove", {"mirror": "m"})
 
@@ -137,7 +137,7 @@ def test_a_smaller_plan_that_crashes_is_another_failure() -> None:
     assert not target.is_hit(crashed)
 
 
-def test_what_comes_after_the_anomaly_goes_first() -> None:
+def test_steps_after_the_anomaly_are_removed_first() -> None:
     late = Step(60_000, "line_slow", {"one": "a", "other": "b"})
     failed = run_history(replace(draw(0, "full"), steps=(*draw(0, "full").steps, late)))
     seen: list[Plan] = []

@@ -40,9 +40,7 @@ OURS, OTHER = Uuid(bytes(15) + b"\x01"), Uuid(bytes(15) + b"\x02")
 
 
 @pytest.mark.parametrize(("written", "expected"), [(OURS, 1), (OTHER, 0), (None, 1)])
-def test_what_is_left_of_a_topic_that_was_deleted_is_not_the_log_of_the_next(
-    written: Uuid | None, expected: int
-) -> None:
+def test_leftovers_of_a_deleted_topic_are_not_the_log_of_the_next(written: Uuid | None, expected: int) -> None:
     """A power cut may have left the file empty."""
     tp, disk = TopicPartition("t", 0), MemoryDisk()
     disk.open(tp).write_file(PARTITION_METADATA, b"" if written is None else encode_partition_metadata(written))

@@ -15,7 +15,7 @@ from tests.unit.histories.fake import OTHER, SECOND, TP, account, log, run_histo
 AGAIN = "kmirror sim --seed 7 --profile full"
 
 
-def test_a_failure_is_told_with_its_name_setting_story_logs_and_the_line_that_runs_it_again() -> None:
+def test_a_failure_report_has_name_setting_story_logs_and_command() -> None:
     text = tell(run_history(seed=7), AGAIN)
     lines = text.splitlines()
     assert lines[0] == "acked-lost: orders-0 of b, offset 17"
@@ -28,7 +28,7 @@ def test_a_failure_is_told_with_its_name_setting_story_logs_and_the_line_that_ru
     assert max(len(line) for line in lines) <= 80
 
 
-def test_a_story_leaves_out_other_partitions_and_says_what_became_of_the_record() -> None:
+def test_a_story_omits_other_partitions_and_shows_the_fate_of_the_record() -> None:
     outcome = run_history()
     texts = [text for _, text in story(outcome, outcome.anomalies[1])]
     assert "b orders-0 STOPPED" in texts and "b payments-1 STOPPED" not in texts
@@ -63,7 +63,7 @@ def test_names_are_whole_words(text: str, is_told: bool) -> None:
     assert (text in told) is is_told
 
 
-def test_what_became_of_a_step_goes_with_the_step() -> None:
+def test_the_result_of_a_step_is_removed_with_it() -> None:
     outcome = run_history()
     texts = [
         "step 3: remove mirror=m topics=payments", "step 4: remove mirror=m topics=orders", "step 5: kill_broker",
@@ -74,7 +74,7 @@ def test_what_became_of_a_step_goes_with_the_step() -> None:
     assert [text for text in texts if text not in told] == [texts[0], texts[3]]
 
 
-def test_without_a_partition_all_is_told_and_without_a_time_the_finding_stands_last() -> None:
+def test_a_finding_without_a_partition_or_time_comes_last() -> None:
     outcome = run_history()
     lines = story(outcome, Anomaly("topic-id-mismatch", "b", None, -1, "two ids"))
     assert [text for _, text in lines[:-1]] == [text for _, text in outcome.story]
@@ -129,7 +129,7 @@ def test_a_clean_history_is_a_line_and_its_measure() -> None:
     assert "What happened" not in lines and "KIP: asynchronous" in lines[3]
 
 
-def test_logs_stand_side_by_side_with_what_was_there_before() -> None:
+def test_logs_are_shown_side_by_side_with_earlier_contents() -> None:
     lines = side_by_side(account(), TP, 17, 7 * SECOND)
     heads = [cell.strip() for cell in lines[1].split("|")]
     assert heads == ["offset", "a at the end", "b at 2.400 s", "b at the end"]
@@ -185,7 +185,7 @@ def test_a_producer_reset_is_named_in_short() -> None:
     assert any("4 <PID_RESET>" in line for line in side_by_side(seen, TP, 0))
 
 
-def test_a_partition_that_nobody_saw_is_said_so() -> None:
+def test_an_unobserved_partition_is_named() -> None:
     assert side_by_side(account(), TP._replace(partition=9), 3) == ["orders-9: no log of it was seen at the end"]
     outcome = replace(run_history(), anomalies=[Anomaly("stuck-state", "b", OTHER._replace(partition=9), -1, "x")])
     assert "no log of it was seen" in tell(outcome, AGAIN)

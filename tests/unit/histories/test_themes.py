@@ -10,7 +10,7 @@ from kmirror.histories.workloads import KINDS
 from kmirror.kernel.rng import Rng
 
 
-def test_themes_name_what_there_is() -> None:
+def test_themes_name_existing_moves() -> None:
     for theme in THEMES:
         assert set(theme.moves) <= set(MOVES), theme.name
         assert set(theme.workloads) <= set(KINDS), theme.name
@@ -24,7 +24,7 @@ def test_a_theme_adds_no_move_to_a_profile() -> None:
     assert 5 < sum(row is full for row in drawn) < 40
 
 
-def test_a_part_of_full_has_sources_that_are_stale_whatever_its_theme() -> None:
+def test_some_full_seeds_have_stale_sources_in_any_theme() -> None:
     drawn = [themed(PROFILES["full"], Rng(seed)) for seed in range(200)]
     stale = [row for row in drawn if "stale_source" in row.moves]
     assert 20 < len(stale) < 60

@@ -46,7 +46,7 @@ def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
     assert [r.is_control for r in rows] == [False, True, False, False, True, False]
 
 
-def test_the_same_batch_in_another_epoch_or_place_is_read_as_it_stands_there() -> None:
+def test_a_copied_batch_is_read_with_its_own_epoch_and_offset() -> None:
     reader = ValueReader()
     first = list(reader.rows([data(4, 7, "x", "y")], []))
     again = list(reader.rows([data(4, 7, "x", "y", epoch=3)], []))
@@ -56,7 +56,7 @@ def test_the_same_batch_in_another_epoch_or_place_is_read_as_it_stands_there() -
     assert [r.offset for r in elsewhere] == [6, 7]
 
 
-def test_a_producer_reset_is_a_control_record_of_nobody() -> None:
+def test_a_producer_reset_is_a_control_record_without_a_producer() -> None:
     reset = Batch(mirror_pid_reset(base_offset=0, leader_epoch=1, timestamp_ms=1, source_cluster_id="x"))
     [row] = ValueReader().rows([reset], [])
     assert (row.value, row.is_control, row.producer_id) == ("<MIRROR_PID_RESET -1>", True, -1)

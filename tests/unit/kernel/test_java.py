@@ -40,7 +40,7 @@ from kmirror.kernel.java import (
         (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates after a truncated letter.
     ],
 )
-def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, text: str) -> None:
+def test_invalid_utf8_is_replaced_as_in_java(data: bytes, text: str) -> None:
     assert java_text(data) == text
 
 
@@ -74,7 +74,7 @@ def test_json_is_jacksons() -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
-def test_json_is_read_back_as_what_it_was(value: object) -> None:
+def test_json_survives_a_round_trip(value: object) -> None:
     assert json.loads(compact_json(value)) == value
 
 

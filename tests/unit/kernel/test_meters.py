@@ -12,7 +12,7 @@ from kmirror.kernel.meters import KEPT, TICK, Histogram, Meter, WindowedRate
 START = 1_700_000_000 * SECOND
 
 
-def test_a_steady_meter_tells_what_comes_in_a_second() -> None:
+def test_a_steady_meter_shows_the_rate_per_second() -> None:
     meter = Meter()
     for second in range(120):
         meter.mark(START + second * SECOND, 7)
@@ -43,7 +43,7 @@ def test_asking_a_meter_changes_nothing() -> None:
     assert silent.rates(now + SECOND) == pytest.approx(asked.rates(now + SECOND))
 
 
-def test_a_rate_counts_what_its_windows_hold() -> None:
+def test_a_rate_counts_only_its_windows() -> None:
     rate = WindowedRate(11, 1_000)
     rate.record(1_000, 500)
     assert rate.measure(1_000) == 500, "at least over one window"

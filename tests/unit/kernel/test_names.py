@@ -16,7 +16,7 @@ def test_names_come_in_their_order(given: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["orders", b"orders", 7, None, [b"orders"], [["orders"]]])
-def test_what_is_no_collection_of_names(given: Any) -> None:
+def test_invalid_collections_of_names_are_refused(given: Any) -> None:
     with pytest.raises(UsageError, match="topics takes"):
         as_names(given)
 

@@ -29,7 +29,7 @@ def test_bounds() -> None:
     assert all(rng.chance(10, 10) for _ in range(50))
 
 
-def test_shuffle_keeps_what_is_there() -> None:
+def test_shuffle_keeps_the_elements() -> None:
     items = list(range(20))
     Rng(3).shuffle(items)
     assert sorted(items) == list(range(20))

@@ -26,7 +26,7 @@ def test_order_time_and_payload_count() -> None:
     assert len(digests) == 4
 
 
-def test_lines_that_are_not_kept_count_all_the_same() -> None:
+def test_unstored_lines_count_for_the_digest() -> None:
     short, long = Trace(keep=1), Trace(keep=100)
     for trace in (short, long):
         for number in range(10):

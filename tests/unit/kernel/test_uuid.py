@@ -23,7 +23,7 @@ def test_the_halves_are_signed_as_in_java() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "A" * 21, "A" * 23, "A" * 21 + "ä", "A" * 21 + "!", "A" * 22 + "A"])
-def test_what_is_no_uuid_is_refused(text: str) -> None:
+def test_invalid_uuids_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a uuid"):
         Uuid.from_str(text)
 

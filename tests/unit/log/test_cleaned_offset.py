@@ -70,7 +70,7 @@ def test_a_run_counts_before_it_changes_anything() -> None:
     assert log.cleaned_offset == 0, "what came to nothing has changed nothing"
 
 
-def test_a_log_that_begins_anew_was_never_cleaned() -> None:
+def test_a_log_restarted_from_scratch_was_never_cleaned() -> None:
     log = cleaned()
     log.note_copied(0, 90)
     log.truncate_fully_and_start_at(0)
@@ -78,7 +78,7 @@ def test_a_log_that_begins_anew_was_never_cleaned() -> None:
     assert open_log(log.store).cleaned_offset == 0
 
 
-def test_a_clean_shutdown_leaves_what_kafka_leaves() -> None:
+def test_a_clean_shutdown_writes_the_same_files_as_kafka() -> None:
     log = cleaned()
     log.close()
     assert not [name for name in log.store.files() if name.startswith("c") and name != "cleaner-offset"]
@@ -88,7 +88,7 @@ def test_a_clean_shutdown_leaves_what_kafka_leaves() -> None:
 @pytest.mark.parametrize(
     ("gap", "high_watermark", "expected"), [(True, 90, 90), (False, 90, 0), (True, 3, 0)], ids=["", "no gap", "above"]
 )
-def test_what_is_copied_may_have_been_cleaned_up_to_the_high_watermark_there(
+def test_copied_records_may_have_been_cleaned_up_to_the_source_high_watermark(
     gap: bool, high_watermark: int, expected: int
 ) -> None:
     """Gaps are copied too, and the copy does not know for which later records others are missing."""

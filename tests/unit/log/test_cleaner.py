@@ -111,7 +111,7 @@ def test_untouched_batches_keep_their_bytes_and_rewritten_ones_their_fields() ->
     rewritten.verify_crc()
 
 
-def test_the_active_segment_and_what_is_undecided_stay() -> None:
+def test_the_active_segment_and_undecided_records_stay() -> None:
     log = compacted()
     put(log, ("a", "1"))
     put(log, ("a", "2"))
@@ -130,7 +130,7 @@ def test_the_active_segment_and_what_is_undecided_stay() -> None:
     assert [offset for offset, _, _ in left(log)] == [3]
 
 
-def test_what_is_not_replicated_is_not_cleaned() -> None:
+def test_unreplicated_records_are_not_cleaned() -> None:
     log = compacted()
     put(log, ("a", "1"))
     put(log, ("a", "2"))
@@ -163,7 +163,7 @@ def test_a_tombstone_stays_for_its_retention_after_the_run_that_saw_it() -> None
 
 @pytest.mark.decision("D73")
 @pytest.mark.parametrize("is_mirrored", [False, True])
-def test_the_horizon_of_a_mirrored_batch_begins_anew_with_the_first_run_here(is_mirrored: bool) -> None:
+def test_the_delete_horizon_of_a_mirrored_batch_restarts_with_the_first_cleaning(is_mirrored: bool) -> None:
     """The horizon of a batch of this cluster's leader applies."""
     log = compacted()
     put(log, ("a", "1"))
@@ -240,7 +240,7 @@ def test_records_of_aborted_transactions_go_and_their_markers_follow() -> None:
     assert [batch.base_offset for batch in log.batches() if batch.is_control] == [3, 5]
 
 
-def test_what_was_aborted_below_the_log_start_is_not_looked_up() -> None:
+def test_transactions_aborted_below_the_log_start_are_not_looked_up() -> None:
     log = compacted()
     txn(log, 1, 0, ("a", "aborted"))
     end(log, 1, commit=False)

@@ -67,7 +67,7 @@ def test_a_marker_that_the_cleaner_took_leaves_nothing_open() -> None:
     assert walk_over(data(0), data(10, 2), end=11, cleaned_offset=10) == Committed({}, 10)
 
 
-def test_what_it_committed_is_not_part_of_the_producers_next_transaction() -> None:
+def test_committed_records_are_not_part_of_the_producers_next_transaction() -> None:
     batches = (data(0), data(12), data(13))
     for hints in ({"snapshots": {10: {}}}, {"cleaned_offset": 10}):
         assert walk_over(*batches, end=14, **hints) == Committed({}, 12)  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def test_old_messages_are_committed_and_a_broken_control_record_is_an_error() ->
     assert not walk.finish(2).hides(message)
 
 
-def test_what_touches_a_range_is_found_at_both_of_its_ends() -> None:
+def test_transactions_touching_a_range_are_found_at_both_ends() -> None:
     whole = Committed({1: [(0, 2), (5, 9)], 2: [(3, 4)]}, 12)
     assert whole.between(2, 5) == Committed({1: [(0, 2)], 2: [(3, 4)]}, 12)
     assert whole.between(3, 6) == Committed({1: [(5, 9)], 2: [(3, 4)]}, 12)

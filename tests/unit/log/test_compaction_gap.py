@@ -48,7 +48,7 @@ def offset_of_gap(expected: list[bytes], found: list[bytes]) -> int | None:
         ([record(0, None, b"without a key"), OTHER], [OTHER], None),
     ],
 )
-def test_what_a_later_record_of_the_key_supersedes_may_be_on_one_side(
+def test_a_superseded_record_may_be_on_one_side_only(
     expected: list[bytes], found: list[bytes], offset: int | None
 ) -> None:
     assert offset_of_gap(expected, found) == offset
@@ -67,12 +67,12 @@ def marker(offset: int, *, commit: bool) -> bytes:
 
 
 @pytest.mark.parametrize(("commit", "offset"), [(False, None), (True, 0)])
-def test_what_was_aborted_may_be_on_one_side(commit: bool, offset: int | None) -> None:
+def test_an_aborted_record_may_be_on_one_side_only(commit: bool, offset: int | None) -> None:
     written, end = record(0, b"k", b"in a transaction", transactional=True), marker(1, commit=commit)
     assert offset_of_gap([written, end, OTHER], [end, OTHER]) == offset
 
 
 @pytest.mark.parametrize(("commit", "offset"), [(False, 0), (True, None)])
-def test_what_was_aborted_supersedes_nothing(commit: bool, offset: int | None) -> None:
+def test_an_aborted_record_supersedes_nothing(commit: bool, offset: int | None) -> None:
     later, end = record(1, b"k", b"later", transactional=True), marker(2, commit=commit)
     assert offset_of_gap([OLD, later, end], [later, end]) == offset

@@ -75,7 +75,7 @@ def test_an_end_is_one_on_both_sides() -> None:
     assert told(LOG[:1], Place([])) == [("missing", 0, None, 0)]
 
 
-def test_a_comparison_counts_what_is_equal_up_to_where_it_parts() -> None:
+def test_a_comparison_counts_equal_batches_up_to_the_difference() -> None:
     whole = compare(opened(*LOG), opened(*LOG))
     assert (whole.batches, whole.bytes, whole.parted) == (3, sum(map(len, LOG)), None)
     short = compare(opened(*LOG), opened(*LOG[:1]))

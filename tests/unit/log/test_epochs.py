@@ -55,7 +55,7 @@ def test_an_epoch_keeps_its_first_start() -> None:
         (4, 90, [(2, 10), (4, 90)]),
     ],
 )
-def test_what_conflicts_with_a_new_entry_is_removed(epoch: int, start: int, expected: list[tuple[int, int]]) -> None:
+def test_conflicting_entries_are_removed(epoch: int, start: int, expected: list[tuple[int, int]]) -> None:
     cache = LeaderEpochCache(ENTRIES)
     assert cache.assign(epoch, start)
     assert cache.entries == expected

@@ -37,7 +37,7 @@ def bytes_of(log: PartitionLog) -> list[bytes]:
     return [bytes(log.store.view(base)) for base in log.store.segments()]
 
 
-def test_a_flush_makes_safe_what_was_there_when_it_was_ordered() -> None:
+def test_a_flush_covers_records_appended_before_its_request() -> None:
     log = written(3)
     flush = log.begin_flush(log.log_end_offset)
     assert flush is not None and log.recovery_point == 2, "where the active segment begins"
@@ -49,7 +49,7 @@ def test_a_flush_makes_safe_what_was_there_when_it_was_ordered() -> None:
     assert log.begin_flush(log.log_end_offset) is not None, "what came since"
 
 
-def test_a_rolled_segment_is_flushed_by_itself_unless_somebody_orders_that() -> None:
+def test_a_rolled_segment_is_flushed_unless_flushes_are_deferred() -> None:
     at_once, deferred = open_log(segment_bytes=100), open_log(segment_bytes=100)
     deferred.flushing.is_deferred = True
     for log in (at_once, deferred):
@@ -63,7 +63,7 @@ def test_a_rolled_segment_is_flushed_by_itself_unless_somebody_orders_that() -> 
     assert deferred.recovery_point == 2
 
 
-def test_a_log_that_is_closed_flushes_what_nobody_has() -> None:
+def test_closing_a_log_flushes_its_unflushed_parts() -> None:
     log = open_log(segment_bytes=100)
     log.flushing.is_deferred = True
     for number in range(3):
@@ -79,7 +79,7 @@ def test_a_flush_that_failed_makes_nothing_safe() -> None:
     assert log.recovery_point == 2 and log.begin_flush(log.log_end_offset) is not None
 
 
-def test_what_was_written_anew_during_a_flush_is_not_safe() -> None:
+def test_parts_rewritten_during_a_flush_are_not_safe() -> None:
     log = written(4)
     flush = log.begin_flush(log.log_end_offset)
     assert flush is not None
@@ -169,7 +169,7 @@ def test_segments_that_go_leave_their_bytes_to_be_purged() -> None:
 
 
 @pytest.mark.parametrize("start", [0, 3, 5])
-def test_of_a_mirrored_log_only_what_lies_below_its_start_goes(start: int) -> None:
+def test_a_mirrored_log_loses_only_segments_below_its_start(start: int) -> None:
     log = written(retention_bytes=0, retention_ms=0)
     log.advance_log_start(start)
     gone = log.set_aside_old_segments(NOW_MS + (1 << 40), is_mirrored=True)

@@ -80,7 +80,7 @@ def test_the_clients_buffer_is_left_alone() -> None:
         (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.CORRUPT_MESSAGE),  # The checksum is checked first.
     ],
 )
-def test_what_is_no_single_sound_batch_is_refused(data: bytes, error: ErrorCode) -> None:
+def test_anything_but_a_single_valid_batch_is_refused(data: bytes, error: ErrorCode) -> None:
     assert refusal(data) is error
 
 
@@ -161,7 +161,7 @@ def test_a_wrong_greatest_timestamp_is_mended() -> None:
     assert content(log) == right[:12] + b"\0\0\0\0" + right[16:]
 
 
-def test_timestamps_below_none_are_kept_but_never_the_greatest_and_never_written_anew() -> None:
+def test_timestamps_below_minus_1_are_kept_and_never_the_maximum() -> None:
     log = open_log()
     data = batch(timestamp=-2)
     assert lead(log, data).max_timestamp == -1
@@ -184,7 +184,7 @@ def test_a_codec_of_the_topic_replaces_the_producers(codec: Compression) -> None
         assert bytes(stored.view[61:]) == data[61:]
 
 
-def test_a_compressed_batch_that_numbers_with_gaps_is_written_anew() -> None:
+def test_a_compressed_batch_with_gaps_in_its_offsets_is_rewritten() -> None:
     records = [RecordData(None, b"a", (), NOW_MS, 0), RecordData(None, b"b", (), NOW_MS, 2)]
     data = build_batch(records, compression=Compression.LZ4, last_offset_delta=1)
     log = open_log()
@@ -194,7 +194,7 @@ def test_a_compressed_batch_that_numbers_with_gaps_is_written_anew() -> None:
     assert stored.compression is Compression.LZ4
 
 
-def test_markers_stay_uncompressed_whatever_the_topic_says() -> None:
+def test_markers_stay_uncompressed_for_any_topic_config() -> None:
     log = open_log(compression_type=Compression.ZSTD)
     lead(log, idempotent(0, txn=True))
     lead(log, marker(commit=True), coordinator=True)

@@ -194,7 +194,7 @@ def test_segments_roll_below_a_wrapper() -> None:
     assert set(log.segment_base_offsets) <= {0, 4, 8}, "a segment begins at or below its first record"
 
 
-def test_the_cleaner_converts_what_it_keeps() -> None:
+def test_the_cleaner_converts_the_records_it_keeps() -> None:
     log = open_log(compact=True, delete=False, delete_retention_ms=1_000)
     gone = build_message_set([RecordData(b"k1", None, (), NOW_MS)], magic=1, base_offset=6)
     follow(log, messages(3, offset=0, magic=0), messages(3, offset=3, magic=1, codec=Compression.GZIP), gone)

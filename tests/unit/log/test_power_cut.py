@@ -196,7 +196,7 @@ def check_goes_on(log: PartitionLog) -> None:
     check_epochs(again)
 
 
-def test_what_is_safe_is_not_flushed_again() -> None:
+def test_flushed_data_is_not_flushed_again() -> None:
     store = RecordingStore()
     log = open_log(store)
     writes(3)(log)

@@ -75,7 +75,7 @@ def test_a_new_epoch_begins_at_zero_and_fences_the_old_one() -> None:
     assert refused(log, idempotent(6, producer_epoch=3)) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_a_marker_of_a_higher_epoch_starts_the_sequence_anew() -> None:
+def test_a_marker_of_a_higher_epoch_restarts_the_sequence() -> None:
     log = open_log()
     lead(log, idempotent(0, 2, txn=True))
     lead(log, marker(commit=True, producer_epoch=1), coordinator=True)
@@ -136,7 +136,7 @@ def test_a_zombie_coordinator_is_fenced() -> None:
     assert fenced is ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
-def test_a_follower_takes_what_the_leader_has() -> None:
+def test_a_follower_accepts_the_leaders_batches() -> None:
     log = open_log()
     follow(
         log,

@@ -49,7 +49,7 @@ def indexes(store: MemoryStore) -> dict[str, bytes | None]:
 
 
 @pytest.mark.parametrize("repair", [False, True])
-def test_missing_index_files_are_written_anew(store: MemoryStore, repair: bool) -> None:
+def test_missing_index_files_are_rebuilt(store: MemoryStore, repair: bool) -> None:
     bare = segments_alone(store)
     open_log(bare, repair=repair, **CONFIG).close()
     assert indexes(bare) == indexes(store)
@@ -196,7 +196,7 @@ def with_row(store: MemoryStore, number: int, position: int) -> PartitionLog:
     return open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
 
 
-def test_the_index_of_a_segment_that_lost_all_its_bytes_is_made_anew(store: MemoryStore) -> None:
+def test_the_index_of_an_emptied_segment_is_rebuilt(store: MemoryStore) -> None:
     last = store.segments()[-1]
     store.truncate(last, 0)
     log = open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
@@ -246,7 +246,7 @@ def test_an_index_row_that_leads_to_no_batch_is_refused(store: MemoryStore) -> N
 
 
 @pytest.mark.parametrize("position", [0, 1 << 20], ids=["not above the last", "beyond the log"])
-def test_an_index_that_cannot_be_of_this_segment_is_made_anew(store: MemoryStore, position: int) -> None:
+def test_an_index_of_another_segment_is_rebuilt(store: MemoryStore, position: int) -> None:
     told = content(open_log(store.fork(), **CONFIG))
     rows = len(store.read_file(file_name(0, INDEX_SUFFIX)) or b"") // 8
     log = with_row(store, rows - 1, position)
@@ -263,7 +263,7 @@ def test_an_epoch_that_begins_with_the_faulty_batch_is_not_noted() -> None:
     assert log.epochs.entries == [(0, 0)]
 
 
-def test_a_segment_of_which_nothing_is_left_ends_where_its_name_says() -> None:
+def test_an_emptied_segment_ends_at_its_base_offset() -> None:
     """Offsets are missing between two segments of a compacted log: the log does not end where the first one ends."""
     damaged = MemoryStore.from_files({0: batch(), 7: batch(offset=6)}, {})
     log = open_log(damaged, repair=True)

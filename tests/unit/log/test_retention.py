@@ -59,7 +59,7 @@ def test_time_is_that_of_the_youngest_record(age: int, left: int) -> None:
     assert log.log_end_offset == 10
 
 
-def test_a_log_that_is_deleted_as_a_whole_goes_on_at_its_end() -> None:
+def test_a_fully_deleted_log_continues_at_its_end() -> None:
     log = filled(retention_ms=5_000)
     log.assign_epoch_start(3)
     assert log.delete_old_segments(NOW_MS + DAY) == 5
@@ -72,7 +72,7 @@ def test_a_log_that_is_deleted_as_a_whole_goes_on_at_its_end() -> None:
 
 
 @pytest.mark.parametrize(("high_watermark", "bases"), [(3, 4), (4, 3), (9, 1), (10, 0)])
-def test_what_is_not_replicated_stays(high_watermark: int, bases: int) -> None:
+def test_unreplicated_segments_are_not_deleted(high_watermark: int, bases: int) -> None:
     log = filled(retention_ms=5_000, high_watermark=high_watermark)
     log.delete_old_segments(NOW_MS + DAY)
     assert log.size_in_bytes == 2 * bases * ONE
@@ -106,7 +106,7 @@ def test_without_timestamps_the_last_append_counts() -> None:
     assert log.segment_base_offsets == [2]
 
 
-def test_a_compacted_topic_without_delete_keeps_what_is_old() -> None:
+def test_a_compacted_topic_without_delete_keeps_old_records() -> None:
     log = filled(retention_ms=5_000, retention_bytes=0, delete=False, compact=True)
     assert log.delete_old_segments(NOW_MS + DAY) == 0
 

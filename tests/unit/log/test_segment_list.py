@@ -68,7 +68,7 @@ def test_the_oldest_go_and_the_active_one_stays() -> None:
         segments.set_aside_first(1)
 
 
-def test_a_log_that_begins_anew_ends_where_it_begins() -> None:
+def test_a_log_restarted_from_scratch_ends_at_its_start() -> None:
     segments = segments_of()
     segments.restart_at(50, open_log().config, NOW_MS)
     assert known(segments) == ([50], 50, 50)

@@ -17,7 +17,7 @@ from tests.builders import NOW_MS, batch, idempotent, marker, run
 from tests.unit.log.partitions import content, follow, lead, open_log
 
 
-def test_the_batch_that_straddles_the_log_start_begins_the_indexes_and_the_epochs_anew() -> None:
+def test_the_batch_across_the_log_start_restarts_indexes_and_epochs() -> None:
     """The log was emptied by its log start alone, so its segment still had bytes, and the epoch was its own."""
     log = open_log(index_interval_bytes=0)
     follow(log, *run(3, epoch=2), max_epoch=2)
@@ -54,7 +54,7 @@ def test_a_refused_append_has_begun_its_epoch(data: bytes, config: dict[str, int
     assert (refused.value.code, log.log_end_offset, log.epochs.entries) == (error, 1, [(1, 0), (3, 1)])
 
 
-def test_what_is_below_the_log_start_or_a_new_segment_needs_no_recovery() -> None:
+def test_data_below_the_log_start_or_a_new_segment_needs_no_recovery() -> None:
     log = open_log(segment_bytes=200)
     lead(log, batch())
     log.update_high_watermark(1)
@@ -169,7 +169,7 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
     assert log.delete_old_segments(NOW_MS + 3_001) == 1
 
 
-def test_a_log_that_ends_below_its_start_begins_anew_with_an_empty_snapshot() -> None:
+def test_a_log_ending_below_its_start_restarts_with_an_empty_snapshot() -> None:
     """The state after a broker truncates inside the only batch: closed at offset 3, it ends at 0 when it is opened."""
     log = open_log()
     follow(log, idempotent(0, 4))

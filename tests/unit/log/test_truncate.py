@@ -67,7 +67,7 @@ def test_offsets_that_are_in_no_batch_are_not_given_out_again(
 
 @pytest.mark.decision("D47")
 @pytest.mark.parametrize("cut", [7, 8, 9])
-def test_a_cut_inside_the_batch_in_which_the_log_starts_begins_anew_at_the_start(cut: int) -> None:
+def test_a_truncation_inside_the_batch_at_the_log_start_restarts_there(cut: int) -> None:
     log = open_log()
     follow(log, batch(5), batch(5, offset=5))
     log.update_high_watermark(10)
@@ -80,7 +80,7 @@ def test_a_cut_inside_the_batch_in_which_the_log_starts_begins_anew_at_the_start
 
 
 @pytest.mark.decision("D47")
-def test_what_is_cut_inside_a_batch_is_fetched_again_as_the_leader_has_it() -> None:
+def test_records_truncated_inside_a_batch_are_fetched_again_from_the_leader() -> None:
     """With other batches in one epoch, the records between the truncation and the batch before it were lost."""
     leader, follower = open_log(), open_log()
     follow(leader, batch(5), batch(2, offset=5), batch(3, offset=7, epoch=1))
@@ -122,7 +122,7 @@ def test_a_cut_below_the_log_start_takes_it_along() -> None:
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (8, 8, 8)
 
 
-def test_a_cut_below_the_first_segment_begins_anew_there() -> None:
+def test_a_truncation_below_the_first_segment_restarts_there() -> None:
     log = open_log()
     log.truncate_fully_and_start_at(100)
     follow(log, *run(3, start=100))
@@ -307,7 +307,7 @@ def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more(clo
     assert open_log(cut.store, recovery_point=CLEAN_SHUTDOWN).aborted_transactions(0, 99) == []
 
 
-def test_a_snapshot_of_what_was_cut_is_not_believed_of_what_came_after() -> None:
+def test_a_snapshot_of_truncated_records_is_not_used_for_later_ones() -> None:
     for cut_everything in (True, False):
         log = open_log()
         for sequence in range(9):

@@ -123,7 +123,7 @@ def test_a_batch_of_less_than_no_records_and_an_empty_wrapper_stop_the_dissectio
         by_path(build_message(RecordData(None, b"\x00"), magic=1, offset=1, attributes=Compression.SNAPPY))
 
 
-def test_what_no_field_claims_has_a_row_too() -> None:
+def test_unclaimed_bytes_have_a_row() -> None:
     records = [RecordData(b"\x00\x01\x00\x01new", b"\x00\x01\x00\x00\x00\x05more")]
     rows = by_path(build_batch(records, is_control=True))
     key, rest = rows["batch[0].record[0].key"], rows["batch[0].record[0].key.rest"]
@@ -216,7 +216,7 @@ def test_a_fault_gives_exit_code_1(tmp_path: Path) -> None:
     assert "FAULT" in result.output
 
 
-def test_a_torn_tail_names_file_and_place_after_what_could_be_read(tmp_path: Path) -> None:
+def test_a_torn_end_names_file_and_place_after_the_readable_part(tmp_path: Path) -> None:
     path = written(tmp_path, BATCH + BATCH[:70])
     result = run(path)
     assert "batch[0]" in result.output
@@ -225,7 +225,7 @@ def test_a_torn_tail_names_file_and_place_after_what_could_be_read(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("name", "reason"), [("x.txt", "--as"), (LOG, "No such file"), ("", "directory")])
-def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path, name: str, reason: str) -> None:
     path = tmp_path / name
     if name == "x.txt":
         path.write_bytes(BATCH)

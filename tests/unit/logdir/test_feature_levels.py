@@ -34,7 +34,7 @@ def test_the_last_level_counts_in_a_snapshot_and_behind_it(tmp_path: Path) -> No
     check_levels(tmp_path, {ELIGIBLE_VERSION: 0, MIRROR_VERSION: 1})
 
 
-def test_of_a_folder_that_was_never_served_what_it_was_formatted_with_counts(tmp_path: Path) -> None:
+def test_a_folder_never_served_has_the_levels_of_its_format(tmp_path: Path) -> None:
     assert feature_levels(tmp_path) == {}
     format_folder(tmp_path, MetaProperties("c", 1, random_uuid()), formatted_records(0), now_ms=0, controller=None)
     assert feature_levels(tmp_path) == {name: level for name, level in FORMATTED.items() if name != ELIGIBLE_VERSION}

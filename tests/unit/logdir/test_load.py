@@ -96,7 +96,7 @@ def test_gaps_of_compaction_are_kept(tmp_path: Path) -> None:
     assert (files.log_start_offset, files.log_end_offset) == (0, 32)
 
 
-def test_the_partition_number_stands_after_the_last_dash(tmp_path: Path) -> None:
+def test_the_partition_number_follows_the_last_dash(tmp_path: Path) -> None:
     names = ["a.b_c-d-10", "x--0", "only-delete-2", "7-7", "__mine-0", "t-2147483647"]
     for name in names:
         partition(tmp_path, name, {0: b""})

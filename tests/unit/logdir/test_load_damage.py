@@ -362,7 +362,7 @@ def test_a_path_that_the_system_refuses_is_named(name: str, text: str, tmp_path:
         read_log_dirs(tmp_path / name)
 
 
-def test_what_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Permission errors are patched in, as root ignores permissions."""
     place = partition(tmp_path, "t-0", {0: batch()})
     segment = place / f"{0:020d}.log"

@@ -157,7 +157,7 @@ def test_a_swap_does_not_count_before_all_its_files_have_the_name(compaction: Co
     assert compaction.now == compaction.before
 
 
-def test_what_the_swapped_log_replaces_goes_though_nothing_takes_its_name(compaction: Compaction) -> None:
+def test_a_replaced_segment_is_deleted_although_no_file_takes_its_name(compaction: Compaction) -> None:
     place, before, old, new = compaction
     log = f"{0:020d}.log"
     (place / f"{0:020d}.snapshot").write_bytes(b"of a log that is no more")
@@ -229,7 +229,7 @@ def test_a_power_cut_while_a_swap_is_finished_changes_nothing_about_its_end(
         assert {path.name: path.read_bytes() for path in place.iterdir()} == left | LATER, first
 
 
-def test_only_what_is_about_a_segment_is_deleted(files: FileStore) -> None:
+def test_only_files_of_a_segment_are_deleted(files: FileStore) -> None:
     """A deleted snapshot of a metadata log belongs to Kafka."""
     kept = ["00000000000000000012-0000000001.checkpoint.deleted", "notes.deleted", "x.swap"]
     for name in (*kept, f"{3:020d}.log.deleted", f"{3:020d}.snapshot.deleted", f"{3:020d}.txnindex.cleaned"):
@@ -266,7 +266,7 @@ EFFECTS: list[tuple[str, Callable[[FileStore], None], str]] = [
 
 
 @pytest.mark.parametrize(("act", "expected"), [row[1:] for row in EFFECTS], ids=[row[0] for row in EFFECTS])
-def test_what_must_be_safe_is_flushed_in_its_order(
+def test_data_is_flushed_in_the_required_order(
     files: FileStore, monkeypatch: pytest.MonkeyPatch, act: Callable[[FileStore], None], expected: str
 ) -> None:
     for base_offset in (0, 1):
@@ -312,7 +312,7 @@ def test_segments_come_and_go(store: PartitionStore) -> None:
 
 
 @pytest.mark.parametrize("size", [100, 1 << 18], ids=["small", "mapped"])
-def test_what_was_read_survives_cuts_growth_and_deletion(store: PartitionStore, size: int) -> None:
+def test_read_views_survive_truncations_growth_and_deletion(store: PartitionStore, size: int) -> None:
     store.create(0)
     store.append(0, b"x" * size)
     read, view = store.read(0, 0, size), store.view(0)

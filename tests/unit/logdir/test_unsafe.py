@@ -30,7 +30,7 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_who_flushes_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Path, flushed: list[str]) -> None:
+def test_a_flush_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Path, flushed: list[str]) -> None:
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     store = folder.open(TP)
     store.create(0)
@@ -96,7 +96,9 @@ def test_an_append_to_a_log_that_was_cut_waits_until_that_is_safe(tmp_path: Path
     assert "00000000000000000000.log" in flushed and not store.has_unsafe_cut
 
 
-def test_what_a_compaction_replaced_goes_when_its_successor_is_safe(tmp_path: Path, flushed: list[str]) -> None:
+def test_segments_replaced_by_compaction_are_deleted_once_their_successor_is_safe(
+    tmp_path: Path, flushed: list[str]
+) -> None:
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     store = folder.open(TP)
     for base_offset in (0, 5):
@@ -124,9 +126,7 @@ def test_the_next_checkpoint_makes_all_partitions_safe(tmp_path: Path, flushed: 
     assert flushed[-2:] == ["replication-offset-checkpoint.tmp", "logs"]
 
 
-def test_what_could_not_be_flushed_is_flushed_the_next_time(
-    tmp_path: Path, flushed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_flush_is_repeated(tmp_path: Path, flushed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     store = LogFolder(tmp_path / "logs", flushes_in_jobs=True).open(TP)
     store.create(0)
     store.write_file("partition.metadata", b"version: 0\n")

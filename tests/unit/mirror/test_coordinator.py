@@ -93,7 +93,7 @@ def test_the_epoch_is_settled_while_stopping_and_kept_when_stopped() -> None:
 
 
 @pytest.mark.decision("D23")
-def test_mirroring_again_forgets_what_the_last_stop_settled() -> None:
+def test_mirroring_again_clears_the_settled_epoch() -> None:
     assert after(known(S.PREPARING, epoch=4), state_write(S.MIRRORING)) == known(S.MIRRORING)
     assert after(known(S.PREPARING, epoch=4), state_write(S.MIRRORING, epoch=4)) == known(S.MIRRORING)
 

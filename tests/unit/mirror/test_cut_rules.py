@@ -75,7 +75,7 @@ def test_a_cut_leaves_the_list_before_it_as_it_was() -> None:
 
 
 @pytest.mark.decision("D30")
-def test_whoever_has_confirmed_is_struck_off() -> None:
+def test_confirmed_replicas_are_removed_from_the_list() -> None:
     listed = {SESSION: 4, 1: 4, 2: 3, 5: -1}
     assert without(listed, [2, 5, 9]) == {SESSION: 4, 1: 4}
     assert without(listed, iter([5, SESSION])) == {1: 4, 2: 3}

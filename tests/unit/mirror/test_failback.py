@@ -43,6 +43,6 @@ def test_from_where_on_a_log_may_have_only_markers(
 
 
 @pytest.mark.decision("D25")
-def test_a_log_in_which_deletion_left_only_what_follows_the_epoch_needs_no_proof() -> None:
+def test_a_log_with_only_records_after_the_epoch_needs_no_proof() -> None:
     ours = LogOutline([EpochEntry(3, 2)], 2, 3)
     assert markers_from(FailbackFacts(ours, LogOutline([], 0, 0), told_epoch=-1, own_epoch=0)) == 2

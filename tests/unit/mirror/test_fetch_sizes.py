@@ -49,13 +49,13 @@ class Line:
         return self.sizes.of_partition(self.one), self.sizes.of_answer(fetcher)
 
 
-def test_each_full_answer_doubles_what_is_asked_for_up_to_the_config() -> None:
+def test_each_full_response_doubles_the_fetch_size_up_to_the_config() -> None:
     line = Line()
     found = [line.answer(100 * MILLISECOND) for _ in range(5)]
     assert found == [(200, 300), (400, 400), (800, 800), (1_000, 1_000), (1_000, 1_000)]
 
 
-def test_what_has_grown_stays_after_an_answer_that_brought_everything() -> None:
+def test_a_grown_size_stays_after_a_response_with_all_records() -> None:
     line = Line()
     line.answer(SOON)
     assert line.answer(SOON, full=0) == (200, 300)
@@ -70,7 +70,7 @@ def test_two_partitions_of_one_answer_double_once_and_the_third_asks_as_before()
 
 
 @pytest.mark.parametrize("took", [0, SHORT - 1, SOON + 1, LATE])
-def test_an_answer_that_took_so_long_changes_nothing(took: Duration) -> None:
+def test_a_response_of_medium_duration_leaves_the_fetch_size_unchanged(took: Duration) -> None:
     line = Line()
     line.answer(SHORT)
     assert line.answer(took) == (200, 300)
@@ -85,7 +85,7 @@ def test_of_an_answer_that_takes_eight_times_as_long_as_the_fastest_the_round_tr
     assert line.answer(161 * MILLISECOND) == (200, 300), "the next line may be a longer one"
 
 
-def test_late_answers_halve_what_is_asked_for_down_to_the_least() -> None:
+def test_late_responses_halve_the_fetch_size_down_to_the_minimum() -> None:
     line = Line()
     for _ in range(3):
         line.answer(SOON)

@@ -87,7 +87,7 @@ def test_a_source_without_describe_mirrors_mirrors_from_no_cluster() -> None:
 
 
 @pytest.mark.decision("D76")
-def test_what_is_assumed_of_a_source_without_describe_mirrors_is_marked_until_it_tells_its_lineage() -> None:
+def test_an_assumed_lineage_is_marked_until_the_source_returns_one() -> None:
     asked = inquiry(has_describe=False)
     asked.learn_lineage(None)
     assert asked.mp.source_told_nothing

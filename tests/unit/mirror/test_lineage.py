@@ -60,7 +60,7 @@ def test_equal_numbers_of_two_clusters_are_not_shared() -> None:
     assert shared_epoch(A, written_on(A, 1, "b")) == 0
 
 
-def test_what_a_message_holds_may_be_in_any_order() -> None:
+def test_stretches_of_a_message_may_be_in_any_order() -> None:
     found = written_on(written_on(A, 3, "b"), 7, "a")
     assert stretches_from(reversed(found)) == found
 
@@ -76,7 +76,7 @@ def test_both_sides_see_the_same(one: Stretches, other: Stretches) -> None:
 
 
 @given(lineages, st.integers(1, 10), st.sampled_from("xyz"))
-def test_who_writes_on_shares_everything_below(before: Stretches, more: int, cluster: str) -> None:
+def test_a_continuing_writer_shares_everything_below(before: Stretches, more: int, cluster: str) -> None:
     epoch = before[-1].first_epoch + more
     assert shared_epoch(before, written_on(before, epoch, cluster)) == epoch - 1
 
@@ -98,7 +98,7 @@ def test_a_copy_is_followed_once() -> None:
 
 
 @pytest.mark.decision("D69")
-def test_a_cluster_keeps_its_own_copy_and_tells_no_other() -> None:
+def test_a_cluster_keeps_its_own_copy_and_passes_on_no_other() -> None:
     ours = copied_in(adopted(A, copied_in(A, 4, "b"), "c"), 2, "c")
     assert adopted(ours, A, "c") == reported(ours, "c") == (Stretch(-3, "c"), Stretch(0, "a"))
     assert not is_copied_again(reported(ours, "c"), A, "c"), "a source knows nothing of the copies made of it"
@@ -123,7 +123,7 @@ def test_two_copies_of_a_topic_without_an_id_have_nothing_in_common() -> None:
 
 
 @pytest.mark.decision("D53")
-def test_a_source_without_topic_ids_goes_on_with_the_log_that_was_copied() -> None:
+def test_a_source_without_topic_ids_continues_the_copied_log() -> None:
     ours = written_on(without_id(A, "a", "b", 0), 2, "b")
     assert shared_epoch(ours, known_here(A, "a", ours)) == 1
     assert known_here(written_on(ours, 4, "a"), "a", ours) == written_on(ours, 4, "a"), "it mirrored ours"

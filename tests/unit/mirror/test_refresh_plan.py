@@ -9,7 +9,7 @@ def test_the_first_refresh_is_of_all_topics() -> None:
     assert RefreshPlan().takes_all(0)
 
 
-def test_between_regular_refreshes_only_what_is_wanted_is_asked_for() -> None:
+def test_between_regular_refreshes_only_wanted_topics_are_requested() -> None:
     plan = RefreshPlan(regular_at=100, not_before=10)
     plan.want(["a"])
     assert not plan.takes_all(50)

@@ -35,7 +35,7 @@ def test_in_the_next_epoch_of_the_source_it_is_cut_once() -> None:
     assert cuts.barred_in == EPOCH + 1
 
 
-def test_who_passes_the_former_end_begins_to_count_anew() -> None:
+def test_passing_the_former_end_restarts_the_count() -> None:
     cuts = cut_and_filled(CUTS_MAX)
     cuts.on_appended(10)
     assert cuts.may_cut(EPOCH)
@@ -43,7 +43,7 @@ def test_who_passes_the_former_end_begins_to_count_anew() -> None:
     assert (cuts.number, cuts.end_max) == (1, 10)
 
 
-def test_a_log_that_begins_anew_above_its_end_gets_further() -> None:
+def test_a_log_restarted_above_its_end_makes_progress() -> None:
     cuts = cut_and_filled(CUTS_MAX - 1)
     cuts.on_cut(EPOCH, 9, 50)
     assert cuts.number == 0

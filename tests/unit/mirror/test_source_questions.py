@@ -99,7 +99,7 @@ def staged(on_failure: OnFailure) -> Stage:
 REPLY = ListMirrorsResponse()
 
 
-def test_who_asks_in_one_event_shares_a_request(stage: Stage) -> None:
+def test_questions_of_one_event_share_a_request(stage: Stage) -> None:
     stage.ask("t0", "t1", "t2")
     assert stage.rounds == [["t0", "t1", "t2"]]
     assert all(stage.mp(topic).busy for topic in ("t0", "t1", "t2"))
@@ -110,7 +110,7 @@ def test_who_asks_in_one_event_shares_a_request(stage: Stage) -> None:
 
 
 @pytest.mark.decision("D32")
-def test_who_asks_while_a_question_is_under_way_waits_for_the_next(stage: Stage) -> None:
+def test_questions_during_a_request_wait_for_the_next(stage: Stage) -> None:
     """The response may have been made before it mattered."""
     stage.ask("t0")
     stage.ask("t1")
@@ -144,7 +144,7 @@ def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> 
 
 
 @pytest.mark.decision("D32")
-def test_a_broker_that_serves_no_such_request_has_to_say_so_to_those_who_came_later(stage: Stage) -> None:
+def test_a_broker_without_the_api_answers_later_questions_separately(stage: Stage) -> None:
     stage.ask("t0")
     stage.ask("t1")
     stage.source.learn_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
@@ -163,7 +163,7 @@ def test_an_answer_of_servers_that_the_mirror_has_no_more_is_dropped(stage: Stag
     assert not stage.mp("t0").busy
 
 
-def test_an_answer_about_a_partition_that_is_led_anew_is_dropped(stage: Stage) -> None:
+def test_a_response_for_an_earlier_leader_epoch_is_dropped(stage: Stage) -> None:
     stage.ask("t0", "t1")
     anew = stage.context.partitions[TopicPartition("t0", 0)] = stage.mp("t0").for_new_leader()
     stage.answer(REPLY)
@@ -171,7 +171,7 @@ def test_an_answer_about_a_partition_that_is_led_anew_is_dropped(stage: Stage) -
     assert not anew.busy
 
 
-def test_who_is_led_elsewhere_before_the_request_goes_out_is_left_out(stage: Stage) -> None:
+def test_partitions_that_moved_before_the_request_are_omitted(stage: Stage) -> None:
     stage.ask("t0")
     stage.ask("t1", "t2")
     del stage.context.partitions[TopicPartition("t1", 0)]
@@ -179,7 +179,7 @@ def test_who_is_led_elsewhere_before_the_request_goes_out_is_left_out(stage: Sta
     assert stage.rounds == [["t0"], ["t2"]]
 
 
-def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
+def test_a_partition_that_fails_on_a_response_does_not_affect_others() -> None:
     stage = staged(OnFailure.GO_ON)
     failures = stage.context.broker.failures
 
@@ -200,7 +200,7 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
 
 
 @pytest.mark.decision("D32")
-def test_in_any_order_everybody_is_told_once_and_nothing_that_was_asked_before(stage: Stage) -> None:
+def test_every_question_is_answered_once_by_a_later_request(stage: Stage) -> None:
     """Partitions ask, brokers respond or do not, and leaders move, at random."""
     for seed in range(60):
         Walk(stage, Random(seed)).run()

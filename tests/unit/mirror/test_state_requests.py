@@ -133,9 +133,7 @@ def asking(nodes: Nodes) -> Asking:
     return Asking(nodes)
 
 
-def test_what_is_wanted_in_one_event_is_one_request_to_each_coordinator_and_mirror(
-    nodes: Nodes, asking: Asking
-) -> None:
+def test_rows_of_one_event_share_requests_by_coordinator_and_mirror(nodes: Nodes, asking: Asking) -> None:
     rows = [Row("far", 0), Row("near", 0), Row("far", 1), Row("far", 0, "other"), Row("near", 1)]
     for row in rows:
         asking.ask(row)
@@ -145,7 +143,7 @@ def test_what_is_wanted_in_one_event_is_one_request_to_each_coordinator_and_mirr
     assert asking.take_ended() == [(rows[1], "here"), (rows[4], "here")]
 
 
-def test_one_request_is_under_way_and_what_is_wanted_meanwhile_goes_out_after_it(nodes: Nodes, asking: Asking) -> None:
+def test_rows_added_during_a_request_are_sent_after_it(nodes: Nodes, asking: Asking) -> None:
     first, second, gone = Row("far", 0), Row("far", 1), Row("far", 2, wanted=False)
     asking.ask(first)
     nodes.end_event()
@@ -159,7 +157,7 @@ def test_one_request_is_under_way_and_what_is_wanted_meanwhile_goes_out_after_it
     assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
 
 
-def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes, asking: Asking) -> None:
+def test_no_row_waits_for_a_silent_former_coordinator(nodes: Nodes, asking: Asking) -> None:
     for number in range(2):
         asking.ask(Row("far", number))
         nodes.end_event()
@@ -173,7 +171,7 @@ def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes
     assert nodes.take_sent() == [], "one request is under way there, too"
 
 
-def test_a_write_that_nobody_wants_any_more_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
+def test_an_obsolete_write_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
     """The partition has another leader by then, which has read the state already."""
     asking.ask(Row("far", 0))
     nodes.end_event()
@@ -186,7 +184,7 @@ def test_a_write_that_nobody_wants_any_more_is_not_sent_after_its_wait(nodes: No
     assert len(nodes.sent) == 1 and asking.take_ended() == [(Row("far", 0), NOT_AVAILABLE), (late, NOT_AVAILABLE)]
 
 
-def test_every_row_ends_once_whatever_becomes_of_the_request(nodes: Nodes, asking: Asking) -> None:
+def test_every_row_ends_once_for_any_result_of_the_request(nodes: Nodes, asking: Asking) -> None:
     nodes.leaders.update(good=2, bug=2, left_out=2, dead=4)
     nodes.dead.append(4)
     rows = [Row("bug"), Row("good"), Row("left_out"), Row("dead")]

@@ -62,7 +62,7 @@ def test_failed_is_left_only_towards_stopping() -> None:
 
 
 @pytest.mark.parametrize(("wish", "state"), list(itertools.product(Wish, S)), ids=lambda s: s.name)
-def test_what_follows_is_legal(wish: Wish, state: MirrorState) -> None:
+def test_the_next_state_is_a_legal_transition(wish: Wish, state: MirrorState) -> None:
     assert may_follow(state, next_state(wish, state))
 
 

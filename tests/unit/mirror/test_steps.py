@@ -83,7 +83,7 @@ def test_a_preparation_goes_through_its_steps_in_order() -> None:
 
 
 @pytest.mark.decision("D30")
-def test_nothing_is_cut_before_it_is_persisted_who_owes_the_cut() -> None:
+def test_nothing_is_truncated_before_the_list_of_replicas_is_persisted() -> None:
     cuts = [facts for facts in all_preparations() if preparing.next_step(facts) is PrepareStep.CUT]
     assert cuts
     assert all(facts.is_listed for facts in cuts)

@@ -59,7 +59,7 @@ def test_a_leader_with_nothing_to_cut_needs_no_list(led: Partition) -> None:
     assert facts_of(mirrored(led, cut_epoch=6, uncut={}), led, "").is_listed
 
 
-def test_a_follower_is_told_of_a_deeper_cut_than_the_one_it_was_told_of(led: Partition) -> None:
+def test_a_follower_gets_a_deeper_truncation_if_required(led: Partition) -> None:
     mp = mirrored(led, cut_epoch=4, uncut={})
     apply_uncut(mp, led, {SESSION: 4, 1: 4, 2: 4, 3: 4})
     assert led.must_cut == {2: 4, 3: 4} and led.not_admitted == {2, 3}

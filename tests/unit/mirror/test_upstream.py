@@ -25,7 +25,7 @@ def test_nothing_comes_through_where_one_of_them_prepares(first: bool, second: b
 
 
 @pytest.mark.decision("D58")
-def test_a_cluster_that_finds_itself_tells_the_way_to_itself_and_no_further() -> None:
+def test_a_cluster_that_finds_itself_reports_the_path_to_itself_only() -> None:
     """Otherwise each cluster's knowledge of a ring would be as old as the ring."""
     told = Upstream(("b", "c", "x"), (6, 5, 1), is_complete=False).behind(9, "a", "c", prepares=False)
     assert (told.clusters, told.is_complete) == (("a", "b", "c"), True)
@@ -42,7 +42,7 @@ def test_a_ring_begins_and_ends_at_the_cluster_that_closes_it() -> None:
 
 
 @pytest.mark.decision("D58")
-def test_knowledge_is_told_as_older_than_a_slow_clock_says() -> None:
+def test_the_age_of_knowledge_allows_for_a_slow_clock() -> None:
     assert age_ms_to_tell(900_000, 100_000) == 900
     assert age_ms_to_tell(100_001, 100_000) == 1, "rounded up"
     assert age_ms_to_tell(100_000, 100_000) == 0

@@ -63,7 +63,7 @@ def mirror(stream: memoryview, reader: FrameReader, log: PartitionLog) -> int:
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
-def test_what_is_mirrored_is_copied_once_and_never_decoded(tmp_path: Path, codec: Compression) -> None:
+def test_mirrored_batches_are_copied_once_and_never_decoded(tmp_path: Path, codec: Compression) -> None:
     reader = FrameReader(1 << 30, Scratch(SCRATCH_BYTES))
     with LogFolder(tmp_path) as folder:
         log = PartitionLog.open(TP, folder.open(TP), LogConfig(), now_ms=0)

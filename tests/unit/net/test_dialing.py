@@ -17,7 +17,7 @@ from kmirror.spec.configs import broker_configs
 from tests.unit.net.hosting import Recorder, hosted
 
 
-def test_a_peer_that_does_not_answer_is_given_up_and_what_waited_for_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_peer_is_given_up_with_its_pending_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     async def script(host: Host) -> None:
         loop, node = asyncio.get_running_loop(), Recorder()
 

@@ -54,7 +54,7 @@ def epochs(*rows: str) -> dict[str, bytes]:
     return {"leader-epoch-checkpoint": checkpoint(rows)}
 
 
-def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(tmp_path: Path) -> None:
+def test_a_broker_that_returns_to_an_old_format_forgets_the_epochs(tmp_path: Path) -> None:
     log = batch(epoch=0) + messages(1)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs())) == []
     assert faults(partition(tmp_path, "b-0", {0: log + batch(offset=2, epoch=0)}, epochs("0 2"))) == []
@@ -134,7 +134,7 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
     assert faults(partition(tmp_path, "d-0", {0: emptied}, kept)) == []
 
 
-def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tmp_path: Path) -> None:
+def test_a_folder_marked_for_deletion_has_no_epochs(tmp_path: Path) -> None:
     deleted = "-0.b4379a1025d545d4a0eb1bc6e8983526-delete"
     (tmp_path / ".kafka_cleanshutdown").touch()
     log = {0: batch(epoch=0)}
@@ -144,7 +144,7 @@ def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tm
     assert faults(partition(tmp_path, f"d{deleted}", log, epochs("0 0"))) == []
 
 
-def test_a_row_of_a_replica_knows_what_begins_after_its_marker(tmp_path: Path) -> None:
+def test_an_aborted_row_of_a_replica_may_have_a_later_stable_offset(tmp_path: Path) -> None:
     """It appended both at once: a partition that moved between disks, or followed its leader."""
     other = build_batch(
         [RecordData(b"k", b"v", (), 1)], base_offset=4, partition_leader_epoch=0,

@@ -103,7 +103,7 @@ def test_the_manual_has_the_table_of_the_recorded_brokers(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("top", FOLDERS[1:4], ids=lambda path: str(path.relative_to(path.parents[2])))
-def test_what_a_broker_left_has_no_fault(top: Path) -> None:
+def test_a_brokers_folder_has_no_faults(top: Path) -> None:
     assert judge(top)[0] == set()
 
 
@@ -135,7 +135,7 @@ def test_so_it_is_in_the_old_formats(format_: int, codec: Compression, tmp_path:
     assert gaps(partition(tmp_path, "v-0", {0: some(0, 3), 5: some(5, 1) + some(7, 1)}))[0][:2] == (3, 4)
 
 
-def test_each_hole_is_told_and_the_walk_goes_on(tmp_path: Path) -> None:
+def test_each_hole_is_reported_and_the_scan_continues(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: batch(3), 5: batch(offset=5), 9: batch(offset=9)})
     assert ["offsets 3 to 4" in told or "offsets 6 to 8" in told for told in sorted(judge(place)[0])] == [True, True]
 
@@ -234,7 +234,7 @@ def test_kafka_compacts_two_topics_of_its_own(tmp_path: Path) -> None:
         assert (len(found), len(told)) == (int(is_fault), int(not is_fault))
 
 
-def test_of_a_folder_that_was_set_aside_nobody_knows_where_it_was_cleaned(tmp_path: Path) -> None:
+def test_the_cleaned_offset_of_a_folder_set_aside_is_unknown(tmp_path: Path) -> None:
     for kind in ("delete", "future", "stray"):
         found, (gap,) = judge(partition(tmp_path, f"t-0.{'0a' * 16}-{kind}", HOLE))
         assert not found and "set the folder aside" in gap.reason
@@ -281,7 +281,7 @@ def test_a_kill_while_a_segment_is_deleted_leaves_its_index(tmp_path: Path) -> N
     assert "there is no 00000000000000000003.log" in faults(place)[0]
 
 
-def test_a_snapshot_without_a_segment_is_what_a_clean_shutdown_leaves(tmp_path: Path) -> None:
+def test_a_snapshot_without_a_segment_is_no_fault(tmp_path: Path) -> None:
     """Each one leaves a snapshot at the log end of that time; a start removes those below the last segment."""
     snapshots = {name(offset, "snapshot"): NO_PRODUCERS for offset in (1, 4, 6)}
     assert faults(partition(tmp_path, "t-0", PLAIN, snapshots)) == []
@@ -313,7 +313,7 @@ def test_kmirror_deletes_a_segment_after_the_files_about_it(tmp_path: Path, monk
 # -- below the first segment and above the last -----------------------------------------------
 
 
-def test_epochs_below_the_first_segment_are_told(tmp_path: Path) -> None:
+def test_epochs_below_the_first_segment_are_reported(tmp_path: Path) -> None:
     """Retention truncates them, but may write them too late for a shutdown; and they include tiered segments."""
     segments = {5: batch(offset=5, epoch=2)}
     for rows, told in ((["1 0", "2 4"], [(0, 4)]), (["2 5"], []), (["2 4"], [(4, 4)])):
@@ -329,7 +329,9 @@ def test_epochs_below_the_first_segment_are_told(tmp_path: Path) -> None:
         (name(7, "snapshot"), NO_PRODUCERS, "a snapshot at offset 7"),
     ],
 )
-def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str, tmp_path: Path) -> None:
+def test_records_that_another_file_shows_above_the_log_end_are_missing(
+    file: str, data: bytes, told: str, tmp_path: Path
+) -> None:
     segments = {0: batch(3, epoch=0), 3: batch(2, offset=3, epoch=0)}
     place = partition(tmp_path, "t-0", segments, {file: data})
     (fault,) = faults(place)
@@ -345,7 +347,7 @@ def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str
     assert [told in one for one in faults(place)] == [True] * file.endswith("snapshot")
 
 
-def test_an_epoch_or_a_snapshot_at_the_log_end_is_what_there_has_to_be(tmp_path: Path) -> None:
+def test_an_epoch_or_a_snapshot_at_the_log_end_is_expected(tmp_path: Path) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(["0 0", "4 6"]), name(6, "snapshot"): NO_PRODUCERS}
     plain = {base: batch(count, offset=base, epoch=0) for base, count in ((0, 3), (3, 2), (5, 1))}
     assert faults(partition(tmp_path, "t-0", plain, files)) == []
@@ -385,7 +387,7 @@ def test_a_segment_that_was_rolled_is_not_the_last(tmp_path: Path) -> None:
         assert judge(partition(tmp_path, "t-0", segments, files)) == (set(), set())
 
 
-def test_a_high_watermark_above_the_log_end_is_told_and_after_a_clean_shutdown_refused(tmp_path: Path) -> None:
+def test_a_high_watermark_above_the_log_end_is_a_fault_after_a_clean_shutdown(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", PLAIN)
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(["t 0 9"]))
     (files,) = read_log_dirs(place).partitions.values()
